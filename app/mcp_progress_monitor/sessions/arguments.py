@@ -1,4 +1,4 @@
-"""Do arguments fit a tool's schema? Asked before a call is made, never in its way."""
+"""Checks arguments against a tool's input schema, and results against its output schema."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _WORDS: Final = 300
 
 
 class Checked(NamedTuple):
-    """What of a value breaks its schema, each with the path of its field; and what is not known.
+    """The violations in a value, each with the path of its field.
 
-    `unchecked` says what could not be checked, empty when everything was.
+    `unchecked` says what could not be checked; it is empty when everything was.
     """
 
     problems: list[str]
@@ -37,14 +37,14 @@ class Checked(NamedTuple):
 
 
 def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
-    """Check `value` against `schema`, for no longer than `watch` allows."""
+    """Check `value` against `schema`, for as long as `watch` allows."""
     found = find_errors(schema, value, _LOOKED_AT, watch)
     problems = [_words(error) for error in sorted(found.errors, key=_place)[:_MOST]]
     return Checked(problems, found.unchecked)
 
 
 async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
-    """Run a check with more time, in a thread; a cancel ends it at once."""
+    """Run a check with a longer limit, in a thread; a cancel ends it immediately."""
     started: list[Stopwatch] = []
 
     def run() -> Checked:
@@ -59,9 +59,9 @@ async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
 
 
 def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None) -> Checked:
-    """Check a reply to `tools/call`, as it came, against the tool's output schema.
+    """Check a reply to `tools/call`, as received, against the tool's output schema.
 
-    Source: 2025-11-25 "Tools", "Output Schema". A result that tells of an error is free of it.
+    Source: 2025-11-25 "Tools", "Output Schema". A result that reports an error need not match it.
     """
     if len(raw) > _LARGEST_REPLY:
         return Checked([], ("too large",))
@@ -81,10 +81,10 @@ def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
 
 
 def named_tool(server: ServerSnapshot, name: str) -> Tool:
-    """The server's tool of that name; `UserError` with names like it when there is none."""
+    """The server's tool of that name; `UserError` with similar names when there is none."""
     found = next((tool for tool in server.tools if tool.name == name), None)
     if found is None:
-        import difflib  # for who mistypes a name
+        import difflib  # only for mistyped names
 
         near = difflib.get_close_matches(name, [tool.name for tool in server.tools], n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
@@ -97,7 +97,7 @@ def _place(error: ValidationError) -> str:
 
 
 def _words(error: ValidationError) -> str:
-    """The field by its path from the arguments' root, and what is wrong with it."""
+    """The field by its path from the arguments' root, and its violation."""
     path = str(error.json_path).removeprefix("$").removeprefix(".")
     message = formatting.elide(str(error.message), _WORDS)
     missing = _missing(error)
@@ -107,7 +107,7 @@ def _words(error: ValidationError) -> str:
 
 
 def _missing(error: ValidationError) -> str | None:
-    """The member that is missing, if that is the error and its name can stand in a path."""
+    """The missing member, if that is the error and its name can be part of a path."""
     if error.validator != "required":
         return None
     (name,) = error.validator_value

@@ -19,20 +19,20 @@ _MOST_KEPT: Final = 1000
 
 
 class SettingsFile:
-    """The settings of all servers. Without a path they last as long as the program."""
+    """The settings of all servers. Without a path they last until the program exits."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Read what is at `path`; `problem` tells if that cannot be, and nothing is lost then."""
+        """Read the file at `path`; `problem` says why if that fails, and the file is kept."""
         self.problem: ErrorDetails | None = None
         self._path = path
         self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
 
     def of(self, fingerprint: str) -> ServerSettings:
-        """The settings of one server; those of a new one if there are none."""
+        """The settings of one server; the defaults if it has none."""
         return self._held.get(_key(fingerprint)) or _unchanged()
 
     def put(self, fingerprint: str, settings: ServerSettings) -> None:
-        """Keep the settings of one server.
+        """Save the settings of one server.
 
         Raises:
             UserError: they cannot be written; they hold until the program ends all the same.
@@ -48,7 +48,7 @@ class SettingsFile:
 
     def _read(self, path: Path) -> dict[str, ServerSettings]:
         try:
-            if path_kind(path) is PathKind.OTHER:  # a pipe would be waited for without end
+            if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
                 raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # as others
             written = path.read_bytes()
             from mcp_progress_monitor.snapshots.settings import AllSettings
@@ -68,7 +68,7 @@ class SettingsFile:
 
     @staticmethod
     def _write(path: Path, held: Mapping[str, ServerSettings]) -> None:
-        """Replace the file as a whole, readable by its owner alone: answers may be secrets."""
+        """Replace the whole file, readable only by its owner: answers may be secrets."""
         from mcp_progress_monitor.snapshots.settings import AllSettings
 
         text = AllSettings(servers=dict(held)).model_dump_json(exclude_defaults=True, indent=1)
@@ -87,11 +87,11 @@ class SettingsFile:
 
 def _unchanged() -> ServerSettings:
     """The settings of a server for which nothing is set."""
-    from mcp_progress_monitor.snapshots.settings import ServerSettings  # late: as said above
+    from mcp_progress_monitor.snapshots.settings import ServerSettings  # imported late, see above
 
     return ServerSettings()
 
 
 def _key(fingerprint: str) -> str:
-    """A short name of a server; what it was started with may be secret, and is not written down."""
+    """A short key of a server: a digest, since its command and environment may be secret."""
     return hashlib.sha256(fingerprint.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Clocks: those that stamp frames, the two of a waiting call, the limit of connecting."""
+"""Clocks: the frame clock, the two limits of a call, and the limit of connecting."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _LONGEST_WAIT_S: Final = 86_400.0
-"""Longest single wait: Qt's timers count milliseconds in 32 bits. The time is taken anew after."""
+"""Longest single wait: Qt's timers count milliseconds in 32 bits. Longer waits are repeated."""
 
 _STOOD_STILL_S: Final = 1.0
-"""Who sleeps longer than was meant by this much stood still; so long is given to read what came."""
+"""A sleep that overran by this much means that the program was suspended; what arrived meanwhile is
+read for this long before a limit counts."""
 
 _ENDLESS: Final = Limits()
 
 
 class CallClock:
-    """Counts down for one call, over all requests that are made for it.
+    """Counts down the limits of one call, over all its requests.
 
-    It stands still while anybody holds it, so often as it was held. Whatever changes it wakes
-    those who wait in `until`, so that limits may be moved at any time.
+    It stands still while it is held, once for each `hold`. Every change wakes the tasks in `until`,
+    so limits can be changed at any time.
     """
 
     __slots__ = ("_held_s", "_held_since", "_holds", "_limits", "_made", "_stirred", "_touched")
 
     def __init__(self, now: float, limits: Limits = _ENDLESS) -> None:
-        """Begin to count at `now`."""
+        """Start counting at `now`."""
         self._limits = limits.checked()
         self._holds = 0
         self._held_s = 0.0
@@ -43,22 +44,22 @@ class CallClock:
 
     @property
     def limits(self) -> Limits:
-        """The limits as they stand."""
+        """The current limits."""
         return self._limits
 
     @property
     def is_suspended(self) -> bool:
-        """Whether anybody holds the clocks."""
+        """Whether anything holds the clock."""
         return self._holds > 0
 
     def touch(self, at: float) -> None:
-        """Note a sign of life of the call: the idle clock begins anew."""
+        """Restart the idle limit: a message for the call arrived."""
         run_s = at - self._held_s if self._held_since is None else self._run_s(at)
-        if run_s > self._touched:  # asked for each call of a flood: `max` takes twice as long
+        if run_s > self._touched:  # called for each message of a flood: `max` takes twice as long
             self._touched = run_s
 
     def hold(self, now: float) -> None:
-        """Stand still until released as often as held; what is held for is a sign of life."""
+        """Stop counting until released as often as held; restarts the idle limit."""
         self.touch(now)
         self._holds += 1
         if self._holds == 1:
@@ -66,7 +67,7 @@ class CallClock:
             self.stir()
 
     def release(self, now: float) -> None:
-        """Undo one `hold`: the clocks go on with what was left."""
+        """Undo one `hold`: the limits continue with the time that was left."""
         if self._holds == 1 and self._held_since is not None:
             self._held_s += max(now - self._held_since, 0.0)
             self._held_since = None
@@ -74,17 +75,17 @@ class CallClock:
         self._holds = max(self._holds - 1, 0)
 
     def set_limits(self, limits: Limits) -> None:
-        """Have other limits from now on, counted from where the old ones are.
+        """Set other limits; what has passed still counts.
 
-        `UserError` for what no clock can count down: then nothing changes.
+        `UserError` for a limit that cannot be counted down; then nothing changes.
         """
         self._limits = limits.checked()
         self.stir()
 
     def extend(self, idle_s: float = 0.0, total_s: float = 0.0) -> None:
-        """Move limits on by so many seconds; one that is off stays so.
+        """Extend limits by so many seconds; a disabled one stays disabled.
 
-        `UserError` as for `set_limits`, and for a step back.
+        `UserError` as for `set_limits`, and for a negative extension.
         """
         Limits(idle_s, total_s).checked()
         idle, total = self._limits
@@ -95,7 +96,7 @@ class CallClock:
         )
 
     def read(self, now: float) -> Clocks:
-        """Both clocks at `now`."""
+        """Both limits at `now`."""
         idle, total = self._left(now)
         return Clocks(
             None if idle is None else max(idle, 0.0),
@@ -105,16 +106,16 @@ class CallClock:
         )
 
     def stir(self) -> None:
-        """Have those who wait look again."""
+        """Wake the waiting tasks."""
         self._stirred.set()
         self._stirred = anyio.Event()
 
     async def until(self, is_over: Callable[[], bool], now: Callable[[], float]) -> Limit | None:
-        """Wait until `is_over`, which is looked at whenever the clock is stirred, or a limit.
+        """Wait until `is_over`, which is checked at each wake-up, or for a limit.
 
-        Which limit was reached, None when none was. Of two reached at once it is the total one.
-        A limit that passed while the whole program stood still is looked at again, a little later:
-        what came meanwhile is to be read first.
+        Returns the limit that was reached, None when none was; of two at once, the total limit. A
+        limit that passed while the whole program was suspended is checked again a little later:
+        what arrived meanwhile is read first.
         """
         stood_still = False
         while not is_over():
@@ -130,7 +131,7 @@ class CallClock:
         return None
 
     async def _pause(self, left: float | None) -> bool:
-        """Wait until the clock is stirred; true after so many seconds, if it was not."""
+        """Wait until woken; True if the time passed first."""
         is_endless = left is None or self.is_suspended
         stirred = self._stirred
         longest_s = None if is_endless else min(left or 0.0, _LONGEST_WAIT_S)
@@ -154,14 +155,14 @@ class CallClock:
         )
 
     def _run_s(self, at: float) -> float:
-        """The time of `at` on a clock that stands still with this one."""
+        """The time of `at` on a clock that stops while this one is held."""
         return (at if self._held_since is None else min(at, self._held_since)) - self._held_s
 
 
 class Hold:
-    """Keeps clocks still from its making until it is released, which more than once does no harm.
+    """Holds clocks until released; releasing twice does no harm.
 
-    For whoever asks the user something on behalf of a call.
+    For questions to the user on behalf of a call.
     """
 
     def __init__(self, clocks: Iterable[CallClock], now: Callable[[], float]) -> None:
@@ -172,32 +173,32 @@ class Hold:
             clock.hold(now())
 
     def release(self) -> None:
-        """Let the clocks go on."""
+        """Let the clocks continue."""
         clocks, self._clocks = self._clocks, []
         for clock in clocks:
             clock.release(self._now())
 
 
 SIGN_IN_S: Final = 300.0
-"""How long a user may take to sign in, each time that is asked."""
+"""How long a user may take for each sign-in."""
 URL_S: Final = 15.0
-"""How long a server that is reached by a URL may take."""
+"""Default connection timeout of a server with a URL."""
 YOUNG_S: Final = 30.0
-"""How long a process may be silent that was just started."""
+"""How long a new process may be silent."""
 SIGN_S: Final = 15.0
-"""How much longer it may be once it has written to its standard error."""
+"""How much longer it gets after it has written to standard error."""
 LONGEST_S: Final = 60.0
-"""How long a process may take whatever it writes, all its starts together."""
+"""How long a process may take in total, over all its starts, whatever it writes."""
 
 _LATER_S: Final = 10.0
-"""How much later connecting ends than a sign-in that nobody made: that one knows more of why."""
+"""How much later connecting times out than an unanswered sign-in: the sign-in's error says more."""
 
 
 class ConnectLimit:
-    """A cancel scope whose time is held while a sign-in is open, and then goes on."""
+    """A cancel scope whose time stops while a sign-in is open."""
 
     def __init__(self, limit_s: float | None, *, has_process: bool = False) -> None:
-        """Count from now on; without `limit_s` as long as a URL or a process may usually take."""
+        """Start counting; without `limit_s`, use the default for a URL or a process."""
         usual_s = YOUNG_S if has_process else URL_S
         self.began_at = anyio.current_time()
         self._is_patient = limit_s is None and has_process
@@ -208,22 +209,22 @@ class ConnectLimit:
 
     @property
     def is_held(self) -> bool:
-        """Whether a sign-in is waited for."""
+        """Whether a sign-in is open."""
         return self._left_s is not None
 
     @property
     def is_patient(self) -> bool:
-        """Whether signs of life make it longer."""
+        """Whether activity of the process extends it."""
         return self._is_patient
 
     @property
     def waited_s(self) -> float:
-        """How long connecting takes by now."""
+        """How long connecting has taken so far."""
         return anyio.current_time() - self.began_at
 
     @property
     def left_s(self) -> float:
-        """How long it may still take, as far as is known now."""
+        """How much time is left, as far as is known now."""
         return self.scope.deadline - anyio.current_time()
 
     def note_start(self) -> None:
@@ -231,11 +232,11 @@ class ConnectLimit:
         self._prolong(YOUNG_S)
 
     def note_sign(self, ago_s: float) -> None:
-        """The process wrote to its standard error so long ago."""
+        """The process last wrote to standard error so many seconds ago."""
         self._prolong(SIGN_S - ago_s)
 
     def renew(self) -> anyio.CancelScope | None:
-        """A scope for one more start after the time was over; None if there is no time left."""
+        """A scope for one more start after a timeout; None if there is no time left."""
         now = anyio.current_time()
         left_s = min(self.began_at + LONGEST_S - now, SIGN_S)
         if not self._is_patient or left_s <= 0:
@@ -256,13 +257,13 @@ class ConnectLimit:
             self.scope.deadline = now + SIGN_IN_S + _LATER_S
 
     def release(self) -> None:
-        """It is over: what was left of the time goes on."""
+        """The sign-in is over: the remaining time continues."""
         if self._left_s is not None:
             self.scope.deadline = anyio.current_time() + self._left_s
             self._left_s = None
 
 
 def not_signed_in(address: str) -> ErrorDetails:
-    """The user did not sign in within the time for that."""
+    """The user did not sign in in time."""
     what = f"Sign-in was not completed within {formatting.duration(int(SIGN_IN_S))}"
     return ErrorDetails(what, address, "Connect again, and sign in on the page that opens.")

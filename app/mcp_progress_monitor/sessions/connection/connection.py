@@ -1,4 +1,4 @@
-"""One transport's life: its tasks, and everything it writes and reads as frames and facts."""
+"""One transport's lifetime: its tasks, and all its traffic as frames and facts."""
 
 from __future__ import annotations
 
@@ -41,36 +41,37 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TURN_S: Final = 0.002
-"""How long a flood of messages may hold the loop before others get their turn."""
+"""How long a flood of messages may block the loop before other tasks run."""
 _STDERR_TAIL: Final = 20
 _TAIL_BYTES: Final = 4096
-"""How much of a line of stderr is kept to be quoted; all of it is on record."""
+"""How much of a line of standard error is kept for quoting; the recording has all of it."""
 _FOR_TERMINALS: Final = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\([0-~]"
 )
-"""What only a terminal would obey in a line, as colours: left out where it is quoted."""
+"""Terminal control sequences in a line, such as colours: removed where it is quoted."""
 _DYING_S: Final = 2.0
-"""How long a server may go on talking that no longer reads, before the connection ends."""
+"""How long a server that no longer reads may keep sending before the connection ends."""
 _LAST_READ_S: Final = 0.5
-"""How long what came before the end is read, once the server has ended as somebody asked."""
+"""How long remaining data is read after the server has ended at our request."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
-"""How events begin that tell of bytes from the server, though they are no message."""
+"""Prefixes of events that report bytes from the server although they are no messages."""
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
-"""Takes what happened on the wire, frames and the facts read from them, at once and in order."""
+"""Receives what happened on the wire, frames and the facts read from them, immediately and in
+order."""
 
 
 Room: TypeAlias = "Callable[[], Awaitable[None]]"
-"""Waits while whoever takes what the server says cannot take more."""
+"""Waits while the receiver of the server's messages cannot take more."""
 
 _raw_of = operator.attrgetter("raw")
 
 
 class Upkeep(NamedTuple):
-    """What the session of a connection is asked, over which it serves.
+    """What a connection asks of its session.
 
-    `schema_of` knows the input schema of a tool that the server has listed, `relist` lists them
-    again, `outlook` says at the end what comes next, to whoever waited for the server.
+    `schema_of` returns the input schema of a listed tool, `relist` reads the lists again, `outlook`
+    says at the end what happens next, for those who waited for the server.
     """
 
     schema_of: Callable[[str], JsonObject | None]
@@ -79,10 +80,10 @@ class Upkeep(NamedTuple):
 
 
 class Connection:
-    """Owns a transport and everything that goes over it.
+    """Owns a transport and all its traffic.
 
-    `run` is its one owner task; everyone else asks through `mail` and waits for exchanges. All it
-    sees goes through one synchronous sink, frame by frame in wire order.
+    `run` is its one owner task; everyone else sends through `outbox` and waits for exchanges. All
+    traffic goes through one synchronous sink, frame by frame in wire order.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Connection:
     ) -> None:
         """A connection called `name`, `"<server>#<n>"`, that `run` will open.
 
-        The server is read only as fast as `room` returns. `upkeep` is what its session knows.
+        The server is read only as fast as `room` returns. `upkeep` is provided by its session.
         """
         self.id = name
         self.problem: ErrorDetails | None = None
@@ -125,10 +126,11 @@ class Connection:
         self._writing = anyio.CancelScope()
         self._reading = anyio.CancelScope()
         self._is_read = anyio.Event()
-        """Set when all was read, and when somebody asked for the end: who waits no longer."""
+        """Set when everything was read, or when the end was requested: nobody waits any longer."""
         self._is_deaf = False
         self.is_flowing = False
-        """Whether the last messages were plain progress, of which many more can come at once."""
+        """Whether the last messages were plain progress, of which many more may follow
+        immediately."""
         transport.attach(self)
 
     def now(self) -> float:
@@ -147,40 +149,40 @@ class Connection:
 
     @property
     def first_bytes(self) -> bytes:
-        """The first that came from the server, at most 512 bytes of them."""
+        """The first bytes from the server, at most 512."""
         process = self._transport.process
         return self._first_lines if process is None else process.first_bytes
 
     @property
     def last_received_at(self) -> float | None:
-        """When something came from the server last, also of a message that is not there yet."""
+        """When the server last sent a byte, also of an incomplete message."""
         times = (self._last_life_at, self._transport.last_byte_at)
         return max((at for at in times if at is not None), default=None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What references of the server's definition stood for: not to be handed on."""
+        """The values of references in the server's definition: never shown."""
         process = self._transport.process
         return () if process is None else process.secrets
 
     @property
     def is_http(self) -> bool:
-        """Whether the server is reached by a URL, and not as a process."""
+        """Whether the server has a URL, and not a process."""
         return self._transport.is_http
 
     @property
     def has_handshake(self) -> bool:
-        """Whether only servers of the handshake era are reached in this way."""
+        """Whether this transport exists only in the handshake era."""
         return self._transport.has_handshake
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why it ended by itself, as far as that is not told by how a process ended."""
+        """Why it ended unexpectedly, unless the process's exit says so."""
         return self._transport.failure
 
     @property
     def http_notes(self) -> Sequence[HttpNote]:
-        """The last requests over HTTP, oldest first, and what came; none with a process."""
+        """The last HTTP requests and their responses, oldest first; none with a process."""
         return tuple(self._transport.notes)
 
     @property
@@ -189,7 +191,7 @@ class Connection:
         return self._opened.is_set() and not self._ending.is_set()
 
     def end(self, reason: str, kind: EndKind = EndKind.CLIENT) -> None:
-        """Ask for the polite end of the connection; the first reason stays.
+        """Request a graceful end of the connection; the first reason counts.
 
         Without a reason of ours, how the server ended becomes the reason.
         """
@@ -200,57 +202,57 @@ class Connection:
         self._is_read.set()
 
     async def opened(self) -> None:
-        """Wait until the transport is up; `UserError` when it could not be."""
+        """Wait until the transport is open; `UserError` when it failed to open."""
         await self._opened.wait()
         if self.problem is not None:
             raise UserError(self.problem)
 
     async def over(self) -> None:
-        """Wait until all is ended, awaited and told."""
+        """Wait until everything has ended and was reported."""
         await self._over.wait()
 
     async def ended(self) -> None:
-        """Wait until the connection begins to end, whoever wants it to."""
+        """Wait until the connection begins to end, for whatever reason."""
         await self._ending.wait()
 
     async def tell(self, event: str, **fields: object) -> None:
-        """Put on record what only this side knows (see `Framer.event`); nothing after the end."""
+        """Record an event that only this side knows (see `Framer.event`); ignored after the end."""
         if not self._over.is_set():
             await self._event(event, **fields)
 
     def agreed(self, revision: str) -> None:
-        """Speak this revision from now on."""
+        """Use this revision from now on."""
         self._transport.agreed(revision)
         is_per_request = era_of(revision) is Era.PER_REQUEST
         self.outbox.closes_streams = self._transport.is_http and is_per_request
 
-    # What its transport asks and tells
+    # What its transport calls
 
     def is_due(self, request: int) -> bool:
-        """Whether a request of ours waits for its reply and was not cancelled."""
+        """Whether a request of ours is pending and was not cancelled."""
         return self.outbox.is_due(request)
 
     def reconnect_stream(self, request: int) -> bool:
-        """Take up the broken stream of a request again at once; whether there is one."""
+        """Resume the broken stream of a request immediately; whether there is one."""
         return self._transport.reconnect_stream(request)
 
     def lost(self, request: int, loss: Loss) -> None:
-        """Take note that a request of ours gets no reply."""
+        """Record that a request of ours gets no reply."""
         self.outbox.lose(request, loss)
 
     def tool_schema(self, name: str) -> JsonObject | None:
-        """The input schema of a tool that the server has listed."""
+        """The input schema of a listed tool."""
         return None if self._upkeep is None else self._upkeep.schema_of(name)
 
     async def list_tools(self) -> None:
-        """Have the server list its tools anew."""
+        """Read the server's list of tools again."""
         if self._upkeep is not None:
             await self._upkeep.relist()
 
-    # Its life
+    # Lifetime
 
     async def run(self) -> None:
-        """Open, serve and end the connection; cancelling asks for the same polite end."""
+        """Open, serve and end the connection; cancelling also ends it gracefully."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._end_when_cancelled)
             with anyio.CancelScope(shield=True):
@@ -272,7 +274,7 @@ class Connection:
             self.reason, self.end_kind = error.problem.what, EndKind.FAILED
             await self._event("failed", **error.problem._asdict())
         except Exception:  # noqa: BLE001
-            # The one place for our own errors in a connection's tasks: it ends, others go on.
+            # The one place for internal errors in a connection's tasks: it ends, others continue.
             _log.exception("connection %s ended by a defect of this program", self.id)
             what = "An internal error ended the connection"
             self.problem = ErrorDetails(what, self.id, DEFECT_HINT)
@@ -299,7 +301,7 @@ class Connection:
         self.outbox.stop()
 
     async def _finish(self) -> None:
-        """End what is left, tell of it, and let everyone who waits know."""
+        """End what is left, report it, and wake everyone who waits."""
         self._ending.set()
         self._stop_writing()
         await self._release()
@@ -321,14 +323,14 @@ class Connection:
         failure, process = self._transport.failure, self._transport.process
         if failure is not None:
             return failure.what, EndKind.FAILED
-        if process is not None and process.was_ended:  # its exit code tells of us then
+        if process is not None and process.was_ended:  # its exit code is caused by us then
             if self._is_deaf:
                 return CLOSED_INPUT, EndKind.CLOSED_INPUT
             return CLOSED_OUTPUT, EndKind.CLOSED_OUTPUT
         return ending(self._transport.exit_code), EndKind.SERVER
 
     def _end_fields(self) -> dict[str, object]:
-        """What else there is to say of the end: whether it was asked for, and what comes next."""
+        """Further details of the end: whether it was requested, and what happens next."""
         fields: dict[str, object] = {}
         if self._is_end_wanted and self.problem is None:
             fields["wanted"] = True
@@ -345,7 +347,7 @@ class Connection:
             _log.exception("the end of connection %s met a defect as well", self.id)
 
     async def _read(self) -> None:
-        """Read to the end, or to what is left of a flood when somebody asked for the end."""
+        """Read to the end; after a requested end, only what is left of a flood."""
         with self._reading:
             turn_ends = self._clock.monotonic() + _TURN_S
             while True:
@@ -376,27 +378,27 @@ class Connection:
     async def _write(self) -> None:
         with self._writing:
             try:
-                async for letter in self.outbox.letters():
-                    await self._write_one(letter)
+                async for message in self.outbox.outgoing():
+                    await self._write_one(message)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                # Mostly the server's end, which the reader will tell of. One that goes on can be
-                # asked nothing any more, and told of no cancel.
+                # Usually the server's end, which the reader reports. A server that keeps running
+                # can receive neither requests nor cancels.
                 await anyio.sleep(_DYING_S)
                 self._is_deaf = True
                 self._ending.set()
 
-    async def _write_one(self, letter: OutgoingMessage) -> None:
-        """Publish before writing: what waits for a slow reader is to be seen as asked for."""
-        if letter.closes is not None:
-            await self._event("stream_closed", request=letter.closes, reason=letter.reason)
-            await self._transport.abandon(letter.closes)
+    async def _write_one(self, message: OutgoingMessage) -> None:
+        """Publish before writing: a message that waits for a slow reader must be visible."""
+        if message.closes is not None:
+            await self._event("stream_closed", request=message.closes, reason=message.reason)
+            await self._transport.abandon(message.closes)
             return
         now = self._clock.monotonic()
-        frame = self._framer.sent(letter.raw, self._clock.wall(), now)
-        if letter.exchange is not None:
-            self.outbox.sent(letter.exchange, frame.number, now)
+        frame = self._framer.sent(message.raw, self._clock.wall(), now)
+        if message.exchange is not None:
+            self.outbox.sent(message.exchange, frame.number, now)
         await self._publish([frame])
-        await self._transport.send(letter.raw, frame.number)
+        await self._transport.send(message.raw, frame.number)
 
     async def _event(self, name: str, **fields: object) -> None:
         frame = self._framer.event(name, self._clock.wall(), self._clock.monotonic(), **fields)
@@ -412,13 +414,13 @@ class Connection:
         await self._room()
 
     async def _publish(self, frames: Sequence[Frame]) -> None:
-        """Read frames into facts and pass both on, then do what the facts ask of us."""
+        """Read frames into facts, publish both, then act on the facts."""
         async with self._publishing:
             facts: Sequence[Fact] = ()
             try:
                 facts = await self._facts_of(frames)
             finally:
-                # What cannot be read for a defect of ours still came, and is to be seen.
+                # What cannot be parsed because of a bug of ours still arrived, and must be visible.
                 self._sink(frames, facts)
         self.outbox.take(facts, frames)
 

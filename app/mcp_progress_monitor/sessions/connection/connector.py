@@ -30,10 +30,10 @@ _RESTARTED: Final = "You restarted the server"
 
 
 class Connector:
-    """Runs the sessions of a manager in one task group, and what goes on between them.
+    """Runs the sessions of a manager in one task group.
 
-    By itself it connects servers again that are to be mended, and starts those anew whose files
-    have changed; both only with `mends`.
+    With `reconnects`, it also reconnects servers that ended unexpectedly, and restarts servers
+    whose files have changed.
     """
 
     def __init__(
@@ -46,10 +46,9 @@ class Connector:
         *,
         reconnects: bool,
     ) -> None:
-        """Names of servers whose snapshot has changed go to `on_change`.
+        """Report changed servers to `on_change`, and those ready for calls to `on_connected`.
 
-        Those of servers that can be called now go to `on_connected`. `gate` is called with what is
-        about to be connected, and raises `UserError` to refuse it.
+        `gate` is called with each definition to connect, and raises `UserError` to refuse it.
         """
         self._on_connected = on_connected
         self._gate = gate
@@ -63,16 +62,15 @@ class Connector:
         self._is_closing = False
 
     def open(self, tasks: TaskGroup | None) -> None:
-        """Start all tasks in `tasks` from now on; with None no more."""
+        """Start all tasks in `tasks` from now on; with None, start no more."""
         self._tasks = tasks
 
-    # Wishes
+    # Requests
 
     async def connect(self, name: str) -> None:
-        """Connect a server, at once, and wait until it can be called.
+        """Connect a server immediately, and wait until it is ready for calls.
 
-        One that is connected stays so. `UserError` tells why one cannot be. Cancelling
-        disconnects.
+        A connected server stays connected. `UserError` if connecting fails. Cancelling disconnects.
         """
         session = await self._current_session(name)
         if session is None:
@@ -86,7 +84,7 @@ class Connector:
         self._on_connected(name)
 
     async def disconnect(self, name: str) -> None:
-        """Disconnect a server and wait until its process is gone; nothing if it is not up."""
+        """Disconnect a server, if it is connected, and wait until its process is gone."""
         session = self._manager.session(name)
         self._let_be(self._manager.reconnecting(name))
         if session is not None:
@@ -96,7 +94,7 @@ class Connector:
     async def restart(
         self, name: str, reason: str = _RESTARTED, cause: JsonObject | None = None
     ) -> None:
-        """End a server politely, if it is up, and connect it anew; `cause` goes on record.
+        """End a connected server gracefully, and connect it again; `cause` is recorded.
 
         `UserError` when it cannot be connected, or was disconnected meanwhile.
         """
@@ -123,7 +121,7 @@ class Connector:
                 reconnecting.not_restarted()
 
     def stop_reconnecting(self, name: str) -> None:
-        """Do not connect a server again by itself that waits for it."""
+        """Do not reconnect a server that waits to be reconnected."""
         reconnecting = self._manager.reconnecting(name)
         self._stop_wait(reconnecting)
         if not reconnecting.is_restarting:
@@ -131,17 +129,17 @@ class Connector:
             self._on_change(name)
 
     def removed(self, reconnecting: ReconnectPolicy) -> None:
-        """A server is gone from the list: nothing is done for it any more."""
+        """Forget a server that was removed."""
         self._let_be(reconnecting)
 
     async def mended(self, name: str) -> None:
-        """Wait while a server is being connected again by itself."""
+        """Wait while a server is being reconnected automatically."""
         reconnecting = self._manager.reconnecting(name)
         while reconnecting.is_coming_back:
             await reconnecting.changed()
 
     async def aclose(self) -> None:
-        """Disconnect all servers, at the same time, and wait until their processes are gone.
+        """Disconnect all servers in parallel, and wait until their processes are gone.
 
         No others are connected from now on.
         """
@@ -174,7 +172,7 @@ class Connector:
             self._group().start_soon(self._wait, reconnecting, name=f"mending {reconnecting.name}")
 
     async def _current_session(self, name: str) -> Session | None:
-        """The session that is up or coming up; None once there is none, the last one awaited."""
+        """The session that is connected or connecting; None once the last one has ended."""
         self._manager.snapshot(name)
         while (session := self._manager.session(name)) is not None:
             if session.is_usable:
@@ -189,10 +187,10 @@ class Connector:
             raise UserError(ErrorDetails("The program is closing"))
         return self._tasks
 
-    # By itself
+    # Automatically
 
     def _let_be(self, reconnecting: ReconnectPolicy) -> None:
-        """Do nothing more for a server."""
+        """Stop reconnecting and watching a server."""
         self._stop_wait(reconnecting)
         watcher = self._watches.pop(reconnecting, None)
         if watcher is not None:
@@ -205,7 +203,7 @@ class Connector:
             scope.cancel()
 
     async def _wait(self, reconnecting: ReconnectPolicy) -> None:
-        """Connect a server again when it is due, unless something else happens before."""
+        """Reconnect a server when it is due, unless something else happens before."""
         with anyio.CancelScope() as scope:
             self._waits[reconnecting] = scope
             await anyio.sleep(self._left_s(reconnecting))
@@ -214,12 +212,12 @@ class Connector:
         del self._waits[reconnecting]
         if self._is_refused(reconnecting):
             return
-        # What comes of it is told by the server's state, and it goes on from there.
+        # The server's state shows the outcome, and the policy continues from there.
         with contextlib.suppress(UserError):
             await self.connect(reconnecting.name)
 
     def _is_refused(self, reconnecting: ReconnectPolicy) -> bool:
-        """Whether a server must not be connected again, which is told of it then."""
+        """Whether a server must not be reconnected; the policy is told why."""
         try:
             self._gate(self._manager.newest(reconnecting.name))
         except UserError as error:
@@ -233,7 +231,7 @@ class Connector:
         return 0.0 if due_at is None else max(due_at - self._clock.monotonic(), 0.0)
 
     def _watch(self, name: str, reconnecting: ReconnectPolicy) -> None:
-        """Watch the files of a server that is being connected, as its definition has it now."""
+        """Watch the files of a server that is being connected, as its definition says now."""
         definition = self._manager.newest(name)
         watcher = self._watches.get(reconnecting)
         if not self._reconnects or (watcher is not None and watcher.definition == definition):
@@ -259,14 +257,15 @@ class Connector:
         try:
             await watcher.run(restart, tell)
         except Exception:  # noqa: BLE001
-            # Our own error in watching: nothing is noticed any more, all else goes on.
+            # An internal error in watching: changes are no longer noticed, everything else
+            # continues.
             _log.exception("the watch of %s's files met a defect", reconnecting.name)
 
     async def _on_files(self, paths: tuple[str, ...], reconnecting: ReconnectPolicy) -> None:
-        """Start a server anew, in whatever state it is: a mended file is the moment to try."""
+        """Restart a server, whatever its state: a changed file may be the fix."""
         reason = f"The server was restarted because files changed: {words_of(paths)}"
         cause = {"reason": reason, "files": named(paths), "count": len(paths)}
-        # A restart may end this very watch, for a new one; it is not to end half-way with it.
+        # A restart may replace this very watch, which must not end half-way through it.
         with anyio.CancelScope(shield=True):
             try:
                 await self.restart(reconnecting.name, reason, cause)

@@ -1,4 +1,4 @@
-"""Which era each server speaks, remembered between runs so that none is asked again."""
+"""Remembers which era each server speaks, so that later runs need not probe it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "server-eras.json"
 KEPT_S: Final = 7 * 86_400.0
-"""How long a server is not asked: one that learns a newer revision is to be noticed some time."""
+"""How long a server is not probed: a newer revision should be noticed eventually."""
 _MOST_KEPT: Final = 500
 _MOST_BYTES: Final = 1_000_000
 
 
 class ProvenEra(NamedTuple):
-    """What an opening proved: the era, and what the server said (a digest).
+    """What an opening proved: the era, and a digest of what the server said.
 
     `was_asked` is whether the server had the choice; without it nothing new was learnt.
     """
@@ -46,16 +46,16 @@ class _Kept(NamedTuple):
 
 
 def said_by(agreement: Agreement) -> str:
-    """A digest of what a server says of itself when it is opened."""
+    """A digest of how a server describes itself when it is opened."""
     said = (agreement.revision, agreement.server_info, agreement.capabilities)
     return hashlib.sha256(canonical([*said, agreement.instructions])).hexdigest()[:32]
 
 
 class EraMemory:
-    """Verdicts on disk; without a path they last as long as the program.
+    """Eras on disk; without a path they last until the program exits.
 
-    The file is read whenever it is asked, since other programs of ours write it too. A file that
-    cannot be read or written costs questions, nothing else.
+    The file is read at each query, since other instances write it too. A file that cannot be read
+    or written costs a probe, nothing else.
     """
 
     def __init__(self, path: Path | None, clock: Clock) -> None:
@@ -64,12 +64,12 @@ class EraMemory:
         self._held: dict[str, _Kept] = {}
 
     def of(self, definition: ServerDefinition) -> Era | None:
-        """The era that a server spoke when it was asked last; None to ask it."""
+        """The era that a server spoke when it was last probed; None to probe it."""
         kept = self._read().get(_key(definition))
         return None if kept is None else kept.era
 
     def learn(self, definition: ServerDefinition, verdict: ProvenEra) -> None:
-        """Keep what an opening proved; forget what it has disproved."""
+        """Save what an opening proved; forget what it disproved."""
         key = _key(definition)
         held = self._read()
         kept = held.get(key)
@@ -83,7 +83,7 @@ class EraMemory:
         self._write(held)
 
     def forget(self, definition: ServerDefinition) -> None:
-        """Ask a server the next time: it could not be opened as before."""
+        """Probe a server the next time: it could not be opened as before."""
         held = self._read()
         if held.pop(_key(definition), None) is not None:
             self._write(held)
@@ -116,7 +116,7 @@ def _key(definition: ServerDefinition) -> str:
 
 
 def _entries(path: Path) -> dict[str, _Kept]:
-    """What the file says; nothing of what cannot be read."""
+    """The content of the file; empty if it cannot be read."""
     try:
         if path_kind(path) is not PathKind.FILE or path.stat().st_size > _MOST_BYTES:
             return {}

@@ -26,9 +26,9 @@ class ExchangeEnd(enum.Enum):
     ANSWERED = enum.auto()
     CANCELLED = enum.auto()
     LOST = enum.auto()
-    """The connection ended first, or the stream that the reply was to come on did."""
+    """The connection ended first, or the stream that should carry the reply."""
     GIVEN_UP = enum.auto()
-    """We do not go on with it; `Exchange.words` say why."""
+    """This client gave up; `PendingRequest.words` say why."""
     IDLE_TIMEOUT = enum.auto()
     TOTAL_TIMEOUT = enum.auto()
 
@@ -37,11 +37,12 @@ _ENDS: Final = {Limit.IDLE: ExchangeEnd.IDLE_TIMEOUT, Limit.TOTAL: ExchangeEnd.T
 
 
 class PendingRequest:
-    """A request and its reply. `request` is its frame's number, None until it is written.
+    """A request and its reply.
 
-    Its `clock` may be shared with the other requests of one call. A reply that requires input
-    does not end it: `is_asking` while that is asked for, then the next request is `outgoing`, and
-    `first` stays the one before all of them. `loss` tells why it alone was lost, if it was.
+    `request` is its frame's number, None until it is written. Its `clock` may be shared with the
+    other requests of one call. A reply that requires input does not end it: `is_asking` until the
+    input is there, then the next request is `outgoing`, and `first` stays the first of them. `loss`
+    says why it alone was lost, if it was.
     """
 
     __slots__ = (
@@ -64,7 +65,7 @@ class PendingRequest:
     def __init__(
         self, outgoing: Outgoing, method: str, now: float, clock: CallClock | None = None
     ) -> None:
-        """Begin to wait for the reply to `outgoing`; `clock` is that of the call it is part of."""
+        """Begin to wait for the reply to `outgoing`; `clock` is that of its call."""
         self.outgoing = self.first = outgoing
         self.method = method
         self.made_at = now
@@ -80,18 +81,18 @@ class PendingRequest:
         self._over = anyio.Event()
 
     def answer(self, reply: RequestAnswered, raw: bytes) -> None:
-        """End with the server's reply and its exact bytes, unless it is over already."""
+        """End with the server's reply and its exact bytes, unless it has ended already."""
         if self.end is None:
             self.reply, self.raw = reply, raw
             self.stop(ExchangeEnd.ANSWERED)
 
     def renew(self, outgoing: Outgoing) -> None:
-        """Go on with a further request, now that what was required is known."""
+        """Continue with a further request, which carries the required input."""
         self.outgoing = outgoing
         self.is_asking = False
 
     def stop(self, end: ExchangeEnd) -> None:
-        """End, unless it is over already."""
+        """End, unless it has ended already."""
         if self.end is None:
             self.end = end
             self._over.set()
@@ -104,10 +105,10 @@ class PendingRequest:
         return self.end
 
     async def wait(self, limits: Limits | None, now: Callable[[], float]) -> ExchangeEnd:
-        """Wait for the end, or until a limit is reached: then the exchange is over as well.
+        """Wait for the end or a limit, which ends the exchange as well.
 
-        `limits` are those of the clock from now on; None leaves it as it is. They may be moved and
-        the clock be held meanwhile.
+        `limits` replace those of the clock; None leaves them. They may be changed and the clock be
+        held meanwhile.
         """
         if limits is not None:
             self.clock.set_limits(limits)

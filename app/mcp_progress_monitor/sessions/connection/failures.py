@@ -48,7 +48,7 @@ _SILENT_HINT: Final = (
 
 
 def ended(command: str, connection: Connection) -> ErrorDetails:
-    """The server's process ended before it was connected, or what it is reached by failed."""
+    """The server's process ended before it was connected, or its transport failed."""
     if connection.failure is not None:
         return connection.failure
     what = f"{_told(connection)} before it was connected"
@@ -57,7 +57,7 @@ def ended(command: str, connection: Connection) -> ErrorDetails:
 
 
 def lost(command: str, connection: Connection) -> ErrorDetails:
-    """The server's process ended by itself while it was connected, or it cannot be reached."""
+    """A connected server's process ended unexpectedly, or the server can no longer be reached."""
     if connection.failure is not None:
         return connection.failure
     hint = _or_defect(_LOST_URL_HINT if connection.is_http else _LOST_HINT, connection)
@@ -65,14 +65,14 @@ def lost(command: str, connection: Connection) -> ErrorDetails:
 
 
 def _or_defect(hint: str, connection: Connection) -> str:
-    """What to try: there is nothing wrong with the server where this program failed."""
+    """What to try: the server is not at fault where this program failed."""
     return hint if connection.problem is None else connection.problem.hint or hint
 
 
 def silent(
     command: str, limit_s: float, asked: Sequence[str], connection: Connection
 ) -> ErrorDetails:
-    """The server did not answer in time, or with lines that are no messages."""
+    """The server did not answer in time, or answered with lines that are no messages."""
     what = f"The server did not answer {' or '.join(asked) or 'anything'} within {limit_s:g} s"
     hint = _SILENT_URL_HINT if connection.is_http else _SILENT_HINT
     if busy := _busy(connection):
@@ -87,19 +87,19 @@ def silent(
 
 
 def _busy(connection: Connection) -> str:
-    """The answer of a server over HTTP that is there but not ready; nothing otherwise."""
+    """The response of an HTTP server that is not ready; empty otherwise."""
     notes = connection.http_notes
     status = notes[-1].status if notes else None
     return f"{status} {_BUSY[status]}" if status in _BUSY else ""
 
 
 def unread(command: str, outbox: Outbox) -> ErrorDetails | None:
-    """The server asks without reading our answers, so that we have stopped reading what it says."""
+    """The server sends requests without reading our replies, so we have stopped reading."""
     return ErrorDetails(in_line(outbox), command, _UNREAD_HINT) if outbox.is_on_hold else None
 
 
 def in_line(outbox: Outbox) -> str:
-    """What waits because the server does not read its input; nothing when nothing does."""
+    """What waits because the server does not read its input; empty when nothing does."""
     if not outbox.in_line:
         return ""
     verb = "waits" if outbox.in_line == 1 else "wait"
@@ -116,7 +116,7 @@ def _told(connection: Connection) -> str:
 
 
 def evidence(connection: Connection) -> str:
-    """What the server sent instead of messages, and its last lines of stderr or HTTP answers."""
+    """What the server sent instead of messages, and its last lines of stderr or HTTP responses."""
     parts = []
     if connection.outbox.rubbish:
         rubbish = [line.decode(errors="replace") for line in connection.outbox.rubbish]

@@ -1,4 +1,4 @@
-"""Notices that a server's files have changed, so that it can be restarted with them."""
+"""Detects changes of a server's files, so that it can be restarted."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ IGNORED: Final = frozenset(
         ".hypothesis",
     )
 )
-"""Folders whose contents no one edits: what is in them never counts."""
+"""Folders whose contents nobody edits: never watched."""
 _QUIET_MS: Final = 200
-"""A change is told once nothing more has changed for so long …"""
+"""A change is reported once nothing more has changed for this long …"""
 _LONGEST_MS: Final = 2000
-"""… or since the first one: who saves all files at once means one change."""
+"""… or this long after the first one: saving all files counts as one change."""
 _LOOK_S: Final = 1.0
-"""How often is looked whether what is watched is still the same: folders are deleted and made anew,
-links lead elsewhere, and a folder over a network tells of nothing."""
+"""How often the watched paths are checked: folders are deleted and created again, links change, and
+network folders report nothing."""
 DELETED: Final = 3
-"""What `watchfiles.Change` calls so."""
+"""The names of `watchfiles.Change`."""
 _NAMED: Final = 10
 
 
 class Watched(NamedTuple):
-    """What is watched for a server: folders with all in them, single files, and what is missing."""
+    """The watched paths of a server: folders with their contents, files, and missing paths."""
 
     folders: tuple[str, ...]
     files: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
     def counts(self, path: str) -> bool:
-        """Whether this is one of the files; systems may tell it without links to its folder."""
+        """Whether this is one of the files, also with its folder's links resolved."""
         return path in self.files or path in {_without_links(file) for file in self.files}
 
     def problem(self, server: str) -> ErrorDetails | None:
-        """What cannot be watched; None when all can be."""
+        """What cannot be watched; None when everything can be."""
         if self.missing:
             what = (
                 "A watched path does not exist or cannot be accessed: changes to it are not noticed"
@@ -83,9 +83,9 @@ class Watched(NamedTuple):
 
 
 def watched(definition: ServerDefinition) -> Watched:
-    """What a definition wants watched; relative paths count from the folder it starts in.
+    """The paths that a definition says to watch; relative paths count from the server's folder.
 
-    Without paths that folder is watched, if one is chosen (else it would be ours, which may be
+    Without paths, that folder is watched, if one is set (else it would be ours, which may be
     anything), and the files among command and arguments.
     """
     base = os.path.abspath(getattr(definition, "cwd", None) or ".")  # noqa: PTH100  # links stay
@@ -108,13 +108,13 @@ def _within(base: str, path: str) -> str:
 
 
 def _without_links(path: str) -> str:
-    """A path with the true name of its folder."""
+    """A path with its folder's links resolved."""
     folder, name = os.path.split(path)
     return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  # links of its own stay
 
 
 class InFolders:
-    """Which changed paths count of those in watched folders."""
+    """The changed paths that count among those in watched folders."""
 
     def __init__(self, folders: Iterable[str], patterns: tuple[str, ...]) -> None:
         """Names that match one of `patterns`, outside of folders that nobody edits."""
@@ -123,7 +123,7 @@ class InFolders:
         self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
     def counts(self, path: str) -> bool:
-        """Whether a change of `path` is one: asked of each in a flood of them."""
+        """Whether a change of `path` counts: called for each in a flood of changes."""
         begin = next((each for each in self._begins if path.startswith(each)), None)
         if begin is None:
             return False
@@ -136,10 +136,10 @@ OnChange: TypeAlias = "Callable[[tuple[str, ...]], Awaitable[None]]"
 
 
 class FileWatcher:
-    """Watches what one definition wants watched, from `run` until that is cancelled."""
+    """Watches the paths of one definition, from `run` until that is cancelled."""
 
     def __init__(self, definition: ServerDefinition) -> None:
-        """Look up what there is to watch."""
+        """Resolve the paths to watch."""
         self.definition = definition
         self.watched = watched(definition)
         self.scope = anyio.CancelScope()
@@ -152,10 +152,9 @@ class FileWatcher:
     async def run(
         self, on_change: OnChange, on_problem: Callable[[ErrorDetails | None], None]
     ) -> None:
-        """Hand the paths of each change to `on_change`; no other meanwhile, none is lost.
+        """Pass the paths of each change to `on_change`, one call at a time; none is lost.
 
-        When the system does not let us watch, why goes to `on_problem`; None when that is over.
-        `scope` ends it.
+        Errors of the system go to `on_problem`; None when they are over. `scope` ends it.
         """
         turn = anyio.Lock()
 
@@ -173,9 +172,9 @@ class FileWatcher:
     async def _until_more(
         self, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
     ) -> None:
-        """Watch what there is, until something is there that was missed."""
+        """Watch the existing paths, until a missing one appears."""
         folders = InFolders(self.watched.folders, self.definition.watch.patterns)
-        # Not the files themselves: editors put a new file in the place of the old.
+        # Not the files themselves: editors replace a file by a new one.
         alone = [file for file in self.watched.files if not _is_seen_in(folders, file)]
         beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
         async with anyio.create_task_group() as tasks:
@@ -190,12 +189,12 @@ class FileWatcher:
 
 
 def _is_seen_in(folders: InFolders, file: str) -> bool:
-    """Whether a watch of the folders tells of this file: of a link it tells no change."""
+    """Whether a watch of the folders reports changes of this file: not for a link."""
     return folders.counts(file) and folders.counts(os.path.realpath(file))
 
 
 async def _until_there(missing: tuple[str, ...]) -> None:
-    """Wait until any of these paths can be watched; for ever if there are none."""
+    """Wait until one of these paths can be watched; forever if there are none."""
     if not missing:
         await anyio.Event().wait()
     while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # nobody tells of it
@@ -207,7 +206,7 @@ def _can_be_watched(path: str) -> bool:
 
 
 class _Look:
-    """Looks for changes in a thread of its own, until `stop` is set."""
+    """Watches for changes in a thread, until `stop` is set."""
 
     def __init__(
         self,
@@ -224,10 +223,10 @@ class _Look:
         self._is_deep = is_deep
         self._signs = self._signs_now()
         self._lost: set[str] = set()
-        """Folders that were deleted since: others may have their signs by now."""
+        """Folders that were deleted since: their identifiers may be reused."""
 
     def run(self, tell: Callable[[tuple[str, ...]], None]) -> None:
-        """Hand each change to `tell`; `OSError` or `RuntimeError` when nothing can be watched."""
+        """Pass each change to `tell`; `OSError` or `RuntimeError` when nothing can be watched."""
         found: set[str] = set()
         since = 0.0
         while not self.stop.is_set():
@@ -240,7 +239,7 @@ class _Look:
                     found = set()
 
     def _found(self) -> Iterator[set[str]]:
-        """What changed, again and again, perhaps nothing; until a folder is another one."""
+        """Yield the changes, which may be empty, until a folder was replaced."""
         looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
         for paths in self._told(there):
             now = time.monotonic()
@@ -257,8 +256,8 @@ class _Look:
                 return
 
     def _told(self, there: Sequence[str]) -> Iterator[set[str]]:
-        """What the system tells of these folders."""
-        # A library of its own thread and a compiled part: only for who watches files.
+        """Yield what the system reports for these folders."""
+        # A library with a thread and a compiled part: only loaded to watch files.
         import watchfiles
 
         if not there:
@@ -282,7 +281,7 @@ class _Look:
                 is_up = True
                 yield {path for _, path in batch}
         except RuntimeError:
-            # It stumbles over names that are no text; what it really cannot do it says anew.
+            # It fails on names that are not text; persistent errors are raised again.
             if not is_up:
                 raise
             self.stop.wait(_LOOK_S)
@@ -293,7 +292,7 @@ class _Look:
         return self._counts(path)
 
     def _signs_now(self) -> dict[str, object]:
-        """What tells each folder, and each file's contents, from others; None if it is gone."""
+        """What identifies each folder, and each file's contents; None if it is gone."""
         folders = {folder: _sign(folder, is_folder=True) for folder in self.folders}
         return {**folders, **{file: _sign(file, is_folder=False) for file in self._files}}
 
@@ -318,7 +317,7 @@ async def _watch(
             anyio.from_thread.run(told, paths)
 
     limiter = anyio.to_thread.current_default_thread_limiter()
-    limiter.total_tokens += 1  # it holds a thread for as long as it lasts; the others keep theirs
+    limiter.total_tokens += 1  # it blocks a thread throughout; the others keep theirs
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_set_when_cancelled, look.stop)
@@ -332,7 +331,7 @@ async def _watch(
 
 
 async def _set_when_cancelled(stop: threading.Event) -> None:
-    """Let go of the thread at once: it knows nothing of cancelling."""
+    """Stop waiting for the thread immediately: it cannot be cancelled."""
     try:
         # Not sleep_forever: Qt's loop has no timer for an infinite time.
         await anyio.Event().wait()
@@ -350,7 +349,7 @@ def _cannot_watch(paths: tuple[str, ...], error: Exception) -> ErrorDetails:
 
 
 def named(paths: Iterable[str]) -> list[str]:
-    """The names of changed files for people, the first ten of them."""
+    """The names of changed files for display, the first ten of them."""
     return [Path(path).name for path in paths][:_NAMED]
 
 

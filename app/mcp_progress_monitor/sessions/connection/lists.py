@@ -1,4 +1,4 @@
-"""What a server offers: its tools, resources and prompts, page by page and kept up to date."""
+"""A server's lists: its tools, resources and prompts, read page by page and kept up to date."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIMIT_S: Final = 60.0
 """How long a server may take for one page."""
 _MOST_PAGES: Final = 1000
 _PAUSE_S: Final = 0.2
-"""Between two refreshings: a server may announce a change with each list it gives."""
+"""Between two refreshes: a server may announce a change with each list it returns."""
 _PROBLEMS_SHOWN: Final = 5
 _NAME_SHOWN: Final = 80
 _HEADLESS: Final = (
@@ -46,14 +46,14 @@ _HEADLESS: Final = (
 
 
 class _ListKind(NamedTuple):
-    """One of the lists: its capability, how to ask for it, and who reads a page of it."""
+    """One of the lists: its capability, its method, and its parser."""
 
     capability: str
     read: Callable[[JsonObject], ListPage[Any]]
     member: str
-    """What of the result holds the items; also the attribute of `ServerLists` that keeps them."""
+    """The result's member with the items; also the attribute of `ServerLists` that keeps them."""
     method: str
-    """The request that asks for it."""
+    """Its method."""
 
     @property
     def changed(self) -> str:
@@ -70,11 +70,11 @@ _TEMPLATES: Final = _ListKind(
     "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
 )
 ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
-"""A list, by the member of the result that holds it."""
+"""A list, by its member of the result."""
 
 
 class Listed(NamedTuple):
-    """A list as it was read on request; `problem` says what is wrong with it, None if nothing."""
+    """A list that was read on request; `problem` says what is wrong with it, None if nothing."""
 
     items: tuple[Any, ...]
     problem: ErrorDetails | None = None
@@ -83,7 +83,7 @@ class Listed(NamedTuple):
 class ServerLists:
     """The lists of one connected server; `on_change` is called when one of them was read.
 
-    Tools are read at once, all else only while the server does no work for us (`Mail.quiet`).
+    Tools are read immediately, the others only while no call is pending (`Outbox.quiet`).
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class ServerLists:
         *,
         follows: bool = True,
     ) -> None:
-        """Begin with empty lists; only those in `capabilities` are ever asked for.
+        """Begin with empty lists; only those in `capabilities` are ever requested.
 
-        Only those in `kept` are read without being asked for: once, and if `follows` whenever the
-        server says that they changed.
+        Only those in `kept` are read automatically: once, and if `follows` whenever the server says
+        that they changed.
         """
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
@@ -116,12 +116,12 @@ class ServerLists:
         connection.outbox.watchers.append(self._watch)
 
     def schema_of(self, name: str) -> JsonObject | None:
-        """The input schema of a tool; None where it was not listed."""
+        """The input schema of a tool; None if it is not listed."""
         return next((tool.input_schema for tool in self.tools if tool.name == name), None)
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why one of the lists could not be read, None when all could."""
+        """Why one of the lists could not be read; None when all were."""
         return next(iter(self._problems.values()), None)
 
     async def load_tools(self) -> None:
@@ -140,11 +140,11 @@ class ServerLists:
         return Listed(tuple(items), self._noted(kind, notes))
 
     async def finished(self) -> None:
-        """Wait until each list that is kept was read once, as well as it could be."""
+        """Wait until each kept list was read once, or has failed."""
         await self._finished.wait()
 
     async def reload_tools(self) -> None:
-        """Read the tools anew; who asks for it while that goes on waits for the same."""
+        """Read the tools again; concurrent callers wait for the same read."""
         seen = self._reloads
         async with self._reloading:
             if seen == self._reloads:
@@ -195,7 +195,7 @@ class ServerLists:
     async def _items(
         self, kind: _ListKind, *, in_quiet: bool = False
     ) -> tuple[list[Any], list[str]]:
-        """All items, and what is wrong; a list that goes on in circles is left after one round."""
+        """All items, and what is wrong; a list whose pages repeat is read once."""
         items: list[Any] = []
         notes: list[str] = []
         cursors: set[str | None] = set()
@@ -223,8 +223,8 @@ class ServerLists:
         return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_PROBLEMS_SHOWN]))
 
     def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
-        """What is to be known of tools that clients are to leave out over HTTP."""
-        # What cancels by closing streams is 2026-07-28 over HTTP, the one place for such headers.
+        """Why clients must leave out a tool over HTTP."""
+        # Closing streams to cancel is 2026-07-28 over HTTP, the one place for such headers.
         if self._connection.outbox.closes_streams:
             for tool in tools:
                 if problem := header_parameters_problem(tool.input_schema):
@@ -252,7 +252,7 @@ class ServerLists:
             raise UserError(ErrorDetails(what, self._connection.id, detail=str(error))) from error
 
     def _unanswered(self, method: str, exchange: PendingRequest) -> Exception:
-        """What to raise for a page that did not come."""
+        """The exception for a page that did not arrive."""
         if exchange.end is ExchangeEnd.LOST:
             return anyio.ClosedResourceError()
         self._connection.outbox.cancel(exchange, "Timed out")

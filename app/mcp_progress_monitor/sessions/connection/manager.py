@@ -1,4 +1,4 @@
-"""All servers by name: what is known of each, and the session with those that are connected."""
+"""All servers by name: their definitions, states, and sessions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.settings import ServerSettings
 
 _LONGEST: Final = 80
-"""Characters of a name: it stands before every message in a recording."""
+"""Most characters of a name: it is part of every line in a recording."""
 
 
 def unique_name(wanted: str, taken: Collection[str]) -> str:
@@ -51,7 +51,7 @@ def unique_name(wanted: str, taken: Collection[str]) -> str:
 
 
 class _ManagedServer:
-    """A server: its definition, its newest session, and what its ends come to."""
+    """A server: its definition, its newest session, and its reconnect policy."""
 
     def __init__(
         self, definition: ServerDefinition, reconnecting: ReconnectPolicy, key: str | None
@@ -62,19 +62,19 @@ class _ManagedServer:
         self.reconnecting = reconnecting
         self.watch_problem: ErrorDetails | None = None
         self.learnt: ProvenEra | None = None
-        """What the newest session proved of how it is opened, as it was kept."""
+        """How the newest session was opened, as saved."""
         self._printed: tuple[ServerDefinition, str] | None = None
 
     @property
     def definition(self) -> ServerDefinition:
-        """What the server is: while it is up, as it was connected, whatever was edited since."""
+        """The server's definition: while it is connected, the one it was connected with."""
         if self.session is not None and not self.session.is_over:
             return self.session.definition
         return self.newest
 
     @property
     def fingerprint(self) -> str:
-        """The definition's, made once: pictures are taken many times a second."""
+        """The definition's, cached: snapshots are taken many times a second."""
         definition = self.definition
         if self._printed is None or self._printed[0] is not definition:
             self._printed = definition, definition.fingerprint
@@ -82,7 +82,7 @@ class _ManagedServer:
 
     @property
     def job_key(self) -> str:
-        """The definition's, or what the server is known by that was brought back for a job."""
+        """The definition's key, or the one by which saved jobs know a restored server."""
         definition = self.definition
         brought, key = self._brought
         if key is not None and definition is brought:
@@ -118,9 +118,9 @@ class _ManagedServer:
 
 
 class SessionManager:
-    """Names servers, makes their sessions, remembers which era each of them turned out to speak.
+    """Names servers, creates their sessions, and remembers the era of each.
 
-    Starts no task: whoever asks for a session runs it.
+    Starts no task: the caller runs the sessions.
     """
 
     def __init__(
@@ -138,11 +138,11 @@ class SessionManager:
         *,
         reconnects: bool = False,
     ) -> None:
-        """All frames and facts go to `sink`, names of changed servers to `on_change`.
+        """Send all frames and facts to `sink`, and names of changed servers to `on_change`.
 
-        Servers are read only as fast as `room` returns. What they ask goes to `desk`.
-        Secrets are in `keyring`; tokens of sign-ins are kept in `folder`. With `mends`, servers
-        that end by themselves are to be connected again.
+        Servers are read only as fast as `room` returns. Their requests go to `request_broker`.
+        Secrets are in `keyring`; tokens of sign-ins are saved in `folder`. With `reconnects`,
+        servers that end unexpectedly are reconnected.
         """
         self._reconnects = reconnects
         self._request_broker = request_broker
@@ -161,9 +161,9 @@ class SessionManager:
         self._means = TransportResources(keyring or NoKeyring(), self.sign_ins, folder)
 
     def add(self, definition: ServerDefinition, *, key: str | None = None) -> str:
-        """Take a server in; returns its name, made unique by a number where it must be.
+        """Add a server; returns its name, with a number added if it is taken.
 
-        `key` is what saved jobs know it by, as long as it is not changed; None is its `job_key`.
+        `key` is how saved jobs know it, until it is changed; None is its `job_key`.
         """
         name = unique_name(definition.name, self._entries)
         reconnecting = ReconnectPolicy(name, is_on=self._reconnects)
@@ -173,10 +173,10 @@ class SessionManager:
         return name
 
     def set_definition(self, name: str, definition: ServerDefinition) -> None:
-        """Have a server be another one from its next connection on.
+        """Replace a server's definition from its next connection on.
 
-        Another name in it renames the server, which keeps its place. `UserError` when that name
-        is taken, or the server is connected.
+        A new name renames the server, which keeps its place. `UserError` when the name is taken, or
+        the server is connected.
         """
         entry = self._entry(name)
         if definition.name != name:
@@ -199,7 +199,7 @@ class SessionManager:
         self._on_change(old)
 
     def place(self, name: str, position: int) -> None:
-        """Have a server stand at `position` among all of them, counted from 0."""
+        """Move a server to `position`, counted from 0."""
         moved = self._entry(name)
         others = [(key, entry) for key, entry in self._entries.items() if key != name]
         others.insert(max(position, 0), (name, moved))
@@ -207,34 +207,34 @@ class SessionManager:
         self._on_change(name)
 
     def newest(self, name: str) -> ServerDefinition:
-        """What a server will be when it is connected next."""
+        """The definition for a server's next connection."""
         return self._entry(name).newest
 
     def note_watch(self, name: str, problem: ErrorDetails | None) -> None:
-        """Know why changes of a server's files are not noticed; None when they are."""
+        """Set why changes of a server's files are not noticed; None when they are."""
         entry = self._entry(name)
         if entry.watch_problem != problem:
             entry.watch_problem = problem
             self._on_change(name)
 
     def reconnecting(self, name: str) -> ReconnectPolicy:
-        """What a server's ends come to; `UserError` when there is none of that name."""
+        """A server's reconnect policy; `UserError` when there is no such server."""
         return self._entry(name).reconnecting
 
     def look(self, now: float) -> None:
-        """Let time pass for all that are connected."""
+        """Advance the clocks of all connected servers."""
         for session in self.sessions():
             session.look(now)
 
     def remove(self, name: str) -> None:
-        """Forget a server; `UserError` while it is connected."""
+        """Remove a server; `UserError` while it is connected."""
         if self.snapshot(name).state.is_up:
             raise UserError(ErrorDetails("The server is connected", name, "Disconnect it first."))
         del self._entries[name]
         self._on_change(name)
 
     def forget_sign_in(self, name: str) -> bool:
-        """Forget the tokens for a server; whether there were any. Blocks: call it in a thread."""
+        """Delete the tokens of a server; whether there were any. Blocks: call it in a thread."""
         from mcp_progress_monitor.sessions.transport.http.oauth import (
             sign_out,  # with the HTTP client
         )
@@ -247,11 +247,11 @@ class SessionManager:
         return list(self._entries)
 
     def key_of(self, name: str) -> str:
-        """What a server is, whatever it is called (see `job_key`); its name if it is gone."""
+        """A server's key, whatever its name (see `job_key`); the name itself if it was removed."""
         return self._entries[name].job_key if name in self._entries else name
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """A picture of one server; `UserError` when there is none of that name."""
+        """A snapshot of one server; `UserError` when there is no such server."""
         entry = self._entry(name)
         settings = self._request_broker.settings.of(entry.fingerprint)
         return entry.snapshot(settings, self.sign_ins.of(name))
@@ -264,11 +264,11 @@ class SessionManager:
         return session.connection
 
     def session(self, name: str) -> Session | None:
-        """The newest session with a server, perhaps over; None if it never had one."""
+        """The newest session with a server, which may have ended; None if it never had one."""
         return self._entry(name).session
 
     async def listed(self, name: str) -> None:
-        """Wait until what a connected server offers was read, for a moment at most."""
+        """Wait until the lists of a connected server were read, for a moment at most."""
         session = self._entry(name).session
         if session is not None:
             await session.listed()
@@ -291,7 +291,7 @@ class SessionManager:
         return next(found, None)
 
     def begin(self, name: str) -> Session:
-        """A new session with a server whose last one is over; the caller runs it."""
+        """A new session with a server whose last one has ended; the caller runs it."""
         from mcp_progress_monitor.sessions.connection.session import Session
 
         entry = self._entry(name)
@@ -312,15 +312,15 @@ class SessionManager:
         return entry.session
 
     def identity(self, definition: ServerDefinition) -> ClientIdentity:
-        """What a server is told about us: the rules for its questions decide what it may ask."""
+        """The capabilities to declare to a server: its question rules decide on some."""
         return self._request_broker.identity(self._client, definition)
 
     def changed(self, name: str) -> None:
-        """Tell that a server's snapshot has changed for a reason of its settings."""
+        """Report that a server's snapshot has changed because of its settings."""
         self._on_change(name)
 
     def _changed(self, entry: _ManagedServer) -> None:
-        """Remember the era that a server turned out to speak, and tell of the change."""
+        """Remember the era of a server, and report the change."""
         session = entry.session
         if session is not None and session.definition.era == "auto":
             verdict = session.verdict
@@ -332,7 +332,7 @@ class SessionManager:
         self._on_change(entry.newest.name)
 
     def _on_sign_in(self, name: str) -> None:
-        """Let the time for connecting stand still while the user signs in."""
+        """Stop the connection timeout while the user signs in."""
         if name in self._entries:
             session = self._entries[name].session
             if session is not None:
@@ -344,7 +344,7 @@ class SessionManager:
         from mcp_progress_monitor.sessions.connection.connection import Connection
 
         server = entry.newest.name
-        # Counted by name, so that no id comes again when another server gets the name.
+        # Counted by name, so that no id is reused when another server gets the name.
         count = self._counts[server] = self._counts.get(server, 0) + 1
         name = f"{server}#{count}"
         framer = Framer(name, self._numbers)
@@ -355,7 +355,7 @@ class SessionManager:
 
     def _entry(self, name: str) -> _ManagedServer:
         if name not in self._entries:
-            import difflib  # for who mistypes a name
+            import difflib  # only for mistyped names
 
             near = difflib.get_close_matches(name, self._entries, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"Servers: {', '.join(self._entries)}"

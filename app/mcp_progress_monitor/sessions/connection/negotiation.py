@@ -29,33 +29,33 @@ _WORDS = 120
 
 
 class ReopenError(Exception):
-    """Nothing was agreed over this connection, and another one may prove more."""
+    """Nothing was agreed over this connection, but another one may work."""
 
     def __init__(self, step: Reopen) -> None:
         super().__init__(step.why)
         self.why = step.why
-        """What happened and what is done now, for people."""
+        """What happened and what is done next, for display."""
 
 
 def opening_of(
     connection: Connection, client: ClientIdentity, era: EraChoice, remembered: Era | None = None
 ) -> ConnectionOpening:
-    """The opening of a server whose definition says `era`, beginning over `connection`."""
+    """The opening of a server whose definition says `era`, beginning with `connection`."""
     choice = "handshake" if connection.has_handshake else era
     only = None if choice == "auto" else Era(choice)
     return ConnectionOpening(client, only, remembered, can_reopen=not connection.is_http)
 
 
 class Negotiation:
-    """The part of an opening that goes over one connection.
+    """The part of an opening that uses one connection.
 
-    Waits without limit: whoever runs it sets one.
+    Waits without a limit: the caller sets one.
     """
 
     def __init__(
         self, connection: Connection, client: ClientIdentity, opening: ConnectionOpening
     ) -> None:
-        """Negotiate over a connection that is open, telling the server who `client` is."""
+        """Negotiate over an open connection, as `client`."""
         self._connection = connection
         self._client = client
         self._opening = opening
@@ -63,10 +63,10 @@ class Negotiation:
         self._asked: list[tuple[Ask, PendingRequest]] = []
 
     async def run(self) -> Agreement:
-        """Agree with the server and get ready to speak as agreed.
+        """Agree on a revision and prepare the connection for it.
 
         `UserError` when there is no common revision, `anyio.ClosedResourceError` when the
-        connection ended, `ReopenError` when it is worth to begin again over another one.
+        connection ended, `ReopenError` when another connection may work.
         """
         step: Step = self._opening.first()
         while isinstance(step, Ask | Await):
@@ -80,26 +80,26 @@ class Negotiation:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The opening requests that were sent, for words about their failure."""
+        """The opening requests that were sent, for error messages."""
         return tuple(dict.fromkeys(ask.method for ask, _ in self._asked))
 
     @property
     def questions(self) -> tuple[OpeningQuestion, ...]:
-        """All that was asked so far, and what came to it."""
+        """All requests so far, and their outcomes."""
         return tuple(_question(ask, exchange) for ask, exchange in self._asked)
 
     @property
     def is_newer_after_all(self) -> bool:
-        """Whether `server/discover` was answered well by now, be it after its limit.
+        """Whether `server/discover` was answered successfully by now, even after its limit.
 
-        A server that takes long to start is opened in the handshake era when it speaks both.
+        A slow server that speaks both eras is opened in the handshake era.
         """
         reply = self._discovered
         return reply is not None and bool(reply.result) and _is_newer(reply)
 
     @property
     def _discovered(self) -> RequestAnswered | None:
-        """What came to `server/discover`, be it late."""
+        """The outcome of `server/discover`, even if late."""
         return None if self._discover is None else self._discover.reply
 
     async def _after(self, ask: Ask) -> Step:
@@ -128,8 +128,8 @@ class Negotiation:
     async def _over_or_answered_otherwise(self, exchange: PendingRequest) -> ExchangeEnd | None:
         """Wait for the end of `initialize`.
 
-        Not for long once `server/discover` was answered well meanwhile: a server that is
-        opened by it may leave `initialize` unanswered.
+        Not for long once `server/discover` was answered meanwhile: a server that was opened by it
+        may leave `initialize` unanswered.
         """
         discover = self._discover
         if discover is None or discover.end is not None:
@@ -149,14 +149,14 @@ class Negotiation:
             scope.cancel()
 
     def _after_end(self) -> Step:
-        """The connection ended; where its process tells why, that need not be the last word."""
+        """The connection ended; if its process explains why, another one may still work."""
         step = None if self._connection.failure is not None else self._opening.after_end()
         if step is None:
             raise anyio.ClosedResourceError
         return step
 
     def _after_loss(self, ask: Ask, loss: Loss) -> Step:
-        """Go on only where a refusal may come of `server/discover` being unknown."""
+        """Continue only if the refusal may mean that `server/discover` is unknown."""
         is_fixed = not self._opening.is_open_question
         if not loss.may_be_older or is_fixed or ask.method != DISCOVER:
             raise UserError(_of_opening(loss))
@@ -185,7 +185,7 @@ def _question(ask: Ask, exchange: PendingRequest) -> OpeningQuestion:
 
 
 def _answer(ask: Ask, reply: RequestAnswered) -> str:
-    """What a reply says, in short."""
+    """A reply's content, in short."""
     if reply.error is not None:
         code = shown(reply.error.get("code"))
         words = reply.error.get("message")
@@ -196,7 +196,7 @@ def _answer(ask: Ask, reply: RequestAnswered) -> str:
 
 
 def _of_opening(loss: Loss) -> ErrorDetails:
-    """Why an opening failed; that its request may have been carried out is of no concern."""
+    """Why an opening failed; whether its request was processed does not matter."""
     if loss.outcome == "lost" and loss.may_be_older:
         hint = "Check the URL, and that an MCP server is running there; then connect again."
         return loss.problem._replace(hint=hint)

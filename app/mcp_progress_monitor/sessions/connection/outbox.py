@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 METHOD_NOT_FOUND: Final = -32601
 _MOST_IN_LINE: Final = 1000
-"""Most messages in line before we stop reading what asks for more of them."""
+"""Most queued messages before we stop reading the requests that cause more."""
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
 _NEEDED_BY_NOBODY: Final = frozenset({LISTEN, DISCOVER, INITIALIZE})
-"""Requests that may stay open for as long as the connection: an opening leaves the question open
-that an older server does not answer, and its late answer is welcome."""
+"""Requests that may stay open as long as the connection: an older server may not answer the
+opening's probe, and a late answer is still useful."""
 
 _HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
     SET_LOG_LEVEL,
@@ -69,20 +69,20 @@ _HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
     UNSUBSCRIBE,
     LIST_TOOLS,
 }
-"""Requests that keep what is known of a server up to date: no work that it does for somebody."""
+"""Requests that keep the server's state up to date: not work for the user."""
 
 _number_of = operator.attrgetter("number")
 
 
 _PATIENCE_S: Final = 1.0
-"""How long we stop reading before it is told: a server may be busy for a moment."""
+"""How long we stop reading before it is reported: a server may be busy for a moment."""
 
 
 class OutgoingMessage(NamedTuple):
-    """A message in line to be written, and the exchange it begins if it is a request.
+    """A queued message, and the exchange it begins if it is a request.
 
-    Or no message: the response to the request with the frame number `closes` is to be closed,
-    which is how requests of 2026-07-28 are cancelled over HTTP.
+    Or no message: the response to the request with the frame number `closes` is to be closed, which
+    is how requests of 2026-07-28 are cancelled over HTTP.
     """
 
     raw: bytes
@@ -92,48 +92,47 @@ class OutgoingMessage(NamedTuple):
 
 
 class Outbox:
-    """Our requests and replies on one connection, from being asked for to being settled.
+    """Our requests and replies on one connection, from being queued to being settled.
 
-    Does no I/O: the connection writes `letters` and hands in the facts of what it reads. Nothing
-    here grows with what a server does: what it asks for is answered only as fast as it reads.
+    Does no I/O: the connection writes `outgoing` and passes in the facts of what it reads. Nothing
+    here grows with what a server does: its requests are answered only as fast as it reads.
     """
 
     def __init__(self, conversation: Conversation, tokens: TokenSource, clock: Clock) -> None:
-        """Mail for the connection that `conversation` reads."""
+        """An outbox for the connection that `conversation` reads."""
         self.peer = Peer(tokens, conversation.is_token_active)
         self.watchers: list[Callable[[NotificationReceived], None]] = []
-        """Called with each notification of the server but progress and cancels."""
+        """Called with each notification of the server except progress and cancels."""
         self.on_request: Callable[[RequestMade, bytes], None] = self.refuse
-        """Called with each request of the server but pings, and its bytes.
-
-        Whoever answers requests writes to this outbox, so it is made after it; a server that asks
-        before that is refused.
-        """
+        """Called with each request of the server except pings, and its bytes. The handler writes to
+        this outbox, so it is created later; requests before that are refused."""
         self.withdrawal_watchers: list[Callable[[RequestCancelled], None]] = []
-        """Called when the server gives up a request of its own that is open."""
+        """Called when the server cancels an open request of its own."""
         self.continuations: list[Callable[[PendingRequest, RequestAnswered, bytes], bool]] = []
-        """Asked about each reply that is waited for: whether the exchange goes on after it."""
+        """Called with each awaited reply: whether the exchange continues after it."""
         self.hold_watchers: list[Callable[[], None]] = []
         """Called when `is_on_hold` has changed."""
         self.is_on_hold = False
-        """Whether we have stopped reading, because the server does not read its input."""
+        """Whether we have stopped reading because the server does not read its input."""
         self.in_line = 0
         """How many messages wait to be written."""
         self.rubbish: list[bytes] = []
-        """The first lines from the server that were no messages, cut to be quoted."""
+        """The first lines from the server that were no messages, cut for quoting."""
         self.closes_streams = False
         """Whether a request is cancelled by closing its response, and not by a notification."""
         self.is_concurrent = False
-        """Whether the server has answered a request while an earlier one waits: so it reads while
-        it works."""
+        """Whether the server has answered a request before an earlier one: so it reads while it
+        works."""
         self._clock = clock
         self._is_closed = False
         self.task_clocks: dict[str, CallClock] = {}
-        """By task id, those of calls that wait for a task: what names the task touches them."""
+        """The clocks of calls that wait for a task, by task id: messages about the task touch
+        them."""
         self._exchanges: dict[int, PendingRequest] = {}
         self._unsent: set[PendingRequest] = set()
         self._between: dict[int, PendingRequest] = {}
-        """Between a reply that requires input and the next request: by the request replied to."""
+        """Exchanges between a reply that requires input and the next request, by the request
+        replied to."""
         self._room = anyio.Event()
         self._settled = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[OutgoingMessage](math.inf)
@@ -148,29 +147,29 @@ class Outbox:
 
     @property
     def waiting_count(self) -> int:
-        """How many exchanges wait for their end."""
+        """How many exchanges are pending."""
         return len(self._waiting())
 
     @property
     def due_count(self) -> int:
-        """How many of them wait for a reply that somebody needs.
+        """How many of them wait for a reply that is needed.
 
-        Not those that are open for news, and not what the server was asked in order to open it.
+        Not subscriptions, and not the opening requests.
         """
         waiting = (*self._exchanges.values(), *self._unsent)
         return sum(exchange.method not in _NEEDED_BY_NOBODY for exchange in waiting)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a reply is due that nothing but the server delays, no open question for one."""
+        """Whether a reply is due that only the server delays, and no open question."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
 
     async def quiet(self) -> None:
-        """Wait until the server does no work for us, or is gone.
+        """Wait until no call is pending, or the connection is closed.
 
-        Some servers read one request at a time: one of ours that comes between a call and our
-        answer to its question is never got past. Python SDK 1.2 is such a server.
+        Some servers read one request at a time: a request of ours between a call and our answer to
+        its question would block them. Python SDK 1.2 is such a server.
         """
         while not self._is_closed and self._is_working():
             self._settled = anyio.Event()
@@ -188,7 +187,7 @@ class Outbox:
         allow_duplicate: bool = False,
         clock: CallClock | None = None,
     ) -> PendingRequest:
-        """Post a request; `clock` is that of the call it goes on with, if it does.
+        """Post a request; `clock` is that of the call it belongs to, if any.
 
         `UserError` for a token in use; `anyio.ClosedResourceError` after the end.
         """
@@ -209,14 +208,14 @@ class Outbox:
     def ask_again(
         self, exchange: PendingRequest, params: JsonObject, verbatim: Mapping[str, bytes]
     ) -> None:
-        """Go on with an exchange, whose reply required input, by a further request.
+        """Continue an exchange, whose reply required input, with a further request.
 
         For `verbatim` see `Peer.request`. `UserError` when `params` cannot be written;
         `anyio.ClosedResourceError` after the end.
         """
         if self._is_closed:
             raise anyio.ClosedResourceError
-        # Its token was its own until now; whoever took it meanwhile took it from this call.
+        # Its token was its own until now; a request that took it meanwhile took it from this call.
         outgoing = self.peer.request(
             exchange.method, params, None, allow_duplicate=True, verbatim=verbatim
         )
@@ -225,7 +224,7 @@ class Outbox:
         self._put(OutgoingMessage(outgoing.raw, exchange))
 
     def post(self, raw: bytes) -> None:
-        """Put a message in line to be written; after the end it is of no use and left out."""
+        """Queue a message; dropped after the end."""
         if not self._is_closed:
             self._put(OutgoingMessage(raw))
 
@@ -234,11 +233,11 @@ class Outbox:
         self._outbox.send_nowait(message)
 
     def exchange_of(self, request: int) -> PendingRequest | None:
-        """The exchange that waits on the request with this frame number."""
+        """The exchange that waits for the reply to the request with this frame number."""
         return self._exchanges.get(request) or self._between.get(request)
 
     def clocks(self) -> list[CallClock]:
-        """The clocks of all calls that wait for something on this connection."""
+        """The clocks of all calls that are pending on this connection."""
         return [*(each.clock for each in self._waiting()), *self.task_clocks.values()]
 
     def _waiting(self) -> list[PendingRequest]:
@@ -246,10 +245,10 @@ class Outbox:
         return list(dict.fromkeys(found))
 
     def give_up(self, exchange: PendingRequest, end: ExchangeEnd) -> None:
-        """Stop waiting for `exchange`; a reply that still comes is late and no longer ours."""
+        """Stop waiting for `exchange`; a later reply is marked as late."""
         exchange.stop(end)
         if exchange in self._unsent:
-            self.peer.cancel(exchange.outgoing.id)  # to free its token; nothing is to be sent
+            self.peer.cancel(exchange.outgoing.id)  # to free its token; nothing is sent
         self._unsent.discard(exchange)
         if exchange.request is not None:
             self._exchanges.pop(exchange.request, None)
@@ -257,10 +256,10 @@ class Outbox:
         self._settled.set()
 
     def cancel(self, exchange: PendingRequest, reason: str) -> None:
-        """Tell the server that we give up a request; whoever waits for its end goes on waiting.
+        """Send a cancel for a request; its caller keeps waiting.
 
-        A request that was not written yet is simply never sent; while the user is asked for the
-        input that a reply required, there is nothing to tell.
+        A request that was not written yet is never sent; while the user is asked for required
+        input, there is nothing to cancel.
         """
         if exchange.request is None or exchange.is_asking:
             self.give_up(exchange, ExchangeEnd.CANCELLED)
@@ -272,12 +271,12 @@ class Outbox:
                 self._put(OutgoingMessage(b"", closes=exchange.request, reason=reason))
 
     def is_due(self, request: int) -> bool:
-        """Whether the request with this frame number waits for its reply and is not cancelled."""
+        """Whether the request with this frame number is pending and not cancelled."""
         exchange = self._exchanges.get(request)
         return exchange is not None and self.peer.is_pending(exchange.outgoing.id)
 
     def lose(self, request: int, loss: Loss) -> None:
-        """End the exchange of a request to which no reply will come, though the server is there."""
+        """End the exchange of a request that will get no reply, although the server still runs."""
         exchange = self._exchanges.get(request)
         if exchange is None:
             return
@@ -286,16 +285,16 @@ class Outbox:
         exchange.words = loss.problem.as_text()
         self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
 
-    async def letters(self) -> AsyncIterator[OutgoingMessage]:
-        """Messages to be written, each when the one before is; those given up are left out."""
-        async for letter in self._inbox:
+    async def outgoing(self) -> AsyncIterator[OutgoingMessage]:
+        """Yield messages to write, each once the one before is written; skips cancelled ones."""
+        async for message in self._inbox:
             self.in_line -= 1
-            if letter.exchange is None or letter.exchange.end is None:
-                yield letter
+            if message.exchange is None or message.exchange.end is None:
+                yield message
             self._room.set()
 
     def sent(self, exchange: PendingRequest, request: int, now: float) -> None:
-        """Note that a request goes out, in the frame with this number."""
+        """Note that a request is sent in the frame with this number."""
         self._between.pop(exchange.request or 0, None)
         exchange.request = request
         exchange.clock.touch(now)
@@ -303,7 +302,7 @@ class Outbox:
         self._exchanges[request] = exchange
 
     async def room(self) -> None:
-        """Wait while the server does not read the answers to what it asks."""
+        """Wait while the server does not read the replies to its requests."""
         if self.in_line <= _MOST_IN_LINE:
             return
         with anyio.move_on_after(_PATIENCE_S):
@@ -326,11 +325,11 @@ class Outbox:
             watcher()
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
-        """Do what `facts`, read from `frames`, ask of us."""
+        """Act on `facts`, read from `frames`."""
         if type(facts) is TickRun:
             self._touch_all(set(facts.requests), facts.at)
             return
-        # Progress comes by the hundred thousand: one look at each, and the last of each counts.
+        # Progress arrives by the hundred thousand: one pass, and only the last of each counts.
         progress = ProgressReceived
         touched = {fact[6]: fact[2] for fact in facts if type(fact) is progress}
         for request, at in touched.items():
@@ -348,7 +347,7 @@ class Outbox:
         self._settled.set()
 
     def close(self, reason: str = "") -> None:
-        """The connection is gone: whatever waits is lost, and told why if it was never sent."""
+        """The connection has ended: pending exchanges are lost, and learn if they were not sent."""
         self.stop()
         for exchange in self._unsent:
             if exchange.request is None and reason:
@@ -386,7 +385,7 @@ class Outbox:
             self._settled.set()
 
     def _has_overtaken(self, answered: PendingRequest) -> bool:
-        """Whether a request that was sent before `answered` still waits for its reply."""
+        """Whether a request that was sent before `answered` is still pending."""
         waiting = (e for e in self._exchanges.values() if e.method not in _NEEDED_BY_NOBODY)
         oldest = next(waiting, None)  # they are in the order in which they were sent
         if oldest is None or oldest.request is None or answered.request is None:
@@ -394,7 +393,7 @@ class Outbox:
         return oldest.request < answered.request
 
     def _touch_task(self, task: str | None, at: float) -> None:
-        """Note a sign of life of a task that one of our calls waits for."""
+        """Restart the idle limit of the call that waits for this task."""
         clock = None if task is None else self.task_clocks.get(task)
         if clock is not None:
             clock.touch(at)
@@ -412,7 +411,7 @@ class Outbox:
         self.on_request(fact, _raw_of(frames, fact.number))
 
     def refuse(self, fact: RequestMade, _raw: bytes) -> None:
-        """Say of a request of the server that it is not supported."""
+        """Reply that a request of the server is not supported."""
         text = f"This client does not support {fact.method}"
         self.post(self.peer.refuse(fact.id, METHOD_NOT_FOUND, text))
 

@@ -21,24 +21,25 @@ _THEN: Final = "then resume what is resumable; re-issued requests may run twice"
 
 
 class ReconnectPolicy:
-    """What one server's ends come to. Does nothing itself: it is told, and says what is due.
+    """The restarts of one server.
 
-    A row of restarts begins when a server that was connected ends by itself. It goes on with each
-    attempt that fails and each connection that does not last, and is over when one lasts.
+    Does nothing itself: it is told what happened, and says what is due. A series of restarts begins
+    when a connected server ends unexpectedly. It continues with each attempt that fails and each
+    connection that does not last, and ends when one lasts.
     """
 
     def __init__(self, name: str, *, is_on: bool = False) -> None:
-        """Nothing has happened to the server `name`; unless `is_on`, nothing is ever due."""
+        """Begin without restarts; unless `is_on`, nothing is ever due."""
         self.name = name
         self.is_on = is_on
         self.retry: Retry | None = None
-        """What is due or being tried; None when the server is not to come back by itself."""
+        """The attempt that is due or in progress; None when the server is not being reconnected."""
         self.restarts = 0
-        """How often it was connected again after it had ended, or was started anew."""
+        """How often it was reconnected or restarted."""
         self.is_restarting = False
-        """Whether it was ended in order to be started again at once."""
+        """Whether it was ended in order to be restarted immediately."""
         self.is_dismissed = False
-        """Whether the user wanted no further attempt: how it ended is of no interest any more."""
+        """Whether the user wanted no further attempt: then the failure is not reported."""
         self._made = 0
         self._connected_at: float | None = None
         self._is_decided = False
@@ -48,12 +49,12 @@ class ReconnectPolicy:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether time has to pass before the next attempt."""
+        """Whether the next attempt is still to come."""
         return self.retry is not None and self.retry.due_at is not None
 
     @property
     def is_coming_back(self) -> bool:
-        """Whether the server will be connected, or given up, without anyone's doing."""
+        """Whether the server will be connected, or given up, automatically."""
         return self.retry is not None or self.is_restarting
 
     async def changed(self) -> None:
@@ -69,7 +70,7 @@ class ReconnectPolicy:
         self._tell()
 
     def connected(self, now: float) -> None:
-        """The connection can be used."""
+        """The connection is ready for calls."""
         self._connected_at = now
         if self.retry is not None or self.is_restarting:
             self.restarts += 1
@@ -78,7 +79,7 @@ class ReconnectPolicy:
         self._tell()
 
     def ended(self, policy: RestartPolicy, now: float) -> None:
-        """The connection ended by itself, or could not be made. Asked twice it decides once."""
+        """The connection ended unexpectedly, or could not be made. Repeated calls decide once."""
         if self._is_decided or self.is_restarting:
             return
         self._is_decided = True
@@ -94,13 +95,13 @@ class ReconnectPolicy:
         if self._made >= policy.limit:
             self._is_exhausted = True
             return
-        # The exponent is bounded: a thousand doublings are no number of seconds any more.
+        # The exponent is bounded: a thousand doublings overflow.
         delay_s = min(policy.first_delay_s * 2 ** min(self._made, 64), policy.longest_delay_s)
         self._made += 1
         self.retry = Retry(self._made, policy.limit, now + delay_s)
 
     def stop(self) -> None:
-        """Make no further attempt; the next end begins a new row."""
+        """Make no further attempt; the next failure begins a new series."""
         self.is_dismissed = self.is_dismissed or self.is_waiting
         self.retry = None
         self.is_restarting = False
@@ -110,26 +111,26 @@ class ReconnectPolicy:
         self._tell()
 
     def refused(self, why: ErrorDetails) -> None:
-        """The attempt that was due must not be made, and no further one is."""
+        """The attempt that was due was refused, and no further one is made."""
         self.retry = None
         self._made = 0
         self._refusal = why
         self._tell()
 
     def restarting(self) -> None:
-        """It is about to be ended in order to be started again at once: this counts as a wish."""
+        """It is about to be restarted: this counts as a request of the user."""
         self.retry = None
         self._made = 0
         self.is_restarting = True
         self._tell()
 
     def not_restarted(self) -> None:
-        """That came to nothing."""
+        """The restart did not happen."""
         self.is_restarting = False
         self._tell()
 
     def outlook(self, now: float) -> str:
-        """What is to be expected, for whoever waited for the server; empty when nothing is."""
+        """What happens next, for those who waited for the server; empty when nothing does."""
         if self.is_restarting:
             return f"Restarting now: {_THEN}"
         if self.retry is not None and self.retry.due_at is not None:
@@ -143,7 +144,7 @@ class ReconnectPolicy:
         return ""
 
     def problem(self, last: ErrorDetails | None) -> ErrorDetails | None:
-        """What is told of its failure, `last` being why it failed last."""
+        """The message about its failure; `last` says why it last failed."""
         if last is not None and self._refusal is not None:
             return self._refusal._replace(detail=f"Before that: {last.what}")
         if not self._is_exhausted or last is None:

@@ -1,4 +1,4 @@
-"""One server from its start to its end: connect, negotiate, list, call, keep alive, close."""
+"""One server's session from start to end: connect, negotiate, list, call, keep alive, close."""
 
 from __future__ import annotations
 
@@ -53,20 +53,18 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
 
 _PATIENCE_S: Final = 10.0
-"""How long a server may take to answer; less where it is asked more often than that."""
+"""How long a server may take to answer; less if it is pinged more often."""
 _STOOD_STILL_S: Final = 1.0
-"""Who waits longer than was meant by this much stood still, and has not read what came."""
+"""A wait that overran by this much means that the program was suspended and has not read yet."""
 
 
 class Keepalive:
-    """Asks one connected server, and keeps what came of it.
+    """Pings one connected server, and keeps the outcome.
 
-    A server that waits for its user's answer to a question is not asked: it is silent because we
-    are. What is asked is a request like any other, on record, but no job, and it moves no call's
-    clock.
-
-    Nor is one that may handle one request at a time, as Python SDK 1.2 does: our request would
-    stand in its input before the answer to its next question, and it would wait for that forever.
+    A server that waits for its user's answer to a question is not pinged: it is silent because of
+    us. A ping is recorded like any request, but it is no job, and it touches no call's clock. A
+    server that may handle one request at a time, as Python SDK 1.2 does, is not pinged either: the
+    ping would block the answer to its next question.
     """
 
     def __init__(
@@ -79,13 +77,14 @@ class Keepalive:
         *,
         may_be_sequential: bool = False,
     ) -> None:
-        """Ask once calls have waited in silence for `interval_s`; 0 never asks.
+        """Ping once calls have waited in silence for `interval_s`; 0 never pings.
 
-        A server that `may_be_sequential` is asked only once it has answered requests out of order.
-        `on_change` when `health` has changed; what waits for the answer is a task of `spawn`.
+        A server that `may_be_sequential` is pinged only once it has answered requests out of order.
+        `on_change` is called when `health` has changed; `spawn` runs the task that waits for the
+        answer.
         """
         self.health: Health | None = None
-        """None while there is nothing to tell."""
+        """None while there is nothing to report."""
         self._connection = connection
         self._method = PING if era is Era.HANDSHAKE else DISCOVER
         self._interval_s = interval_s
@@ -97,7 +96,7 @@ class Keepalive:
         self._is_asking = False
 
     def look(self, now: float) -> None:
-        """Ask if it is time to; called once a second or so."""
+        """Ping if it is due; called about once a second."""
         if self._is_asking or not self._connection.is_open:
             return
         if not self._connection.outbox.is_awaited:
@@ -126,7 +125,7 @@ class Keepalive:
             exchange = outbox.ask(self._method, {} if self._method == DISCOVER else None)
             await self._wait(exchange, asked_at)
         except anyio.ClosedResourceError:
-            return  # everyone is told by the connection's end
+            return  # the connection's end is reported elsewhere
         finally:
             self._is_asking = False
             self._silent_since = now()
@@ -146,7 +145,7 @@ class Keepalive:
             self._put(None if came else Health(asked_at, None, is_hung=True))
 
     async def _end_of(self, exchange: PendingRequest) -> ExchangeEnd | None:
-        """Wait patiently; anew when the whole program, or its computer, was stopped meanwhile."""
+        """Wait; start again when the program, or its computer, was suspended meanwhile."""
         patience_s, now = min(_PATIENCE_S, self._interval_s), self._connection.now
         while True:
             began = now()
@@ -163,16 +162,16 @@ class Keepalive:
 _log = logging.getLogger(__name__)
 
 _LEVEL_LIMIT_S: Final = 5.0
-"""How long a server may take to set its log level before it is used all the same."""
+"""How long a server may take to set its log level before the first call."""
 _LISTED_S: Final = 3.0
-"""How long calls wait for lists that the server is slow to give."""
+"""How long calls wait for lists that the server is slow to return."""
 _DISCONNECTED: Final = "You disconnected the server"
 
 
 class Session:
-    """A server's connection and what was agreed over it. Used once.
+    """A server's connection and what was agreed over it.
 
-    `run` is the owner task; `on_change` is called whenever `snapshot` has changed.
+    Used once. `run` is the owner task; `on_change` is called whenever `snapshot` has changed.
     """
 
     def __init__(
@@ -186,14 +185,14 @@ class Session:
         reconnecting: ReconnectPolicy | None = None,
         remembered: Era | None = None,
     ) -> None:
-        """A session that `run` will begin; `era` is what to try, `remembered` what held before.
+        """A session that `run` will begin; `era` is what to try, `remembered` what worked before.
 
-        What the server asks is answered by `context`. How it ends is told to `mending`.
+        `context` answers the server's requests. `reconnecting` is told how it ends.
         """
         self.definition = definition
-        """What the server was when this began; it may be edited meanwhile."""
+        """The definition when this began; it may be edited meanwhile."""
         self.cause: JsonObject | None = None
-        """Why it was begun without the user's asking, for the record."""
+        """Why it was begun automatically, for the recording."""
         self.agreement: Agreement | None = None
         """What was agreed with the server, None before."""
         self.opening: ConnectionOpening | None = None
@@ -201,13 +200,13 @@ class Session:
         self.current: Connection | None = None
         """The newest connection, None before the first; it may be over."""
         self.incoming: ServerRequests | None = None
-        """Who answers what the server asks over that connection."""
+        """Answers the server's requests over that connection."""
         self.rounds: MultiRoundTrips | None = None
-        """Who goes on with calls whose results require input over that connection."""
+        """Continues calls whose results require input over that connection."""
         self.news: Subscriptions | None = None
-        """What the server is asked to tell of; None unless it is connected."""
+        """Subscribes to the server's notifications; None unless it is connected."""
         self.pulse: Keepalive | None = None
-        """Who asks it for signs of life; None unless it is or was connected."""
+        """Pings it; None unless it is or was connected."""
         self._context = context
         self._reconnecting = reconnecting or ReconnectPolicy(definition.name)
         self._limit: ConnectLimit | None = None
@@ -238,14 +237,14 @@ class Session:
 
     @property
     def lists(self) -> ServerLists:
-        """What the server offers; `UserError` unless the session is connected."""
+        """The server's lists; `UserError` unless the session is connected."""
         if self._state is not ServerState.CONNECTED or self._lists is None:
             raise UserError(not_connected(self._definition.name))
         return self._lists
 
     @property
     def verdict(self) -> ProvenEra | None:
-        """What is known of how to open the server the next time; None before it is opened."""
+        """How the server was opened, for the next time; None before it is opened."""
         if self.agreement is None or self._negotiation is None or self.opening is None:
             return None
         is_newer = self._negotiation.is_newer_after_all
@@ -254,28 +253,28 @@ class Session:
 
     @property
     def has_misremembered(self) -> bool:
-        """Whether it could not be opened in the era that was remembered, or in any."""
+        """Whether it could not be opened in the remembered era, or in any."""
         is_over = self._state is ServerState.FAILED and self.agreement is None
         return is_over and self._remembered is not None
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """What was asked to open it, why, and what came."""
+        """The opening requests, their reasons and outcomes."""
         newest = () if self._negotiation is None else self._negotiation.questions
         return (*self._earlier, *newest)
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is connected or on the way there."""
+        """Whether it is connected or connecting."""
         return self._state in {ServerState.CONNECTING, ServerState.CONNECTED}
 
     @property
     def is_over(self) -> bool:
-        """Whether the server's process is gone and all is told."""
+        """Whether the server's process is gone and everything was reported."""
         return self._over.is_set()
 
     def snapshot(self) -> ServerSnapshot:
-        """A picture of the server now."""
+        """A snapshot of the server now."""
         bare = ServerSnapshot(
             self._definition.name,
             self._definition,
@@ -286,22 +285,22 @@ class Session:
         return self._with_lists(self._with_agreement(self._with_connection(bare)))
 
     async def ready(self) -> None:
-        """Wait until the server can be called; `UserError` when it never can."""
+        """Wait until the server is ready for calls; `UserError` when it never will be."""
         await self._ready.wait()
         if self._state is not ServerState.CONNECTED:
             raise UserError(self._problem or not_connected(self._definition.name))
 
     async def listed(self) -> None:
-        """Wait until what the server offers was read, for a moment at most.
+        """Wait until the server's lists were read, for a moment at most.
 
-        So no list of ours goes out behind a call, and none waits until a long one has ended.
+        So no list request follows a call, and none waits until a long one has ended.
         """
         if self._lists is not None and self._state is ServerState.CONNECTED:
             with anyio.move_on_after(_LISTED_S):
                 await self._lists.finished()
 
     def look(self, now: float) -> None:
-        """Let time pass: one that is starting may take longer, a silent one is asked how it is."""
+        """Advance the clocks: a starting server may get more time, a silent one is pinged."""
         if self._state is ServerState.CONNECTING and self._limit is not None:
             stderr_at = None if self.current is None else self.current.stderr_at
             if stderr_at is not None:
@@ -311,12 +310,12 @@ class Session:
             self.pulse.look(now)
 
     def note_sign_in(self, *, is_open: bool) -> None:
-        """The user is to sign in, or is done with it: the limit of connecting stands still."""
+        """A sign-in began or ended: the connection timeout stops meanwhile."""
         if self._limit is not None:
             self._limit.hold() if is_open else self._limit.release()
 
     def close(self, reason: str = _DISCONNECTED) -> None:
-        """Ask for the polite end; `over` tells when it is reached."""
+        """Request a graceful end; `over` waits for it."""
         self._is_end_wanted = True
         if self.current is not None:
             self.current.end(reason)
@@ -325,20 +324,20 @@ class Session:
         self._scope.cancel()
 
     async def over(self) -> None:
-        """Wait until the server's process is gone and all is told."""
+        """Wait until the server's process is gone and everything was reported."""
         await self._over.wait()
 
     def start_soon(self, work: Callable[[], Coroutine[object, object, None]], name: str) -> None:
-        """Have `work` done while the session lives; at the end it is cancelled, and waited for.
+        """Run `work` while the session lives; at the end it is cancelled, and awaited.
 
-        `UserError` when the session is over.
+        `UserError` when the session has ended.
         """
         if self._group is None:
             raise UserError(not_connected(self._definition.name))
         self._group.start_soon(self._beside, work, name=name)
 
     async def run(self) -> None:
-        """Live the session from start to end; never raises for what a server does."""
+        """Run the session from start to end; never raises for what a server does."""
         try:
             with self._scope:
                 async with anyio.create_task_group() as tasks:
@@ -360,7 +359,7 @@ class Session:
             self._fail_by_defect()
 
     async def _beside(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Do what goes on beside the session; a defect in it ends this one, and no other."""
+        """Run a task beside the session; a bug in it ends this session, and no other."""
         try:
             await work()
         except Exception:  # noqa: BLE001  # see _fail_by_defect
@@ -368,7 +367,7 @@ class Session:
             self._scope.cancel()
 
     def _fail_by_defect(self) -> None:
-        """End with our own error, logged in this one place: the other sessions go on."""
+        """End because of an internal error, logged in this one place: other sessions continue."""
         _log.exception("the session with %s met a defect", self._definition.name)
         what = "An internal error ended the session"
         self._fail(ErrorDetails(what, self._definition.name, DEFECT_HINT))
@@ -403,7 +402,7 @@ class Session:
         raise UserError(self._located(lost))
 
     def _attend(self, connection: Connection, agreement: Agreement) -> None:
-        """Know how the server is, and what is to be done should it end by itself."""
+        """Set the server's state, and what follows if it ended unexpectedly."""
         interval_s = self._definition.ping_interval_s
         self.pulse = Keepalive(
             connection,
@@ -423,7 +422,7 @@ class Session:
             await self._lists.reload_tools()
 
     def _outlook(self) -> str:
-        """What those are told who waited for a server that was connected and has ended."""
+        """The error for those who waited for a connected server that has ended."""
         if self.pulse is None:
             return ""
         now = self._context.clock.monotonic()
@@ -439,13 +438,13 @@ class Session:
         await lists.keep()
 
     async def _heard(self) -> None:
-        """Wait a moment for the server to take the log level: the first call is to be logged so."""
+        """Wait a moment until the server has set the log level, so that it logs the first call."""
         if self.news is not None and self._context.settings().log_level is not None:
             with anyio.move_on_after(_LEVEL_LIMIT_S):
                 await self.news.begun.wait()
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
-        """Connect within the definition's limit, over a second connection if the first asks."""
+        """Connect within the definition's limit, over a second connection if needed."""
         definition = self._definition
         has_process = definition.transport == "stdio"
         limit = self._limit = ConnectLimit(definition.connect_timeout_s, has_process=has_process)
@@ -466,7 +465,7 @@ class Session:
     async def _attempts(
         self, tasks: TaskGroup, limit: ConnectLimit
     ) -> tuple[Connection, Agreement]:
-        """Connect, over as many connections as the opening wants."""
+        """Connect, over as many connections as the opening needs."""
         while True:
             limit.note_start()
             try:
@@ -506,7 +505,7 @@ class Session:
         return connection, agreement
 
     async def _negotiated(self, connection: Connection, negotiation: Negotiation) -> Agreement:
-        """What is agreed over `connection`, which is over if nothing is."""
+        """Negotiate over `connection`, which is closed if that fails."""
         try:
             return await negotiation.run()
         except UserError as error:

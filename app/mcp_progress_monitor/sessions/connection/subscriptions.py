@@ -34,10 +34,10 @@ _LISTS: Final = {
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
-"""Capabilities whose lists may change, and what 2026-07-28 calls the news of it."""
+"""Capabilities whose lists may change, and the name of the notification in 2026-07-28."""
 _LIMIT_S: Final = 60.0
 _PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
-"""Before listening again to a server that ended it, one after the other."""
+"""Before listening again to a server that ended the subscription, one pause after the other."""
 _MOST_UPDATES: Final = 1000
 """Most resources whose updates are counted; a server may name any."""
 
@@ -45,7 +45,7 @@ _MOST_UPDATES: Final = 1000
 def with_update(
     updates: tuple[ResourceUpdates, ...], fact: NotificationReceived
 ) -> tuple[ResourceUpdates, ...]:
-    """`updates` with the one that `fact` tells of, as the newest; the same if it tells of none."""
+    """`updates` with the one of `fact` as the newest; unchanged if it is none."""
     uri = fact.params.get("uri")
     if (
         fact.method != RESOURCE_UPDATED
@@ -59,7 +59,7 @@ def with_update(
 
 
 class Subscriptions:
-    """Keeps a server told of what we want to hear. `run` is its one task."""
+    """Subscribes a server's notifications. `run` is its one task."""
 
     def __init__(
         self,
@@ -70,14 +70,14 @@ class Subscriptions:
         *,
         follows_lists: bool = True,
     ) -> None:
-        """Begin with nothing wanted but what `settings` say; `on_change` when more is known.
+        """Begin with what `settings` say; `on_change` is called when more is known.
 
-        Without `follows_lists` no changes of lists are listened for.
+        Without `follows_lists`, changes of lists are not subscribed to.
         """
         self.problem: ErrorDetails | None = None
-        """What the server refused of it, None when nothing."""
+        """What the server refused, None when nothing."""
         self.begun = anyio.Event()
-        """Set once the server was told the log level of the beginning."""
+        """Set once the server has received the initial log level."""
         self._connection = connection
         self._agreement = agreement
         self._settings = settings
@@ -92,21 +92,21 @@ class Subscriptions:
 
     @property
     def subscriptions(self) -> tuple[str, ...]:
-        """The resources whose updates are wanted."""
+        """The resources to subscribe to."""
         return tuple(self._subscribed)
 
     @property
     def updates(self) -> tuple[ResourceUpdates, ...]:
-        """The updates that came, the newest last."""
+        """The updates so far, the newest last."""
         return self._updates
 
     @property
     def can_subscribe(self) -> bool:
-        """Whether the server says that it tells of updated resources."""
+        """Whether the server declares updates of resources."""
         return as_object(self._agreement.capabilities.get("resources")).get("subscribe") is True
 
     def subscribe(self, uri: str, *, is_wanted: bool) -> None:
-        """Want updates of a resource, or no more."""
+        """Subscribe to updates of a resource, or unsubscribe."""
         if is_wanted:
             self._subscribed[uri] = None
         else:
@@ -114,17 +114,17 @@ class Subscriptions:
         self.look()
 
     def look(self) -> None:
-        """Have the server told of what is wanted now."""
+        """Update the subscriptions now."""
         self._wake.set()
         self._on_change()
 
     async def run(self) -> None:
-        """Tell the server whenever something else is wanted, until cancelled."""
+        """Update the subscriptions whenever they change, until cancelled."""
         is_handshake = self._agreement.era is Era.HANDSHAKE
         try:
             await (self._ask_for_each() if is_handshake else self._listen())
         except anyio.ClosedResourceError:
-            return  # everyone is told by the connection's end
+            return  # the connection's end is reported elsewhere
 
     # The handshake era
 
@@ -160,7 +160,7 @@ class Subscriptions:
         self._note(method, exchange)
 
     def _note(self, method: str, exchange: PendingRequest) -> None:
-        """Keep what the server refused; not what it says while it ends."""
+        """Keep what the server refused, unless the connection is ending."""
         where = self._connection.id
         if not self._connection.is_open:
             return
@@ -199,7 +199,7 @@ class Subscriptions:
         peer.stamps = stamps if level is None else {**stamps, LOG_LEVEL_KEY: level}
 
     def _wanted(self) -> JsonObject:
-        """What to listen for: the lists that may change, the resources that are subscribed to."""
+        """What to listen for: the lists that may change, the subscribed resources."""
         capabilities = self._agreement.capabilities
         wanted: JsonObject = {
             name: True
@@ -212,7 +212,7 @@ class Subscriptions:
         return wanted
 
     async def _listen_for(self, wanted: JsonObject) -> None:
-        """Listen, and again when the server ends it; not once it refuses."""
+        """Listen, and again when the server ends it; not after a refusal."""
         for pause_s in _endless(_PAUSES_S):
             try:
                 exchange = self._connection.outbox.ask(LISTEN, {"notifications": wanted})

@@ -1,4 +1,4 @@
-"""What usually causes what was seen of a server, the likeliest first, each with its evidence.
+"""The usual causes of a server's symptoms, likeliest first, each with its evidence.
 
 The evidence: the server's output, its last HTTP exchanges, the disk, the exit code.
 """
@@ -34,7 +34,7 @@ _QUOTED: Final = 160
 
 
 class _OutputRule(NamedTuple):
-    """Words that a program prints when it has a certain trouble."""
+    """What programs print when they have a certain problem."""
 
     pattern: re.Pattern[str]
     text: str
@@ -154,7 +154,7 @@ _INSTALLERS: Final = frozenset(
 
 
 def output_causes(report: DoctorReport) -> Iterator[Cause]:
-    """Causes whose evidence is in what the server printed."""
+    """Causes whose evidence is in the server's output."""
     yield from _of_stdout(report)
     first = [line.decode(errors="replace") for line in report.first_bytes.splitlines()]
     lines = [*report.stderr_tail, *([] if _is_json(report.first_bytes) else first)]
@@ -165,7 +165,7 @@ def output_causes(report: DoctorReport) -> Iterator[Cause]:
 
 
 def slow_start(report: DoctorReport) -> Cause | None:
-    """That it still downloads what it is to run, if anything says so."""
+    """Whether it is still downloading the package that it runs, if anything says so."""
     if report.first_bytes:
         return None
     hint = "Run it once in a terminal until the download finishes, or increase the connect timeout."
@@ -211,12 +211,12 @@ def _last_match(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
 
 
 def quoted(line: str) -> str:
-    """A line of a server's, in quotation marks, visible and bounded."""
+    """A line of a server, quoted, visible and bounded."""
     return f'"{formatting.one_line(line.strip(), _QUOTED)}"'
 
 
 def quoted_bytes(raw: bytes) -> str:
-    """The first bytes, as text where they are text, else in hexadecimal."""
+    """The first bytes, as text if they are text, else in hexadecimal."""
     try:
         return quoted(raw[:_QUOTED].decode())
     except UnicodeDecodeError as error:
@@ -329,7 +329,7 @@ _SHOWN: Final = ("www-authenticate", "location", "retry-after", "content-type")
 
 
 def http_causes(report: DoctorReport) -> Iterator[Cause]:
-    """Causes whose evidence is in the last requests; of each kind the newest one."""
+    """Causes whose evidence is in the last requests; the newest of each kind."""
     told: set[str] = set()
     for note in reversed(report.http):
         for cause in _of_note(note, report):
@@ -362,10 +362,10 @@ def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
 
 
 def _of_failure(note: HttpNote) -> str:
-    """What to try after an error of the server's own.
+    """What to try after an internal error of the server.
 
-    The Python SDK 1.8.0 to 1.9.4 ends the work of all sessions when a client ends its own with
-    DELETE: from then on it answers everybody so, until it is started again (fixed in 1.10.0).
+    The Python SDK 1.8.0 to 1.9.4 ends all sessions when a client ends its own with DELETE: from
+    then on it returns 500 to everybody, until it is restarted (fixed in 1.10.0).
     """
     kind = {name.lower(): value for name, value in note.headers}.get("content-type", "")
     is_plain = kind.lower().startswith("text/plain") and note.body.strip() == _BARE_FAILURE
@@ -398,7 +398,7 @@ def _redirected(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
 
 
 def _by_path(hint: str, note: HttpNote, report: DoctorReport) -> str:
-    """A better hint where the path of the URL tells more."""
+    """A better hint if the URL's path suggests one."""
     path = urllib.parse.urlsplit(report.address).path.rstrip("/")
     if note.status in {404, 405} and path.endswith("/sse"):
         return "The path ends with /sse: select the legacy transport (HTTP+SSE) for this server."
@@ -414,7 +414,7 @@ def _is_page(note: HttpNote) -> bool:
 
 
 def _evidence(note: HttpNote) -> str:
-    """The request and what came, in short."""
+    """The request and its response, in short."""
     headers = [f"{k}: {v}" for k, v in note.headers if k.lower() in _SHOWN]
     parts = [f"{note.request} gave {note.status} {note.words}".strip(), *headers]
     if note.body.strip():
@@ -437,7 +437,7 @@ _ELSEWHERE: Final = (
     "/usr/local/bin",
     "/snap/bin",
 )
-"""Where installers put programs that a program started from the desktop does not find."""
+"""Where installers put programs that a desktop program does not find."""
 _SCRIPT: Final = re.compile(r"^[^-].*\.(py|js|mjs|cjs|ts|rb|sh|jar|exe)$", re.IGNORECASE)
 _UNEXPANDED: Final = re.compile(r"^~[/\\]|\$(HOME|USER|PWD)\b|%(APPDATA|USERPROFILE|HOME)%")
 _UNSEEN: Final = frozenset({PathKind.NOTHING, PathKind.HIDDEN})
@@ -570,13 +570,13 @@ def _interpreter(path: Path) -> str:
         return ""
     if not first.startswith(b"#!"):
         return ""
-    # A carriage return stays: a script with the line ends of Windows names no interpreter.
+    # A carriage return stays: a script with Windows line endings names no interpreter.
     words = first[2:].rstrip(b"\n").decode(errors="replace").strip(" \t").split(" ")
     return words[0]
 
 
 def _of_scripts(report: DoctorReport) -> Iterator[Cause]:
-    """A file among the arguments that is not there; packages and modules are none."""
+    """A missing file among the arguments; packages and modules are not files."""
     for word in report.command[1:]:
         if _SCRIPT.match(word) and "://" not in word and not word.startswith("@"):
             path = Path(report.folder or ".", word)
@@ -627,9 +627,9 @@ _MOST: Final = 8
 
 
 def causes_of(report: DoctorReport, definition: ServerDefinition) -> tuple[Cause, ...]:
-    """Causes that there is evidence for, quoted in each; at most eight.
+    """Causes with their evidence, at most eight.
 
-    A server that works has none of these, whatever it prints; only whether it still answers.
+    A connected server has none of these, whatever it prints; only whether it still answers.
     """
     found = dict.fromkeys(_all(report, definition))
     return tuple(found)[:_MOST]

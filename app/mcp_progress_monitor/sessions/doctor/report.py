@@ -1,4 +1,4 @@
-"""Makes the report on a server from what is known of it."""
+"""Builds the connection doctor's report on a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _SHORTEST_SECRET: Final = 6
-"""A shorter value is part of too much else."""
+"""Shorter values are part of too many other texts."""
 
 
 def report_of(
@@ -31,7 +31,7 @@ def report_of(
 ) -> DoctorReport:
     """All that is known of a server; `connection` is its newest one, None if it had none.
 
-    `opening` is what was asked to open it.
+    `opening` lists the opening requests.
     """
     definition = server.definition
     report = _of_command(server)
@@ -82,7 +82,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
 
 
 def _searched(definition: StdioDefinition) -> Iterator[Searched]:
-    """PATH as the command is looked up in it; nothing for a command that is a path."""
+    """The PATH in which the command is looked up; empty for a command that is a path."""
     if _is_path(definition.command):
         return
     path = with_environment(definition.env.get("PATH", os.environ.get("PATH", os.defpath)))
@@ -103,6 +103,6 @@ def _is_path(command: str) -> bool:
 
 
 def _secrets_in(values: Iterable[str]) -> tuple[str, ...]:
-    """Values of variables or headers, and what references stood for, the longest first."""
+    """Values of variables, headers and references, the longest first."""
     found = {v for v in values if len(v) >= _SHORTEST_SECRET and "${" not in v}
     return tuple(sorted(found, key=len, reverse=True))

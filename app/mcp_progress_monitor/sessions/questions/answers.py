@@ -1,4 +1,4 @@
-"""What can be answered to a server's question, whether it fits, and its form on the wire."""
+"""Answers to a server's question: validation, and their form on the wire."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TIME: Final = re.compile(
 
 
 def format_problems(schema: JsonObject, content: JsonObject) -> list[str]:
-    """Which fields of `content` have not the format that `schema` asks for, each by its name."""
+    """Which fields of `content` do not have the format that `schema` requires, by name."""
     found = []
     for name, field in as_object(schema.get("properties")).items():
         value, wanted = content.get(name), as_object(field).get("format")
@@ -65,7 +65,7 @@ def _is_date(value: str) -> bool:
 
 
 def _is_time(value: str) -> bool:
-    """Whether it is a time as RFC 3339 has it, which does not go without a time zone."""
+    """Whether it is a time as in RFC 3339, which requires a time zone."""
     if _TIME.fullmatch(value) is None:
         return False
     return _is_iso(datetime.datetime.fromisoformat, value[:19])
@@ -89,7 +89,7 @@ _FORMATS: Final[dict[str, tuple[Callable[[str], bool], str]]] = {
 
 
 USER_REJECTED: Final = -1
-"""The error code for what the user does not want (2025-11-25 "Sampling", "Error Handling")."""
+"""The error code for a refusal by the user (2025-11-25 "Sampling", "Error Handling")."""
 
 
 class RpcError(Exception):
@@ -168,9 +168,9 @@ _WORDS: Final = {
 
 
 def check_answer(question: Question, answer: Answer) -> Checked:
-    """What of `answer` does not fit `question`, and what of it could not be checked.
+    """What of `answer` does not fit `question`, and what could not be checked.
 
-    A schema that is wrong itself proves nothing against the content of a form.
+    An invalid schema proves nothing against the content of a form.
     """
     if not isinstance(answer, _FITTING[question.kind]):
         return Checked([_WORDS[question.kind]])
@@ -190,13 +190,13 @@ def check_answer(question: Question, answer: Answer) -> Checked:
 def problems_of(question: Question, answer: Answer) -> list[str]:
     """What of `answer` does not fit `question`, each with the path of its field; empty if all fits.
 
-    What could not be checked is no problem.
+    What could not be checked is not listed.
     """
     return check_answer(question, answer).problems
 
 
 def _schema(question: Question, answer: Answer) -> JsonObject:
-    """What the value of an answer has to fit."""
+    """The schema for the value of an answer."""
     if isinstance(answer, Sampled):
         return _SAMPLED
     if not isinstance(answer, Accept) or question.kind == "url":
@@ -205,7 +205,7 @@ def _schema(question: Question, answer: Answer) -> JsonObject:
 
 
 def result_of(question: Question, answer: Answer) -> JsonObject:
-    """The result that says `answer` on the wire.
+    """The result that carries `answer` on the wire.
 
     Raises:
         RpcError: `answer` is said by an error.
@@ -224,7 +224,7 @@ def result_of(question: Question, answer: Answer) -> JsonObject:
 
 
 def _accepted(question: Question, content: JsonObject) -> JsonObject:
-    """A yes: the content of a form goes with it, a page has none, roots are the result."""
+    """An acceptance: with the content of a form, nothing for a URL, or the roots."""
     if question.kind == "roots":
         return content
     if question.kind == "url":

@@ -1,4 +1,4 @@
-"""Where all servers' questions come together, with what the user has set for each of them."""
+"""All servers' questions, with the user's settings for each server."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class RequestBroker(NamedTuple):
-    """All questions, all settings, and how to find the job of a request by its frame.
+    """All questions, all settings, and a way to find the job of a request by its frame.
 
-    `lists` are those that are read as soon as a server is connected, and again whenever they change
-    if `follows_lists`.
+    `lists` are read as soon as a server is connected, and again whenever they change if
+    `follows_lists`.
     """
 
     questions: Questions
@@ -48,7 +48,7 @@ class RequestBroker(NamedTuple):
         )
 
     def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
-        """`client` with the capabilities that the rules for a server leave it."""
+        """`client` with the capabilities that the rules for a server allow."""
         rules = self.settings.of(definition.fingerprint).rules
         declared = {**client.capabilities, **rules.capabilities(Era.HANDSHAKE)}
         stamped = {**client.per_request, **rules.capabilities(Era.PER_REQUEST)}

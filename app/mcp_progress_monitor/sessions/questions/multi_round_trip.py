@@ -40,34 +40,34 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS: Final = 10
 URL_NEEDED: Final = -32042
-"""The error code of 2025-11-25 for a call that can be made only once pages were visited."""
+"""The error code of 2025-11-25 for a call that requires visiting URLs first."""
 _MOST_PAGES: Final = 10
 _CALL_AGAIN: Final = "The call has ended: visit the page, then call again."
 _METHODS: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
 _OF_A_ROUND: Final = frozenset({"inputResponses", "requestState"})
 _PAUSES_S: Final = (0.05, 0.1, 0.25)
-"""Before a request that only gives a state back: the server wants time, not input."""
+"""Pause before a request that only returns a state: the server needs time, not input."""
 
 
 class InputRequiredError(Exception):
-    """Input cannot be given: the words say why, and the call ends with them."""
+    """Input cannot be given: the message says why, and ends the call."""
 
     def __init__(self, words: str, *, is_wanted: bool = False) -> None:
-        """`is_wanted`: the user does not want to."""
+        """`is_wanted`: the user refused."""
         super().__init__(words)
         self.words = words
         self.is_wanted = is_wanted
 
 
 class Required(NamedTuple):
-    """What a result requires: questions by key, and the exact bytes of the state to give back."""
+    """What a result requires: questions by key, and the exact bytes of the state to return."""
 
     requests: JsonObject
     state: bytes | None
 
 
 class _RoundWork(NamedTuple):
-    """An exchange to go on with, and the reply that requires input for that."""
+    """An exchange to continue, and the reply that requires input."""
 
     exchange: PendingRequest
     reply: int
@@ -75,7 +75,7 @@ class _RoundWork(NamedTuple):
 
 
 class MultiRoundTrips:
-    """Goes on with the calls of one connection. `run` is its one task."""
+    """Continues the calls of one connection. `run` is its one task."""
 
     def __init__(self, connection: Connection, incoming: ServerRequests) -> None:
         """Ask through `incoming`."""
@@ -85,7 +85,7 @@ class MultiRoundTrips:
         connection.outbox.continuations.append(self._take)
 
     async def run(self) -> None:
-        """Go on with whatever requires input, until cancelled."""
+        """Continue exchanges that require input, until cancelled."""
         try:
             async with anyio.create_task_group() as tasks:
                 async for work in self._inbox:
@@ -95,7 +95,7 @@ class MultiRoundTrips:
             self._inbox.close()
 
     def _take(self, exchange: PendingRequest, reply: RequestAnswered, raw: bytes) -> bool:
-        """Whether a reply is no end, but requires input that we can try to give."""
+        """Whether a reply is not final, but requires input that we can try to give."""
         if as_object(reply.error).get("code") == URL_NEEDED:
             self._put(_RoundWork(exchange, reply.number, raw))
         is_required = as_object(reply.result).get("resultType") == "input_required"
@@ -109,12 +109,12 @@ class MultiRoundTrips:
         return True
 
     def _put(self, work: _RoundWork) -> None:
-        """Have `run` do it; while the connection is being ended nobody is asked any more."""
+        """Leave it to `run`; nobody is asked while the connection is ending."""
         with contextlib.suppress(anyio.ClosedResourceError):
             self._work.send_nowait(work)
 
     async def _go_on(self, work: _RoundWork) -> None:
-        """Ask, then go on; neither if the exchange is over by itself before that."""
+        """Ask, then continue; neither if the exchange ends before."""
         exchange = work.exchange
         if not exchange.is_asking:
             await self._show_pages(work)
@@ -126,7 +126,7 @@ class MultiRoundTrips:
         await self._tell_cancel(exchange)
 
     async def _tell_cancel(self, exchange: PendingRequest) -> None:
-        """Put on record that a call ended between two requests: no message tells of that."""
+        """Record that a call ended between two requests: no message says so."""
         if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.words:
             await self._end(exchange, "cancelled", "Cancelled while a question was open")
 
@@ -140,17 +140,17 @@ class MultiRoundTrips:
             end = ExchangeEnd.CANCELLED if error.is_wanted else ExchangeEnd.GIVEN_UP
             self._connection.outbox.give_up(exchange, end)
         except anyio.ClosedResourceError:
-            pass  # everyone who waits is told by the connection's end
+            pass  # the connection's end is reported elsewhere
 
     async def _show_pages(self, work: _RoundWork) -> None:
-        """Ask to visit the pages that an error names; what is answered changes nothing there."""
+        """Ask to visit the URLs of an error; the answers do not change it."""
         job = self._incoming.job_of(work.exchange.request)
         async with anyio.create_task_group() as tasks:
             for params in read_pages(work.raw):
                 try:
                     asked = self._incoming.read(ELICIT, {**params, "mode": "url"})
                 except RpcError:
-                    continue  # the error is told as it came
+                    continue  # the error is reported as received
                 asked = asked._replace(problems=(*asked.problems, _CALL_AGAIN))
                 key = str(params.get("elicitationId"))
                 tasks.start_soon(self._incoming.ask, asked, QuestionOrigin(work.reply, key, job))
@@ -180,7 +180,7 @@ class MultiRoundTrips:
             raise InputRequiredError(error.problem.as_text()) from error
 
     async def ask_all(self, requests: JsonObject, frame: int, job: JobId | None) -> JsonObject:
-        """Ask everything that the message in `frame` requires, side by side; results by key.
+        """Ask all questions of the message in `frame` in parallel; results by key.
 
         Raises:
             InputError: one of them cannot be asked, or the user refuses it; then all are closed.
@@ -231,7 +231,7 @@ async def _cancel_with(exchange: PendingRequest, scope: anyio.CancelScope) -> No
 
 
 def read_required(raw: bytes) -> Required:
-    """Read what a reply requires, of any size.
+    """Read the input that a reply requires, of any size.
 
     Raises:
         InputError: that cannot be understood, or it is nothing.
@@ -252,7 +252,7 @@ def read_required(raw: bytes) -> Required:
 
 
 def read_pages(raw: bytes) -> list[JsonObject]:
-    """The pages that an error says have to be visited first (2025-11-25 "Elicitation")."""
+    """The URLs that an error requires to visit first (2025-11-25 "Elicitation")."""
     try:
         error = as_object(as_object(read_value(raw).value).get("error"))
     except (NotJsonError, TooDeepError):
@@ -263,7 +263,7 @@ def read_pages(raw: bytes) -> list[JsonObject]:
 
 
 def _state(raw: bytes | None) -> bytes | None:
-    """The state as it came; rewritten only where it is no JSON in UTF-8, which must not be sent."""
+    """The state as received; re-encoded only if it is not JSON in UTF-8, which must not be sent."""
     if raw is None or raw == b"null":
         return None
     reading = read_value(raw)
@@ -271,9 +271,9 @@ def _state(raw: bytes | None) -> bytes | None:
 
 
 def _first_params(exchange: PendingRequest, stamps: Mapping[str, Any]) -> JsonObject:
-    """The parameters of the first request, progress token and all, without its stamps.
+    """The parameters of the first request with its progress token, without its `_meta` stamps.
 
-    A call that was made without the extension for tasks is made so again.
+    A call that was made without the tasks extension is repeated without it.
     """
     params = as_object(json.loads(exchange.first.raw).get("params"))
     first = as_object(params.get(META))

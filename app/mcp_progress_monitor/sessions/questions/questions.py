@@ -1,4 +1,4 @@
-"""Open questions from servers, each until it is answered or needs no answer; their progress."""
+"""Open questions from servers, until each is answered or withdrawn; their progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WINDOW_S: Final = 1.0
 
 
 class AnswerPhase(enum.Enum):
-    """How far the answering of a question has come."""
+    """How far the answer to a question has come."""
 
     SHOWING = enum.auto()
     WAITING = enum.auto()
@@ -48,15 +48,15 @@ _WORDS: Final = {"sampling": _SAMPLING, "form": _ELICITATION, "url": _ELICITATIO
 
 
 class AnswerProgress:
-    """The phases of one question, as notifications that are due. Time is passed in.
+    """The phases of one question, as notifications that are due.
 
-    Values increase whatever the order: an answer that does not fit leads back to waiting, each
-    step of which goes half of the way that is left. At most ten a second, of which one is kept
-    for the end; those beyond are left out, for a later one says more.
+    Time is passed in. Values increase in any order: an invalid answer leads back to waiting, each
+    step of which covers half of the remaining distance. At most ten a second, one of which is
+    reserved for the end; the others are dropped, since a later one says more.
     """
 
     def __init__(self, token: object, kind: str) -> None:
-        """Tell of a question of `kind` under `token`; nothing if that is none, or of no kind."""
+        """Report a question of `kind` under `token`; nothing without a token."""
         is_token = isinstance(token, str | int) and not isinstance(token, bool)
         self._token = token
         self._words = _WORDS.get(kind, {}) if is_token else {}
@@ -66,7 +66,7 @@ class AnswerProgress:
         self._is_over = False
 
     def enter(self, phase: AnswerPhase, at: float) -> JsonObject | None:
-        """The parameters of the notification that `phase` is reached; None when none is due."""
+        """The parameters of the notification for `phase`; None when none is due."""
         words = self._words.get(phase)
         if words is None or self._is_over or not self._has_room(phase, at):
             return None
@@ -84,7 +84,7 @@ class AnswerProgress:
         }
 
     def end(self) -> None:
-        """Tell of nothing any more: the reply is out, or none is due."""
+        """Report nothing more: the reply was sent, or none is due."""
         self._is_over = True
 
     def _value(self, phase: AnswerPhase) -> float:
@@ -101,14 +101,14 @@ _ENDED_KEPT: Final = 200
 
 
 class Pending:
-    """An open question, for whoever waits for its answer."""
+    """An open question, for the one who waits for its answer."""
 
     def __init__(self, question: Question, on_phase: Callable[[AnswerPhase], None]) -> None:
-        """Begin to wait; `on_phase` is told when an answer is checked, and when it was refused."""
+        """Begin to wait; `on_phase` is called when an answer is checked or rejected."""
         self.question = question
         self.on_phase = on_phase
         self.answer: Answer | None = None
-        """What was answered, None also when nothing is to be."""
+        """The answer; None also when none is needed."""
         self._over = anyio.Event()
 
     @property
@@ -128,14 +128,14 @@ class Pending:
 
 
 class Questions:
-    """All questions that are open, of all servers, and the newest of those that were."""
+    """All open questions of all servers, and the newest closed ones."""
 
     def __init__(
         self,
         on_change: Callable[[frozenset[int]], None],
         hold: Callable[[Question], Hold],
     ) -> None:
-        """Call `on_change` with the ids of questions that came, went or changed.
+        """Call `on_change` with the ids of questions that opened, closed or changed.
 
         While one is open, the clocks that `hold` finds for it stand still.
         """
@@ -147,28 +147,28 @@ class Questions:
         self._ended: collections.OrderedDict[int, Question] = collections.OrderedDict()
 
     def open(self) -> tuple[Question, ...]:
-        """Those that wait for an answer, oldest first."""
+        """The questions that wait for an answer, oldest first."""
         return tuple(pending.question for pending in self._open.values())
 
     def find(self, question: int) -> Question | None:
-        """One by its id, open or not; None when there is none, or no more."""
+        """One by its id, open or closed; None when there is none, or no longer."""
         pending = self._open.get(question)
         return self._ended.get(question) if pending is None else pending.question
 
     def next_id(self) -> int:
-        """An id that no question had."""
+        """A new id."""
         self._newest += 1
         return self._newest
 
     def ask(self, pending: Pending) -> None:
-        """Take a question in, and tell of it."""
+        """Open a question, and report it."""
         identity = pending.question.id
         self._open[identity] = pending
         self._holds[identity] = self._hold(pending.question)
         self._on_change(frozenset({identity}))
 
     def note_ruled(self, question: Question) -> None:
-        """Tell of a question that its rule has answered, so that nobody was ever asked."""
+        """Report a question that its rule has answered, so that nobody was asked."""
         self._keep(dataclasses.replace(question, ended=BY_RULE))
         self._on_change(frozenset({question.id}))
 
@@ -195,13 +195,13 @@ class Questions:
         return unchecked
 
     def withdraw(self, question: int, why: str) -> None:
-        """End a question that needs no answer any more; nothing if it is over."""
+        """End a question that needs no answer any more; nothing if it has ended."""
         pending = self._open.get(question)
         if pending is not None:
             self._end(pending, why, None)
 
     def complete(self, connection: str, elicitation: str) -> None:
-        """Note that the user has done what a page was to be visited for."""
+        """Note that the server reported the end of what a URL was to be visited for."""
         everyone = [*self._ended.values(), *(pending.question for pending in self._open.values())]
         found = [
             each

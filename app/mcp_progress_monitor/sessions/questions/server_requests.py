@@ -1,4 +1,4 @@
-"""Requests of one server over one connection, each until its reply is sent."""
+"""Requests of one server over one connection, until each is replied to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WEB: Final = frozenset({"http", "https"})
 
 
 class ServerRequest(NamedTuple):
-    """What a question says. `problems` are about the question itself; see `Question`."""
+    """The content of a question. `problems` are about the question itself; see `Question`."""
 
     method: str
     kind: Kind
@@ -69,13 +69,13 @@ class ServerRequest(NamedTuple):
 
 
 def check_method(method: str, declared: JsonObject) -> None:
-    """Raise `RpcError` unless a server that was told of the capabilities `declared` may ask it."""
+    """Raise `RpcError` unless the capabilities `declared` allow the server to ask it."""
     if _CAPABILITIES.get(method) not in declared:
         raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}")
 
 
 def read_asked(method: str, params: Any, declared: JsonObject) -> ServerRequest:
-    """Read a request of a server that was told of the capabilities `declared`.
+    """Read a request of a server to which `declared` was declared.
 
     Raises:
         RpcError: it asks for what was not declared, or its parameters cannot be understood.
@@ -92,7 +92,7 @@ def read_asked(method: str, params: Any, declared: JsonObject) -> ServerRequest:
 
 def _elicitation(params: JsonObject, declared: JsonObject) -> ServerRequest:
     mode = params.get("mode", "form")
-    # Those who declare nothing in particular declare forms (2025-11-25 "Elicitation").
+    # A client that declares no mode supports forms (2025-11-25 "Elicitation").
     if not isinstance(mode, str) or mode not in (declared or {"form": {}}):
         raise RpcError(INVALID_PARAMS, f"The elicitation mode {shown(mode)} was not declared")
     notes: list[str] = []
@@ -138,7 +138,7 @@ def _is_web_address(url: str) -> bool:
 
 
 def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
-    """The schema of a form; None when there is none that could be one."""
+    """The schema of a form; None when it has none that is valid."""
     schema = params.get("requestedSchema")
     if not isinstance(schema, dict):
         notes.append(f"{_wrong(params, 'requestedSchema', 'an object')}: answer with JSON")
@@ -159,7 +159,7 @@ def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
 
 
 def _deep_fields(properties: JsonObject) -> list[str]:
-    """What is no field of a flat form (2025-11-25 "Elicitation", "Requested Schema")."""
+    """What is not a field of a flat form (2025-11-25 "Elicitation", "Requested Schema")."""
     deep = [
         name
         for name, field in properties.items()
@@ -192,7 +192,7 @@ def _sampling(params: JsonObject) -> ServerRequest:
 
 
 def _last_words(messages: list[Any]) -> str:
-    """The text of the newest message: what the model is asked."""
+    """The text of the newest message: the prompt for the model."""
     content = as_object(messages[-1]).get("content") if messages else None
     blocks = content if isinstance(content, list) else [content]
     texts = [as_object(block).get("text") for block in blocks]
@@ -232,13 +232,13 @@ def _data_problem(block: JsonObject) -> str:
 
 TOO_MANY: Final = -32000
 _MOST_OPEN: Final = 100
-"""Most questions of one connection that are open at once: a person answers them."""
+"""Most open questions of one connection: a person answers them."""
 _ENDED: Final = "the connection ended"
 _OVER: Final = "the request that asked it has ended"
 
 
 class QuestionOrigin(NamedTuple):
-    """Where a question was asked: the frame that asks, its key in that, and the job it is of."""
+    """Where a question was asked: the frame that asks, its key in that, and its job."""
 
     request: int
     key: str | None
@@ -254,7 +254,7 @@ class _OpenServerRequest:
 
 
 class _AnswerWork(NamedTuple):
-    """A request to be answered, which nobody has read yet."""
+    """A request that was not read yet."""
 
     fact: RequestMade
     raw: bytes
@@ -264,9 +264,8 @@ class _AnswerWork(NamedTuple):
 class ServerContext(NamedTuple):
     """What all connections with one server share.
 
-    `settings` gives those of the moment; `job_of` names the job of a request by its frame. `lists`
-    are those to read as soon as the server is connected, and again whenever they change if
-    `follows_lists`.
+    `settings` returns the current ones; `job_of` finds the job of a request by its frame. `lists`
+    are read as soon as the server is connected, and again whenever they change if `follows_lists`.
     """
 
     server: str
@@ -279,14 +278,17 @@ class ServerContext(NamedTuple):
 
 
 class ServerRequests:
-    """Answers what a server asks. `run` is its one task, from the connection's start to its end."""
+    """Answers a server's requests.
+
+    `run` is its one task, from the connection's start to its end.
+    """
 
     def __init__(
         self, connection: Connection, context: ServerContext, client: ClientIdentity
     ) -> None:
-        """Take all requests on `connection`, whose server is told what `client` can do."""
+        """Handle all requests on `connection`, to whose server `client` was declared."""
         self.era: Era | None = None
-        """How the connection was opened, None before that."""
+        """The era of the connection, None before it is known."""
         self._connection = connection
         self._context = context
         self._client = client
@@ -300,23 +302,23 @@ class ServerRequests:
         outbox.watchers.append(self._watch)
 
     def begin(self, era: Era) -> None:
-        """The connection was opened so: what was declared depends on it."""
+        """The connection was opened in this era: what was declared depends on it."""
         self.era = era
         if era is Era.PER_REQUEST:
             self._declared = self._client.per_request
 
     def has_declared(self, capability: str) -> bool:
-        """Whether the server was told of a capability."""
+        """Whether a capability was declared to the server."""
         return capability in self._declared
 
     def declare(self, client: ClientIdentity) -> None:
-        """What `client` can do has changed: in 2026-07-28 the next request says so already."""
+        """The capabilities in `client` changed: in 2026-07-28 the next request declares them."""
         if self.era is Era.PER_REQUEST:
             self._client = client
             self._declared = client.per_request
 
     async def run(self) -> None:
-        """Answer until the connection ends; what is open then needs no answer any more."""
+        """Answer until the connection ends; open questions then need no answer any more."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._end_with_connection, tasks.cancel_scope)
@@ -335,9 +337,9 @@ class ServerRequests:
     # Requests of the handshake era
 
     def _take(self, fact: RequestMade, raw: bytes) -> None:
-        """Refuse a request at once, or take it in to be read in its own turn of the loop.
+        """Refuse a request immediately, or queue it to be read in its own turn of the loop.
 
-        To check one schema takes a millisecond, and a hundred may have come in the same moment.
+        Checking one schema takes a millisecond, and a hundred may arrive at the same moment.
         """
         try:
             self._check_room(fact)
@@ -346,7 +348,7 @@ class ServerRequests:
             self._refuse(fact, error)
             return
         request = self._open[fact.number] = _OpenServerRequest()
-        # Servers go on asking while they are being ended; nobody answers that any more.
+        # Servers may send requests while they are ending; nobody answers them any more.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._work.send_nowait(_AnswerWork(fact, raw, request))
 
@@ -422,7 +424,7 @@ class ServerRequests:
         return None if request is None else self._context.job_of(request)
 
     def read(self, method: Any, params: Any) -> ServerRequest:
-        """Read a question that came in a result; `RpcError` as for a request."""
+        """Read a question in a result; `RpcError` as for a request."""
         return self._read(str(method), params)
 
     async def ask(
@@ -453,7 +455,7 @@ class ServerRequests:
         )
 
     async def put(self, question: Question, phases: AnswerProgress) -> Answer | None:
-        """Have a question answered by its rule or by the user; None when that is not needed."""
+        """Have a question answered by its rule or by the user; None when no answer is needed."""
         settings = self._context.settings()
         rule = settings.rules.of(question.kind)
         automatic = settings.rules.automatic(question.kind, settings.roots)
@@ -472,7 +474,7 @@ class ServerRequests:
     async def _put_open(
         self, question: Question, phases: AnswerProgress, automatic: Answer | None, delay_s: float
     ) -> Answer | None:
-        """Wait for the user, or so many seconds for the user."""
+        """Wait for the user, or for so many seconds."""
         questions = self._context.questions
         pending = Pending(question, functools.partial(self._tell, phases))
         questions.ask(pending)
@@ -496,7 +498,7 @@ class ServerRequests:
 
 
 def read_params(raw: bytes) -> Any:
-    """The parameters of a request, whole, whatever its size; None when it has none.
+    """The complete parameters of a request, whatever their size; None when it has none.
 
     Raises:
         RpcError: they are nested too deep to be read.

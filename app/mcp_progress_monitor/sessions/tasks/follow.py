@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 
 
 class TaskFate(enum.Enum):
-    """Why a task is followed no longer."""
+    """Why a task is no longer followed."""
 
     ENDED = enum.auto()
-    """It reached a status that is final, and what became of it is known."""
+    """It reached a final status, and its outcome is known."""
     NO_RESULT = enum.auto()
-    """It reached such a status, but the server does not give its result."""
+    """It reached a final status, but the server does not return its result."""
     UNKNOWN = enum.auto()
-    """The server does not know it (any more)."""
+    """The server does not know it, or no longer."""
     DISCONNECTED = enum.auto()
-    """The connection ended first: the task may go on."""
+    """The connection ended first: the task may continue."""
     GIVEN_UP = enum.auto()
-    """We wait for it no longer."""
+    """We stopped waiting for it."""
 
     @property
     def is_open(self) -> bool:
@@ -65,9 +65,9 @@ class TaskFate(enum.Enum):
 class TaskEnd(NamedTuple):
     """The end of following a task.
 
-    `status` is the last one that was stated. `result` and `error` are what became of the work, and
-    `raw` is the exact reply that holds it, empty when there is none; `at` is when it came. `words`
-    say what is wrong, empty when nothing is.
+    `status` is the last one that was reported. `result` and `error` are the outcome of the work,
+    and `raw` is the exact reply that holds it, empty when there is none; `at` is when it arrived.
+    `words` say what is wrong, empty when nothing is.
     """
 
     fate: TaskFate
@@ -80,47 +80,47 @@ class TaskEnd(NamedTuple):
 
 
 SHORTEST_S: Final = 0.1
-"""Shortest time between two looks, whatever a server or its notifications say."""
+"""Shortest time between two polls, whatever a server or its notifications say."""
 LONGEST_S: Final = 300.0
 USUAL_S: Final = 1.0
-"""The interval where the server suggests none."""
+"""The interval if the server suggests none."""
 _MOST_DOUBLINGS: Final = 6
 
 
 class Pace:
-    """The time between two looks at one task (2025-11-25 "Tasks", "Polling")."""
+    """The time between two polls of one task (2025-11-25 "Tasks", "Polling")."""
 
     def __init__(self) -> None:
         self._interval_s = USUAL_S
         self._failures = 0
 
     def note(self, poll_ms: float | None) -> None:
-        """A look went well; `poll_ms` is the interval that the server suggests, if it does."""
+        """A poll succeeded; `poll_ms` is the interval that the server suggests, if it does."""
         self._failures = 0
         wanted_ms = USUAL_S * 1000 if poll_ms is None else poll_ms
         # First the bounds: a server may send a number that no float can hold.
         self._interval_s = min(max(wanted_ms, SHORTEST_S * 1000), LONGEST_S * 1000) / 1000
 
     def note_failure(self) -> None:
-        """A look failed: leave the server alone for longer, twice as long each time."""
+        """A poll failed: wait longer, twice as long each time."""
         self._failures += 1
 
     @property
     def pause_s(self) -> float:
-        """Seconds from one look to the next."""
+        """Seconds from one poll to the next."""
         doubled_s: float = self._interval_s * 2 ** min(self._failures, _MOST_DOUBLINGS)
         return min(doubled_s, LONGEST_S)
 
 
 _REFUSALS: Final = 3
-"""How often a server may refuse to keep the request open, before it is left alone till the end."""
+"""How often a server may refuse to keep the request open, before it is left alone until the end."""
 
 
 class ResultRequest:
-    """At most one request at a time; a result that was had is never asked for again."""
+    """At most one request at a time; a received result is never requested again."""
 
     def __init__(self, wire: TaskRequests, on_reply: Callable[[], None]) -> None:
-        """Ask over `wire`; `on_reply` is called when a reply has come."""
+        """Send requests over `wire`; `on_reply` is called when a reply arrives."""
         self._wire = wire
         self._on_reply = on_reply
         self._exchange: PendingRequest | None = None
@@ -128,7 +128,7 @@ class ResultRequest:
 
     @property
     def reply(self) -> RequestAnswered | None:
-        """What was replied so far."""
+        """The reply so far."""
         return None if self._exchange is None else self._exchange.reply
 
     @property
@@ -137,18 +137,18 @@ class ResultRequest:
         return b"" if self._exchange is None else self._exchange.raw
 
     def open(self, tasks: TaskGroup) -> None:
-        """Ask while the task has not ended; nothing if that was done, or was refused too often."""
+        """Send a request while the task runs; nothing if one is open, or was refused too often."""
         if self._exchange is None and self._refusals < _REFUSALS:
             self._begin(tasks)
 
     def note_resuming(self) -> None:
-        """The task has not ended: an error that came is a refusal, and not what became of it."""
+        """The task has not ended: an error is a refusal, and not its outcome."""
         if self.reply is not None and self.reply.error is not None:
             self._refusals += 1
             self._exchange = None
 
     async def had(self, tasks: TaskGroup) -> PendingRequest:
-        """The exchange once it is over; the request is made now if it was not before."""
+        """The exchange once it has ended; the request is sent now if it was not before."""
         exchange = self._exchange or self._begin(tasks)
         if exchange.end is None:
             await self._wire.wait(exchange)
@@ -157,11 +157,11 @@ class ResultRequest:
         return exchange
 
     def forget(self) -> None:
-        """Ask anew next time: what came was no result."""
+        """Send a new request next time: the reply was no result."""
         self._exchange = None
 
     def drop(self) -> None:
-        """Nobody wants the result any more."""
+        """The result is no longer needed."""
         if self._exchange is not None:
             self._wire.drop(self._exchange, "The task is no longer being followed")
 
@@ -176,21 +176,21 @@ class ResultRequest:
 
 
 InputAsker: TypeAlias = "Callable[[JsonObject, int], Awaitable[JsonObject]]"
-"""Asks what the message in a frame requires, by key; `InputError` when that cannot be given."""
+"""Asks the questions of the message in a frame, by key; `InputError` when they cannot be asked."""
 
 _PAUSES_S: Final = (0.5, 2.0)
-"""Before the answers are sent once more that a server did not take."""
+"""Before answers that a server did not accept are sent again."""
 
 
 class Refuse(Protocol):
-    """Ends the job with words: what its task waits for is not given."""
+    """Ends the job with a message: the input that its task requires is not given."""
 
     async def __call__(self, words: str, *, is_wanted: bool) -> None:
-        """`is_wanted`: the user does not want to."""
+        """`is_wanted`: the user refused."""
 
 
 class _Asking(NamedTuple):
-    """Questions that are open together: what each key asks, and what ends it."""
+    """Questions that are open together: the request of each key, and the scope that ends them."""
 
     asked: Mapping[str, bytes]
     scope: anyio.CancelScope
@@ -208,9 +208,9 @@ class TaskInput:
         self._asking: list[_Asking] = []
 
     async def take(self, exchange: PendingRequest, tasks: TaskGroup) -> None:
-        """Ask what a look at the task shows and was not shown before.
+        """Ask the questions of a poll that were not asked before.
 
-        A question that is shown no more is withdrawn; shown again after that, it is a new one.
+        A question that disappears is withdrawn; if it appears again, it is a new one.
         """
         requests = await member(exchange, "inputRequests") or {}
         before, self._shown = self._shown, digests(requests)
@@ -225,13 +225,13 @@ class TaskInput:
         self._withdraw_the_rest()
 
     def _withdraw_the_rest(self) -> None:
-        """Ask no more what is not shown any more."""
+        """Withdraw the questions that disappeared."""
         for asking in list(self._asking):
             if not asking.asked.items() & self._shown.items():
                 asking.scope.cancel()
 
     async def _answer(self, requests: JsonObject, frame: int) -> None:
-        """Ask, then send what was answered."""
+        """Ask, then send the answers."""
         answers: JsonObject | None = None
         asking = _Asking(digests(requests), anyio.CancelScope())
         self._asking.append(asking)
@@ -247,14 +247,14 @@ class TaskInput:
                 await self._send(self._still_meant(answers, asking.asked))
 
     def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
-        """The answers without those whose keys stand for another question by now."""
+        """The answers without those whose keys now belong to another question."""
         now = self._shown
         return {
             key: given for key, given in answers.items() if now.get(key, asked[key]) == asked[key]
         }
 
     async def _send(self, answers: JsonObject) -> None:
-        """Send answers, again if the server does not take them; then its questions are new ones."""
+        """Send answers, again if the server refuses them; then its questions are new ones."""
         for pause_s in (*_PAUSES_S, None):
             exchange = await self._wire.ask(UPDATE_TASK, inputResponses=answers)
             if exchange.reply is not None and exchange.reply.result is not None:
@@ -265,17 +265,17 @@ class TaskInput:
 
 
 _AFTERMATH_S: Final = 30.0
-"""How long a task that was given up is still looked at, to see what comes of its cancel."""
+"""How long a cancelled task is still polled, to see the outcome."""
 _TRIES: Final = 3
-"""How often a result is asked for that should be there."""
+"""How often a result that should exist is requested."""
 
 
 class Followed(NamedTuple):
-    """What is to be followed: the task as last stated, and the job it is of.
+    """A task to follow: its last reported state, and its job.
 
-    `request` tells the number of the job's newest request; `began_at` is the task's beginning, from
-    which its time to live counts, monotonic seconds. Unless it `is_known` how it is now, that is
-    asked first.
+    `request` returns the number of the job's newest request; `began_at` is the task's beginning,
+    from which its time to live counts, in monotonic seconds. Unless its state `is_known`, it is
+    polled first.
     """
 
     view: TaskView
@@ -285,9 +285,10 @@ class Followed(NamedTuple):
 
 
 class TaskRun:
-    """One task, until its end is known. `run` is its one task in our sense, and never raises.
+    """One task, until its end is known.
 
-    `clock` is that of the call which waits: it is woken when the end is there.
+    `run` is its one asyncio task, and never raises. `clock` is that of the waiting call: it is
+    woken at the end.
     """
 
     def __init__(
@@ -298,18 +299,18 @@ class TaskRun:
         clock: CallClock,
         ask: InputAsker | None = None,
     ) -> None:
-        """Follow a task whose server offers `offer`; its questions go to `ask`."""
+        """Follow a task of a server with the capabilities `offer`; its questions go to `ask`."""
         self.view = followed.view
-        """The task as it was last stated."""
+        """The task as last reported."""
         self.end: TaskEnd | None = None
         """How following it ended, None while it is followed."""
         self.clock = clock
         self.connection = connection
         self.offer = offer
         self.is_left = False
-        """Whether the program is closing: then giving up leaves the task as it is."""
+        """Whether the program is closing: then the task is left as it is."""
         self.settled = anyio.Event()
-        """Set by whoever saves tasks, once the end is accounted for."""
+        """Set by the code that saves tasks, once the end was saved."""
         self._followed = followed
         self._wire = TaskRequests(connection, followed.view.id)
         self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)
@@ -331,7 +332,7 @@ class TaskRun:
 
     @property
     def expires_at(self) -> float | None:
-        """When the server may forget the task, monotonic seconds; None if never or not known."""
+        """When the server may discard the task, in monotonic seconds; None if never or unknown."""
         ttl_ms = self.view.ttl_ms
         if ttl_ms is None:
             return None
@@ -368,7 +369,7 @@ class TaskRun:
             self._over.set()
 
     def cancel(self) -> None:
-        """Ask the server to cancel the task, once at a time; it decides what comes of that."""
+        """Send one cancel at a time for the task; the server decides on the outcome."""
         if self.end is not None or self._wants_cancel:
             return
         self._wants_cancel = True
@@ -376,9 +377,9 @@ class TaskRun:
             self._post_cancel(self._group)
 
     def give_up(self, words: str) -> None:
-        """Wait for the task no longer: have it cancelled, and look a little what comes of that.
+        """Stop waiting for the task: cancel it, and watch the outcome for a while.
 
-        What the job is told is the caller's affair.
+        The job's state is the caller's concern.
         """
         if self.is_left:
             return
@@ -387,7 +388,7 @@ class TaskRun:
         self._scope.deadline = min(self._scope.deadline, anyio.current_time() + _AFTERMATH_S)
 
     def stop(self, words: str) -> None:
-        """Look at the task no longer: its job is over, and the server says nothing."""
+        """Stop polling the task: its job has ended, and the server is silent."""
         self._words = self._words or words
         self._scope.cancel()
 
@@ -421,11 +422,11 @@ class TaskRun:
                 await self._look(tasks)
 
     def _says_enough(self) -> bool:
-        """Whether a notification tells all that a look would."""
+        """Whether a notification says everything that a poll would."""
         return self.offer.way is TaskWay.CORE and self._result.reply is None
 
     async def _pause(self) -> None:
-        """Wait for the next look: the interval, the end of the time to live, or news."""
+        """Wait for the next poll: the interval, the end of the time to live, or a notification."""
         pause_s = None if self._has_no_get else self._pace.pause_s
         left_s = None if self.expires_at is None else self.expires_at - self.connection.now()
         if left_s is not None and left_s > 0:
@@ -436,7 +437,7 @@ class TaskRun:
         self._wake = anyio.Event()
 
     async def _look(self, tasks: TaskGroup) -> None:
-        """Ask how the task is, and do what that asks for."""
+        """Poll the task, and act on its state."""
         if self._has_no_get:
             self._judge_result_alone()
             return
@@ -450,7 +451,7 @@ class TaskRun:
         await self._act(exchange, tasks)
 
     async def _act(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
-        """Do what the task's state asks for; `exchange` is the look that told it, if one did."""
+        """Act on the task's state; `exchange` is the poll that returned it, if one did."""
         if self.view.is_terminal:
             await self._conclude(exchange, tasks)
             return
@@ -472,7 +473,7 @@ class TaskRun:
     # Ends
 
     async def _conclude(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
-        """The task has ended: know what became of it."""
+        """The task has ended: determine its outcome."""
         if self.view.status == TaskStatus.CANCELLED:
             self._end(TaskFate.ENDED)
         elif self.offer.way is TaskWay.CORE:
@@ -483,7 +484,7 @@ class TaskRun:
             await self._end_with(exchange)
 
     async def _fetch(self, tasks: TaskGroup) -> None:
-        """Have the result of a task that has ended, once (2025-11-25 "Result Retrieval")."""
+        """Fetch the result of a task that has ended, once (2025-11-25 "Result Retrieval")."""
         words = ""
         for _ in range(_TRIES):
             exchange = await self._result.had(tasks)
@@ -505,20 +506,20 @@ class TaskRun:
         )
 
     async def _end_with(self, exchange: PendingRequest) -> None:
-        """The end as the reply to a look states it (extension of 2026-07-28)."""
+        """The end as the reply to a poll states it (extension of 2026-07-28)."""
         result = await member(exchange, "result")
         error = await member(exchange, "error")
         at = self.connection.now() if exchange.reply is None else exchange.reply.at
         self._end(TaskFate.ENDED, result, error, exchange.raw, at=at)
 
     def _judge_result_alone(self) -> None:
-        """A server that cannot be asked how a task is: only the result's reply tells."""
+        """A server that cannot be polled: only the result's reply tells."""
         reply = self._result.reply
         if reply is not None:
             self._end(TaskFate.ENDED, reply.result, reply.error, self._result.raw, at=reply.at)
 
     def _note_failure(self, reply: RequestAnswered | None) -> None:
-        """A look that told nothing: wait longer for the next one, unless there is no use in it."""
+        """A poll failed: wait longer for the next one, unless there is no use in it."""
         code = code_of(reply)
         if code == INVALID_PARAMS:
             self._end(TaskFate.UNKNOWN, words=self._words_of_unknown(reply))
@@ -567,13 +568,13 @@ class TaskRun:
         self._finish(TaskEnd(fate, self.view.status, when, result, error, raw, words))
 
     def _finish(self, end: TaskEnd) -> None:
-        """End, unless it has ended already, and wake who waits."""
+        """End, unless it has ended already, and wake the waiting tasks."""
         if self.end is None:
             self.end = end
             self.clock.stir()
 
     def _fate_without_end(self) -> TaskEnd:
-        """Why nothing more is heard of the task; what was heard last may be its end already."""
+        """Why the task's state is no longer known; the last known state may be final."""
         if self._news is not None and self._news.status == TaskStatus.CANCELLED:
             self.view = self._news
             return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
@@ -583,7 +584,7 @@ class TaskRun:
     # From outside
 
     def _watch(self, fact: NotificationReceived) -> None:
-        """Take a notification of the task's state."""
+        """Handle a notification of the task's state."""
         view = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
         if view is None or view.id != self.view.id:
             return
@@ -596,7 +597,7 @@ class TaskRun:
         self._wake.set()
 
     def _post_cancel(self, tasks: TaskGroup) -> None:
-        """Ask for the cancel at once: what is in line is written even if nobody waits any more."""
+        """Send the cancel immediately: queued messages are written even if nobody waits."""
         if self.offer.has_cancel:
             tasks.start_soon(self._cancel, self._wire.post(CANCEL_TASK))
         else:
@@ -614,7 +615,7 @@ class TaskRun:
             self._wake.set()
 
     async def _refuse_input(self, words: str, *, is_wanted: bool) -> None:
-        """What the task waits for is not given: the job ends with the words, the task is told."""
+        """The task's input is not given: the job ends with the message, the task is cancelled."""
         if not self.connection.is_open:
             return
         outcome = "cancelled" if is_wanted else "failed"

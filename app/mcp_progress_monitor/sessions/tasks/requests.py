@@ -1,4 +1,4 @@
-"""Requests about tasks over one connection: state, result, cancel, the list of a server's tasks."""
+"""Requests about tasks over one connection: state, result, cancel, list."""
 
 from __future__ import annotations
 
@@ -34,37 +34,40 @@ if TYPE_CHECKING:
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601
 _LIMIT_S: Final = 60.0
-"""How long a server may be silent about a task."""
+"""How long a server may take to answer about a task."""
 _WORDS: Final = 300
 
 
 class TaskRequests:
-    """Asks about one task. Whatever is asked raises `ClosedResourceError` once the end is near."""
+    """Sends requests about one task.
+
+    They raise `ClosedResourceError` once the connection is ending.
+    """
 
     def __init__(self, connection: Connection, identity: str) -> None:
-        """Ask about the task with the id `identity`."""
+        """Send requests about the task with the id `identity`."""
         self._outbox = connection.outbox
         self._now = connection.now
         self._identity = identity
 
     def post(self, method: str, **members: object) -> PendingRequest:
-        """Post a request that names the task; whoever asks waits for its end, or drops it."""
+        """Post a request that names the task; the caller waits for its end, or drops it."""
         return self._outbox.ask(method, {TASK_ID: self._identity, **members})
 
     def drop(self, exchange: PendingRequest, reason: str) -> None:
-        """Let go of a request whose reply is of no use any more, and tell the server."""
+        """Cancel a request whose reply is no longer needed."""
         if exchange.end is None:
             self._outbox.cancel(exchange, reason)
             self._outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     async def ask(self, method: str, **members: object) -> PendingRequest:
-        """Make a request and wait for its reply, which is None after a time of silence."""
+        """Send a request and wait for its reply; None after a time of silence."""
         exchange = self.post(method, **members)
         await self.wait(exchange)
         return exchange
 
     async def wait(self, exchange: PendingRequest) -> None:
-        """Wait for the reply to a request that was posted, or give it up after a time."""
+        """Wait for the reply to a request that was posted, or cancel it after a time."""
         exchange.clock.touch(self._now())  # it may have been open for long, and rightly so
         try:
             end = await exchange.wait(Limits(idle_s=_LIMIT_S), self._now)
@@ -78,9 +81,9 @@ class TaskRequests:
             self._outbox.give_up(exchange, end)
 
     async def listen(self) -> None:
-        """Be told of the task's states until cancelled (2026-07-28, `subscriptions/listen`).
+        """Subscribe to the task's states until cancelled (2026-07-28, `subscriptions/listen`).
 
-        A server that refuses is none the worse for it: looking at the task goes on.
+        If the server refuses, polling continues.
         """
         wanted = {"notifications": {TASK_IDS: [self._identity]}}
         try:
@@ -94,18 +97,18 @@ class TaskRequests:
 
 
 def stated(reply: RequestAnswered | None, identity: str) -> TaskView | None:
-    """The task as a reply states it; None if it states none, or another one."""
+    """The task in a reply; None if it has none, or another one."""
     view = None if reply is None or reply.result is None else read_task(reply.result, flat=True)
     return view if view is not None and view.id == identity else None
 
 
 def code_of(reply: RequestAnswered | None) -> object:
-    """The code of a reply that is an error; None for any other."""
+    """The code of an error reply; None for any other."""
     return None if reply is None else as_object(reply.error).get("code")
 
 
 def why_not(reply: RequestAnswered | None) -> str:
-    """Why a reply does not tell what was asked, in words."""
+    """Why a reply does not contain the answer, in words."""
     if reply is None:
         return "it did not answer in time"
     if reply.error is None:
@@ -116,7 +119,7 @@ def why_not(reply: RequestAnswered | None) -> str:
 
 
 async def member(exchange: PendingRequest, name: str) -> JsonObject | None:
-    """A member of the result, an object, whole whatever its size; None if there is none."""
+    """An object member of the result, complete whatever its size; None if there is none."""
     result = {} if exchange.reply is None else exchange.reply.result or {}
     value = result.get(name)
     if isinstance(value, Elided):
@@ -133,9 +136,9 @@ _MOST_PAGES: Final = 1000
 
 
 async def list_tasks(connection: Connection, offer: TaskOffer) -> Sequence[TaskView]:
-    """All tasks that the server knows, in its order; what is no task is left out.
+    """All tasks that the server knows, in its order; invalid entries are left out.
 
-    A list that goes on in circles is left after one round.
+    A list whose pages repeat is read once.
 
     Raises:
         UserError: the server offers no list, or refuses it.

@@ -1,4 +1,4 @@
-"""What a session needs of any transport, and the limit of open files for all of them."""
+"""The interface of all transports, and the limit of open files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import HttpNote
 
 _ENOUGH: Final = 4096
-"""A thousand servers; below what any system refuses to a user."""
+"""A thousand servers; any system allows a user that many."""
 
 
 @functools.cache
 def make_room() -> None:
-    """Raise our own limit as far as we need and may. Servers that we start have it as well."""
+    """Raise our own limit as far as needed and allowed. Servers that we start inherit it."""
     if sys.platform == "win32":
         return
     import resource
@@ -35,11 +35,11 @@ def make_room() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         except (OSError, ValueError):
-            return  # then it stays as it is, and `problem` tells of it if it is met
+            return  # then the limit stays, and `problem` reports it when it is reached
 
 
 def open_files_error(error: OSError, where: str) -> ErrorDetails | None:
-    """What to say when `error` is that no more can be opened; None when it is another."""
+    """The message when `error` means that no more files can be opened; None for other errors."""
     if error.errno not in {errno.EMFILE, errno.ENFILE}:
         return None
     return ErrorDetails(
@@ -51,17 +51,17 @@ def open_files_error(error: OSError, where: str) -> ErrorDetails | None:
 
 
 FIRST_BYTES: Final = 512
-"""How many of a server's first bytes are kept, to be shown."""
+"""How many of a server's first bytes are kept for display."""
 
 CLOSED_INPUT: Final = "The server closed its input and was stopped"
 """Why a connection ended whose server no longer reads."""
 CLOSED_OUTPUT: Final = "The server closed its output and was stopped"
-"""Why one ended whose server writes no more, but did not end by itself."""
+"""Why one ended whose server closed its output, but did not exit."""
 DEFECT_HINT: Final = "Connect again. This program's log has the details."
 
 
 def ending(exit_code: int | None) -> str:
-    """How a server came to its end by itself."""
+    """How a server ended unexpectedly."""
     if exit_code is None:
         return "The server closed its output"
     if exit_code >= 0:
@@ -74,10 +74,10 @@ def ending(exit_code: int | None) -> str:
 
 
 class Loss(NamedTuple):
-    """Why one request of ours gets no reply, though the connection goes on.
+    """Why one request of ours gets no reply, although the connection continues.
 
-    `outcome` is "lost", when the server may have carried it out, or "failed", when it refused.
-    `may_be_older` says that a server of an earlier revision would have refused it just so.
+    `outcome` is "lost", when the server may have processed it, or "failed", when it refused.
+    `may_be_older` says that a server of an earlier revision would have refused it in the same way.
     """
 
     outcome: str
@@ -87,11 +87,11 @@ class Loss(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class ProcessNotes:
-    """What is known of a server's process beside how it ended and what it was understood to say.
+    """What is known of a server's process beside its exit and its messages.
 
-    `first_bytes` are the first of its output as they came, whether or not they end a line.
-    `secrets` are values that references of its definition stood for: not to be handed on. With
-    `was_ended` it had to be ended by a signal of ours.
+    `first_bytes` are the first of its output as received, whether or not they end a line. `secrets`
+    are the values of references in its definition: never shown. With `was_ended` we ended it with a
+    signal.
     """
 
     first_bytes: bytes = b""
@@ -100,64 +100,65 @@ class ProcessNotes:
 
 
 class WireLine(Protocol):
-    """What a transport may ask and tell of the requests that were sent over it, by their frame."""
+    """What a transport may ask and report about sent requests, by their frame."""
 
     @property
     def is_flowing(self) -> bool:
-        """Whether the last messages were plain progress, of which many more can come at once."""
+        """Whether the last messages were plain progress, of which many more may follow."""
 
     def is_due(self, request: int) -> bool:
-        """Whether a request waits for its reply and was not cancelled."""
+        """Whether a request is pending and was not cancelled."""
 
     def lost(self, request: int, loss: Loss) -> None:
-        """Tell that no reply to a request will come; its `call_ended` is published already."""
+        """Report that a request gets no reply; its `call_ended` was published already."""
 
     def tool_schema(self, name: str) -> JsonObject | None:
-        """The input schema of a tool that the server has listed."""
+        """The input schema of a listed tool."""
 
     async def list_tools(self) -> None:
-        """Have the server list its tools anew: their schemas may have changed."""
+        """Read the server's list of tools again: their schemas may have changed."""
 
 
 class Transport(Protocol):
-    """One connection's way to its server. Used once: opened, read to its end, closed.
+    """One connection's transport.
 
-    Nothing here publishes: frames are returned, or handed to the `on_stderr` of `watch`.
+    Used once: opened, read to its end, closed. Nothing here publishes: frames are returned, or
+    passed to the `on_stderr` of `watch`.
     """
 
     @property
     def is_http(self) -> bool:
-        """Whether each request has a response of its own, that ends when it is given up."""
+        """Whether each request has its own response, which closes when the request is cancelled."""
 
     @property
     def has_handshake(self) -> bool:
-        """Whether only servers of the handshake era are reached in this way."""
+        """Whether this transport exists only in the handshake era."""
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why the connection ended by itself; None if it did not, or its process tells."""
+        """Why the connection ended unexpectedly; None if it did not, or its process says why."""
 
     @property
     def notes(self) -> Sequence[HttpNote]:
-        """The last requests over HTTP, oldest first, and what came."""
+        """The last HTTP requests and their responses, oldest first."""
 
     @property
     def last_byte_at(self) -> float | None:
-        """When the last byte of what may become messages came, on the clock of its frames."""
+        """When the last byte of a message arrived, on the clock of its frames."""
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes that came from the server and were returned in no frame yet."""
+        """Bytes from the server that were not returned in a frame yet."""
 
     @property
     def process(self) -> ProcessNotes | None:
         """What is known of the server's process, None where there is none."""
 
     def attach(self, line: WireLine) -> None:
-        """Know the requests that will be sent; called once, before `open`."""
+        """Set the requests that will be sent; called once, before `open`."""
 
     def agreed(self, revision: str) -> None:
-        """Speak this revision from now on."""
+        """Use this revision from now on."""
 
     @property
     def pid(self) -> int | None:
@@ -168,32 +169,32 @@ class Transport(Protocol):
         """How the server's process ended, None while it runs or where there is none."""
 
     async def open(self) -> JsonObject:
-        """Reach the server; returns what the event "opened" tells. `UserError` if it cannot."""
+        """Open the transport; returns the fields of the event "opened". `UserError` if it fails."""
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
-        """Attend to all but messages; runs beside `receive` from `open` until after `close`."""
+        """Handle everything but messages; runs beside `receive` from `open` until after `close`."""
 
     async def receive(self) -> Sequence[Frame]:
         """The next frames, at least one and few enough to handle at once, in wire order.
 
-        Those of one list have one channel, and were published before the next list is asked for.
-        `anyio.EndOfStream` when there will be no more. May return without yielding to the loop.
+        Those of one list have one channel, and were published before the next list is requested.
+        `anyio.EndOfStream` at the end. May return without yielding to the loop.
         """
 
     async def send(self, raw: bytes, frame: int) -> None:
         """Write one message, whose frame has this number; waits while the server is slow to read.
 
-        `anyio.BrokenResourceError` or `anyio.ClosedResourceError` when it can no longer be.
+        `anyio.BrokenResourceError` or `anyio.ClosedResourceError` when it can no longer be written.
         """
 
     async def abandon(self, frame: int) -> None:
-        """Read no more of the response to a request; where it has none of its own, nothing."""
+        """Close the response to a request; nothing if it has none of its own."""
 
     def reconnect_stream(self, frame: int) -> bool:
-        """Take up the broken stream of a request again at once; whether there is one."""
+        """Resume the broken stream of a request immediately; whether there is one."""
 
     async def close(self) -> None:
-        """End the connection, politely first; `receive` must go on being called meanwhile.
+        """End the connection, gracefully first; `receive` must be called meanwhile.
 
         Takes less than five seconds and cannot be cancelled.
         """
@@ -203,7 +204,7 @@ class Transport(Protocol):
 
 
 class Piped:
-    """What all transports have in common that know nothing of single requests."""
+    """The defaults of transports that do not distinguish requests."""
 
     is_http = False
     has_handshake = False
@@ -219,15 +220,15 @@ class Piped:
         return 0
 
     def attach(self, line: WireLine) -> None:
-        """Ask it later how much can be handled at once."""
+        """Use it to ask how many messages can be handled at once."""
         self._line = line
 
     def agreed(self, revision: str) -> None:
-        """Speak all revisions alike."""
+        """All revisions are the same."""
 
     async def abandon(self, frame: int) -> None:
-        """Leave it to the notification."""
+        """The notification is enough."""
 
     def reconnect_stream(self, frame: int) -> bool:
-        """Have no streams but one."""
+        """There are no streams to resume."""
         return False

@@ -23,7 +23,7 @@ _HTTP: Final = "mcp_progress_monitor.sessions.transport.http.transport"
 
 
 async def prepare(definition: ServerDefinition) -> None:
-    """Have ready what a transport needs: the HTTP client takes 0.2 s to import, beside the loop."""
+    """Import what a transport needs: the HTTP client takes 0.2 s, in a thread."""
     if definition.transport != "stdio" and _HTTP not in sys.modules:
         await anyio.to_thread.run_sync(importlib.import_module, _HTTP)
 
@@ -37,7 +37,7 @@ def transport_for(
         from mcp_progress_monitor.sessions.transport.stdio import StdioTransport
 
         return StdioTransport(definition, framer, clock, means.keyring)
-    # The HTTP client takes 0.2 s to import: only for who needs it.
+    # The HTTP client takes 0.2 s to import: only if it is needed.
     from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
 
     return HttpTransport(definition, framer, clock, means)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def folder_problem(definition: StdioDefinition) -> ErrorDetails | None:
-    """What is wrong with the folder to start in, None when nothing is."""
+    """The problem with the working folder, None when there is none."""
     if definition.cwd is None:
         return None
     seen = path_kind(definition.cwd)
@@ -124,7 +124,7 @@ def _advice(near: list[str], otherwise: str) -> str:
 
 READ_BYTES: Final = 256 * 1024
 _POLITE_S: Final = 2.0
-"""How long a server may take to end after its stdin was closed."""
+"""How long a server may take to exit after its stdin was closed."""
 _TERMINATE_S: Final = 1.5
 """How long it may take after SIGTERM. With the rest below five seconds in all."""
 _CHILDREN_S: Final = 0.5
@@ -132,30 +132,30 @@ _CHILDREN_S: Final = 0.5
 _LAST_WORDS_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
 _LAST_READS: Final = (4, 64)
-"""How often at least, and at most, it is read once nobody is left who is known to write: the first
-of these empty it, and a stranger who holds it may write for ever."""
+"""How often at least, and at most, it is read once no known process can write: the first reads
+empty it, and an unknown process that holds it may write forever."""
 _POLL_S: Final = 0.02
 _LOOK_EVERY_S: Final = 5.0
-"""How often a running server's family is looked up: one that crashes does not say before. All
-servers ask at the same moments, and are told by one reading: 0.2 % of a core with 50 of them."""
+"""How often a running server's process tree is read, since it may crash at any time. All servers
+share one reading of the process table: 0.2 % of a core with 50 of them."""
 
 _turn: Final = RunVar[anyio.Lock]("starting a process")
 
 
 def environment_of(definition: StdioDefinition) -> dict[str, str]:
-    """The user's whole environment, as a terminal would give it, and the definition's on top."""
+    """The user's whole environment, as in a terminal, with the definition's on top."""
     return {**bundle.user_environment(), **definition.env}
 
 
 class ServerProcess:
-    """A running server and the children it may have.
+    """A running server and its children.
 
-    `watch` should run beside the reading, or a pipe that a stranger (a child that left the family)
-    holds open after the server's end is read without end.
+    `watch` must run beside the reading, or a pipe that another process (a child that left the tree)
+    holds open after the server's end is read forever.
     """
 
     def __init__(self, process: Process, mark: str) -> None:
-        """Take over a process that was started with `process_group.start_options` and `mark`."""
+        """Wrap a process that was started with `process_guard.start_options` and `mark`."""
         self._process = process
         self._mark = mark
         self._family = ProcessTree(process.pid, mark)
@@ -164,11 +164,11 @@ class ServerProcess:
         self._are_all_gone = False
         self._pipes = {id(pipe): _RemainingOutput() for pipe in (process.stdout, process.stderr)}
         self.was_ended = False
-        """Whether it had to be ended: it went on when its stdin was closed."""
+        """Whether it had to be killed: it kept running when its stdin was closed."""
 
     @classmethod
     async def start(cls, definition: StdioDefinition) -> ServerProcess:
-        """Start the command; `UserError` says why it cannot be."""
+        """Start the command; `UserError` says why it failed."""
         problem = folder_problem(definition)
         if problem is not None:
             raise UserError(problem)
@@ -183,7 +183,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process's id, which is its group's as well."""
+        """The process's id, which is also its group's."""
         return self._process.pid
 
     @property
@@ -205,11 +205,11 @@ class ServerProcess:
         self._are_all_gone = True
 
     async def read_stdout(self) -> bytes:
-        """What the server wrote; `b""` once it will write no more."""
+        """The server's output; `b""` at its end."""
         return await self._read(self._process.stdout)
 
     async def read_stderr(self) -> bytes:
-        """What the server wrote to its standard error; `b""` once it will write no more."""
+        """The server's standard error; `b""` at its end."""
         return await self._read(self._process.stderr)
 
     async def write(self, data: bytes) -> None:
@@ -221,9 +221,9 @@ class ServerProcess:
         await self._process.stdin.send(data)
 
     async def end(self) -> None:
-        """Ask the server to end, more firmly each time: closed stdin, SIGTERM, SIGKILL.
+        """End the server, more forcefully each time: closed stdin, SIGTERM, SIGKILL.
 
-        Someone must go on reading both pipes meanwhile, or a talkative server cannot end.
+        Both pipes must be read meanwhile, or a server that keeps writing cannot exit.
         """
         with anyio.CancelScope(shield=True):
             await self._family.look_up()
@@ -243,7 +243,7 @@ class ServerProcess:
         await self._process.aclose()
 
     async def _know_family(self) -> None:
-        """Keep an account of the children: who they are cannot be found after a crash."""
+        """Track the children: after a crash they cannot be found."""
         while True:
             await anyio.sleep(_LOOK_EVERY_S - anyio.current_time() % _LOOK_EVERY_S)
             await self._family.look_up()
@@ -269,7 +269,7 @@ class ServerProcess:
         return process_guard.is_alive(self.pid) or self._family.has_strays()
 
     async def _read(self, stream: ByteReceiveStream | None) -> bytes:
-        """Read; after the server's end give up on a pipe that a stranger holds open."""
+        """Read; after the server's end stop reading a pipe that another process holds open."""
         assert stream is not None  # noqa: S101  # opened with a pipe, below
         rest = self._pipes[id(stream)]
         began = anyio.current_time()
@@ -290,22 +290,22 @@ class ServerProcess:
 
 
 class _RemainingOutput:
-    """What may still come from a pipe when the server and its children have ended."""
+    """What may still be read from a pipe after the server and its children have ended."""
 
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()
-        """That of the newest read."""
+        """The time of the newest read."""
         self._reads = 0
         self._waited_s = 0.0
 
     @property
     def is_over(self) -> bool:
-        """Whether all that they wrote was read: what else comes is a stranger's."""
+        """Whether all their output was read: the rest is from another process."""
         least, most = _LAST_READS
         return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_WORDS_S)
 
     def note(self, waited_s: float) -> None:
-        """Count a read that brought something."""
+        """Count a read that returned data."""
         self._reads += 1
         self._waited_s += waited_s
 
@@ -313,9 +313,9 @@ class _RemainingOutput:
 async def _open(
     definition: StdioDefinition, command: str, environment: Mapping[str, str]
 ) -> Process:
-    """Start one process at a time: each holds the loop until the system has read its program.
+    """Start one process at a time: each blocks the loop until the system has loaded its program.
 
-    That is 1 ms when nothing else goes on, and 40 ms on a busy machine, sixteen times in one turn.
+    That is 1 ms on an idle machine, and 40 ms on a busy one, sixteen times in one turn.
     """
     turn = _turn.get(None)
     if turn is None:

@@ -1,4 +1,4 @@
-"""Ends a process with its whole group on each platform; informs the watchdog of what runs."""
+"""Ends a process with its whole group on each platform; reports servers to the watchdog."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ if TYPE_CHECKING:
 
 
 def kill_tree(head: int) -> None:
-    """End a process and its descendants at once, where no group holds them together."""
+    """Kill a process and its descendants, where no group holds them together."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(head)
         for member in [*process.children(recursive=True), process]:
-            with contextlib.suppress(psutil.Error):  # it ended meanwhile, or is not ours
+            with contextlib.suppress(
+                psutil.Error
+            ):  # it ended meanwhile, or belongs to another user
                 member.kill()
 
 
 if sys.platform == "win32":
 
     def start_options() -> dict[str, Any]:
-        """Options that put a new process at the head of a group of its own."""
+        """Options that put a new process at the head of its own group."""
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
     def executable(command: str, environment: Mapping[str, str]) -> str:
-        """The program that `command` names; Windows itself would not find `npx.cmd` as `npx`."""
+        """The program that `command` names; Windows itself does not find `npx.cmd` as `npx`."""
         return shutil.which(command, path=environment.get("PATH")) or command
 
     def terminate(leader: int) -> None:
-        """End the process and its children; Windows knows no polite way for them all."""
+        """End the process and its children; Windows cannot ask them all to exit."""
         kill(leader)
 
     def kill(leader: int) -> None:
-        """End the process and its children at once."""
+        """Kill the process and its children."""
         kill_tree(leader)
 
     def is_alive(leader: int) -> bool:
-        """Whether any process of the group is left: cannot be asked once its head has ended."""
+        """Whether any process of the group is left: unknown once its head has ended."""
         return False
 
 else:
@@ -61,7 +63,7 @@ else:
         return {"start_new_session": True}
 
     def executable(command: str, environment: Mapping[str, str]) -> str:
-        """The program that `command` names; the system searches PATH by itself."""
+        """The program that `command` names; the system searches PATH itself."""
         return command
 
     def terminate(leader: int) -> None:
@@ -69,14 +71,14 @@ else:
         _signal(leader, signal.SIGTERM)
 
     def kill(leader: int) -> None:
-        """End every process of the group at once (SIGKILL)."""
+        """Kill every process of the group (SIGKILL)."""
         _signal(leader, signal.SIGKILL)
 
     def is_alive(leader: int) -> bool:
         """Whether any process of the group is left, its head or a child that outlived it.
 
-        A group keeps its number as long as it has a member, so that the number cannot have been
-        given to strangers while this is true of our own.
+        A group keeps its number as long as it has a member, so the number cannot be reused while
+        this is true.
         """
         return _signal(leader, 0)
 
@@ -86,7 +88,7 @@ else:
         except ProcessLookupError:
             return False
         except PermissionError:
-            # macOS says so of a group of zombies; elsewhere a member changed its user.
+            # macOS reports this for a group of zombies; elsewhere a member changed its user.
             return False
         return True
 
@@ -99,10 +101,10 @@ _CLOSE_S: Final = 0.5
 
 
 class ProcessGuard:
-    """Knows the servers that run. All of it may be called from any thread."""
+    """Tracks the running servers. Thread-safe."""
 
     def __init__(self) -> None:
-        """Nothing is started before the first server is."""
+        """The watchdog is started with the first server."""
         self._run = ""
         self._count = 0
         self._pids: dict[str, int] = {}
@@ -111,11 +113,11 @@ class ProcessGuard:
         self._owner = 0
 
     def prepare(self) -> str:
-        """Have the watchdog run; returns the mark for the environment of the next server."""
+        """Start the watchdog if needed; returns the mark for the environment of the next server."""
         with self._lock:
             self._count += 1
             if self._owner != os.getpid():
-                # Also in a process that was forked: its servers are its own.
+                # Also in a forked process: its servers are its own.
                 self._owner, self._run = os.getpid(), os.urandom(8).hex()
                 self._pids.clear()
                 self._watchdog = self._started()
@@ -132,7 +134,7 @@ class ProcessGuard:
             self._tell(f"- {mark}")
 
     def end_all(self) -> None:
-        """End all servers and their children at once, and wait for that; never raises."""
+        """End all servers and their children, and wait for that; never raises."""
         watchdog = self._watchdog
         if watchdog is not None and self._tell("!"):
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -142,13 +144,13 @@ class ProcessGuard:
                 kill(pid)
 
     def close(self) -> None:
-        """Let the watchdog go, which ends what is left."""
+        """Release the watchdog, which ends what is left."""
         watchdog = self._watchdog
         if watchdog is not None and watchdog.stdin is not None and self._owner == os.getpid():
             with contextlib.suppress(OSError):
                 watchdog.stdin.close()
             if not self._pids:
-                # At exit another Ctrl+C may come: the watchdog does its work all the same.
+                # At exit another Ctrl+C may arrive: the watchdog does its work anyway.
                 with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
                     watchdog.wait(_CLOSE_S)
 
@@ -162,8 +164,8 @@ class ProcessGuard:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                cwd="/",  # it keeps no folder from being unmounted
-                start_new_session=True,  # what is sent to the program's group is not for it
+                cwd="/",  # so that no folder stays in use
+                start_new_session=True,  # signals to the program's group do not reach it
             )
         except OSError as error:
             _log.warning("servers are not ended if this program is killed: %s", error)
@@ -172,7 +174,7 @@ class ProcessGuard:
         return watchdog
 
     def _tell(self, line: str) -> bool:
-        """Write one line, which a pipe takes whole; whether somebody is there to read it."""
+        """Write one line, which a pipe takes whole; whether anyone reads it."""
         watchdog = self._watchdog
         if watchdog is None or watchdog.stdin is None:
             return False
@@ -184,7 +186,7 @@ class ProcessGuard:
 
 
 def _libraries() -> list[str]:
-    """Where the watchdog finds psutil, which it needs where there is no /proc."""
+    """Where the watchdog finds psutil, which it needs without /proc."""
     spec = None if sys.platform == "linux" else importlib.util.find_spec("psutil")
     return [] if spec is None or spec.origin is None else [str(Path(spec.origin).parents[1])]
 

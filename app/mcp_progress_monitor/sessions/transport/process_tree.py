@@ -1,4 +1,4 @@
-"""The process table, and the descendants of a process that left its group."""
+"""The process table, and the descendants of a process, also those that left its group."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ __all__ = ["entry_of", "marks", "running"]
 
 
 class _ProcessTable:
-    """The newest reading, and who may have it: those who asked before it began."""
+    """The newest reading, shared by all that asked before it began."""
 
     def __init__(self) -> None:
         self.lock = anyio.Lock()
         self.begun = 0
         self.held = 0
-        """Which reading `found` is of, counted as `begun` counts them."""
+        """The number of the reading in `found`, as counted by `begun`."""
         self.found: Mapping[int, ProcessEntry] = {}
         self.marks: Mapping[int, str] = {}
-        """Of those of `found` that have one, once somebody has asked for them."""
+        """The marks of the processes in `found`, once they were needed."""
         self.marked = 0
-        """Which reading `marks` are of."""
+        """The number of the reading in `marks`."""
 
 
 _census: Final = RunVar[_ProcessTable]("census")
 
 
 async def running() -> Mapping[int, ProcessEntry]:
-    """All processes that run now, none of them a zombie; empty on Windows."""
+    """All running processes except zombies; empty on Windows."""
     if sys.platform == "win32":
         await checkpoint()
         return {}
@@ -51,7 +51,7 @@ async def running() -> Mapping[int, ProcessEntry]:
 
 
 async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
-    """All processes that run now, and the marks of servers that some of them have."""
+    """All running processes, and the server marks that some of them have."""
     if sys.platform == "win32":
         await checkpoint()
         return {}, {}
@@ -66,7 +66,7 @@ async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
 
 
 def entry_of(pid: int) -> ProcessEntry | None:
-    """One process; None when it ended, and on Windows."""
+    """One process; None when it has ended, and on Windows."""
     return None if sys.platform == "win32" else watchdog.entry_of(pid)
 
 
@@ -79,8 +79,8 @@ def _current() -> _ProcessTable:
 
 
 async def _read(census: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
-    """The newest reading, or another one if that had begun when it was asked for."""
-    if census.held <= asked:  # none that began after this was asked has come to its end
+    """The newest reading, or a new one if that began before this call."""
+    if census.held <= asked:  # none that began after this call has finished
         number = census.begun = census.begun + 1
         census.found = await anyio.to_thread.run_sync(watchdog.read_all)
         census.held = number
@@ -94,27 +94,27 @@ def _marks_of(pids: tuple[int, ...]) -> dict[int, str]:
 class ProcessTree:
     """The descendants of the process `head`, which leads its group.
 
-    Numbers of processes are given again. So each member is known by its start as well, and a
-    signal goes only to what is still the process that was found.
+    Process ids are reused. So each member is also identified by its start time, and a signal goes
+    only to the process that was found.
     """
 
     def __init__(self, head: int, mark: str = "") -> None:
-        """The family of a process that runs, which was started with `mark` (see `watchdog`)."""
+        """The tree of a running process that was started with `mark` (see `watchdog`)."""
         self._head = head
         self._mark = mark
         self._before: Mapping[int, ProcessEntry] = {}
-        """All processes that there were at the last look while the server ran."""
+        """All processes at the last reading while the server ran."""
         entry = entry_of(head)
         self._started: dict[int, int] = {} if entry is None else {head: entry.started}
 
     async def look_up(self) -> None:
-        """Find the members that there are now, also children of members whose parents ended."""
+        """Find the current members, also children of members whose parents ended."""
         if not self._is_any_left():
-            return  # whose children there are nobody could tell, and reading all processes is dear
+            return  # without children, and reading all processes is expensive
         self._take(await running())
 
     async def look_up_orphans(self) -> None:
-        """The same once the server has ended, with those that it left since the last look."""
+        """Find the members after the server has ended, with those that it left behind."""
         running, marked = await marks()
         self._started |= {
             pid: running[pid].started
@@ -129,7 +129,7 @@ class ProcessTree:
             self._started.setdefault(pid, running[pid].started)
         head = entry_of(self._head)
         if head is not None and head.started == self._started.get(self._head):
-            self._before = running  # who was no member by now is none of a server that ran on
+            self._before = running  # the rest do not belong to it
 
     def _was_there(self, pid: int, entry: ProcessEntry) -> bool:
         before = self._before.get(pid)
@@ -148,12 +148,12 @@ class ProcessTree:
         self._signal("SIGTERM")
 
     def kill(self) -> None:
-        """End every member that left the group at once."""
+        """Kill every member that left the group."""
         self._signal("SIGKILL")
 
     def _signal(self, name: str) -> None:
         for pid in self._strays():
-            # It may end meanwhile, or belong to another user by now.
+            # It may end meanwhile, or belong to another user.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.Signals[name])  # which Windows lacks
 

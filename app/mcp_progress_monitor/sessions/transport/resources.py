@@ -1,4 +1,4 @@
-"""What transports need of the program: secrets, sign-in, and where tokens are kept."""
+"""What transports need of the program: secrets, sign-ins, and the token folder."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 
 
 class SignIns:
-    """By server's name, the sign-in that is waited for. A time limit stands still meanwhile."""
+    """The open sign-in of each server. Time limits stop meanwhile."""
 
     def __init__(self, on_change: Callable[[str], None]) -> None:
-        """Names of servers for which it begins or ends go to `on_change`."""
+        """Call `on_change` with the names of servers whose sign-in begins or ends."""
         self.kept: dict[str, dict[str, Any]] = {}
-        """Tokens that last as long as the program: where there is no folder for them."""
+        """Tokens that last until the program exits: where there is no folder for them."""
         self._on_change = on_change
         self._open: dict[str, SignIn] = {}
         self._turns: dict[str, anyio.Lock] = {}
 
     def of(self, server: str) -> SignIn | None:
-        """What a server's user has to do; None when it is nothing."""
+        """The open sign-in of a server; None when there is none."""
         return self._open.get(server)
 
     def begin(self, server: str, url: str) -> None:
-        """A server's user is to open `url`."""
+        """The user must open `url` for a server."""
         self._open[server] = SignIn(server, url)
         self._on_change(server)
 
     def end(self, server: str) -> None:
-        """That is done, or given up."""
+        """The sign-in is done, or was given up."""
         if self._open.pop(server, None) is not None:
             self._on_change(server)
 
     def turn(self, key: str) -> anyio.Lock:
-        """Whose turn it is to get tokens: connections that share them ask the user once."""
+        """Serialises getting tokens: connections that share them ask the user once."""
         return self._turns.setdefault(key, anyio.Lock())
 
 
 @dataclasses.dataclass(frozen=True)
 class TransportResources:
-    """What transports need of the program: secrets, the user's sign-in, where tokens are kept.
+    """What transports need of the program: secrets, sign-ins, and the token folder.
 
-    Without `folder`, tokens of sign-ins last as long as the program. `older` are fingerprints of
-    definitions whose servers turned out to speak HTTP+SSE of 2024-11-05.
+    Without `folder`, tokens last until the program exits. `older` are fingerprints of definitions
+    whose servers speak HTTP+SSE of 2024-11-05.
     """
 
     keyring: Keyring

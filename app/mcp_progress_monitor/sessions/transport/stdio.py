@@ -1,4 +1,4 @@
-"""The stdio transport: a server process, its pipes cut into frames."""
+"""The stdio transport: a server process, its pipes split into frames."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 _SLICE_LINES: Final = 64
-"""Most lines returned at once: 3 to 6 ms of work, however small they are. Four times as many were
-25 ms of lines with something wrong in each, for which the window waited (measured)."""
+"""Most lines returned at once: 3 to 6 ms of work, however small they are. Four times as many took
+25 ms with a violation in each, which delayed the window (measured)."""
 _SLICE_TICKS: Final = 768
-"""The same of progress of known requests, which costs a hundredth: a pipe's buffer has no more."""
+"""The same for progress of known requests, which costs a hundredth: more than a pipe's buffer."""
 _LOOK_EVERY: Final = 13
-"""Other messages among ticks, in turn with them, are hit."""
+"""Other messages among ticks, in alternation, hit this limit."""
 _TICK: Final = f'"{PROGRESS}"'.encode()
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""A longer message is not taken: whoever sends one may never end it."""
+"""Longer messages are refused: they may never end."""
 _KEPT_BYTES: Final = 64 * 1024
-"""How much of it is on record."""
+"""How much of such a message is recorded."""
 STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""
 
@@ -53,7 +53,7 @@ class StdioTransport(Piped):
     ) -> None:
         """Frames are made by `framer` and stamped once for every chunk read.
 
-        References among the values of variables are looked up when it is opened.
+        References in the values of variables are resolved when it is opened.
         """
         self._definition = definition
         self._keyring = keyring or NoKeyring()
@@ -66,9 +66,9 @@ class StdioTransport(Piped):
         self._stamp = (0.0, 0.0)
         self._is_over = False
         self._uncut: Sequence[bytes] = ()
-        """Lines of which frames are being made."""
+        """Lines that are being framed."""
         self._held = 0
-        """How many bytes of a line came that has not ended."""
+        """The size of an incomplete line."""
 
     @property
     def pid(self) -> int | None:
@@ -82,11 +82,11 @@ class StdioTransport(Piped):
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes that came, of which no frames were made yet: a message that is being cut."""
+        """Bytes that were not framed yet: a message that is being split."""
         return sum(map(len, self._uncut))
 
     async def open(self) -> JsonObject:
-        """Start the process; tells command, arguments, folder, names of variables, pid."""
+        """Start the process; returns command, arguments, folder, names of variables, pid."""
         definition = self._definition
         self._process = await ServerProcess.start(await self._with_secrets(definition))
         return {
@@ -98,7 +98,7 @@ class StdioTransport(Piped):
         }
 
     async def _with_secrets(self, definition: StdioDefinition) -> StdioDefinition:
-        """The definition with what its references stand for: to be run, and told to nobody."""
+        """The definition with its references resolved: to be run, never shown."""
         secrets: set[str] = set()
         where = f"the variables of {definition.name}"
         env = await resolved(definition.env, self._keyring, where, secrets)
@@ -139,7 +139,7 @@ class StdioTransport(Piped):
             await self._process.release()
 
     async def _read_on(self) -> None:
-        """Read the next chunk; at the end of the stream what is left of a line."""
+        """Read the next chunk; at the end of the stream, the rest of a line."""
         if self._is_over:
             raise anyio.EndOfStream
         data = await self._running.read_stdout()
@@ -158,7 +158,7 @@ class StdioTransport(Piped):
         self._slices = self._cut([line for line in lines if line is not None])
 
     def _refuse(self) -> None:
-        """Take no more of a message that is too long; how it began is on record."""
+        """Drop the rest of a message that is too long; its beginning is recorded."""
         self._is_over = True
         self._slices = self._cut([(self._splitter.flush() or b"")[:_KEPT_BYTES]])
         self.failure = ErrorDetails(
@@ -183,7 +183,7 @@ class StdioTransport(Piped):
             self._uncut = ()
 
     def _is_flowing(self) -> bool:
-        """Whether what came last was cheap to read."""
+        """Whether the last lines were cheap to read."""
         return self._line is not None and self._line.is_flowing
 
     @property
@@ -198,7 +198,7 @@ class StdioTransport(Piped):
             pieces = lines.feed(data)
             for start in range(0, len(pieces), _SLICE_LINES):
                 await on_stderr(self._stderr_frames(pieces[start : start + _SLICE_LINES]))
-                await checkpoint()  # a flood of lines on stderr must not hold the loop either
+                await checkpoint()  # a flood of lines on stderr must not block the loop either
         if rest := lines.flush():
             await on_stderr(self._stderr_frames(rest))
 
@@ -211,7 +211,7 @@ class StdioTransport(Piped):
 
 
 class _StderrLines:
-    """Cuts stderr into (bytes, whether they end a line): at line feeds and at a bound."""
+    """Splits stderr into (bytes, whether they end a line): at line feeds and at a bound."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -237,5 +237,5 @@ def _bounded(line: bytes) -> Iterator[tuple[bytes, bool]]:
 
 
 def _may_be_ticks(lines: Sequence[bytes]) -> bool:
-    """Whether lines look like progress notifications, as far as a few of them tell."""
+    """Whether lines look like progress notifications, judged by a few of them."""
     return all([_TICK in line for line in lines[::_LOOK_EVERY]])  # noqa: C419  # a list is faster

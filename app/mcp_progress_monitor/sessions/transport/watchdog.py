@@ -1,4 +1,4 @@
-"""Ends the servers of a program that has ended, whatever ended it: a process of its own.
+"""Ends the servers of a program that has ended for whatever reason: a process of its own.
 
 Run as a script (`paths.WATCHDOG`), so it imports nothing but the standard library.
 """
@@ -21,7 +21,7 @@ MARK: Final = "MCP_PROGRESS_MONITOR_SERVER"
 _PROC: Final = "/proc"
 _HAS_PROC: Final = sys.platform == "linux"
 _STAT_BYTES: Final = 4096
-"""More than the account of a process ever has."""
+"""More than any process's status contains."""
 _ENVIRONMENT_BYTES: Final = 4 * 1024 * 1024
 _MARK_AT: Final = b"\0" + MARK.encode() + b"="
 _POLITE_S: Final = 2.0
@@ -31,7 +31,7 @@ _POLL_S: Final = 0.02
 
 
 class ProcessEntry(NamedTuple):
-    """A running process; `started` tells it from a later one with the same number.
+    """A running process; `started` distinguishes it from a later one with the same number.
 
     It counts clock ticks since boot on Linux, milliseconds since 1970 elsewhere.
     """
@@ -42,9 +42,10 @@ class ProcessEntry(NamedTuple):
 
 
 def entry_of(pid: int) -> ProcessEntry | None:
-    """One process; None when it ended, or when the system does not tell of it.
+    """One process; None when it has ended, or when the system hides it.
 
-    Source for Linux: proc_pid_stat(5). The name in parentheses may hold anything, parentheses too.
+    Source for Linux: proc_pid_stat(5). The name in parentheses may contain anything, parentheses
+    too.
     """
     if not _HAS_PROC:
         return _entry_of_psutil(pid)
@@ -74,7 +75,7 @@ def read_all() -> dict[int, ProcessEntry]:
     """All processes that run now, none of them a zombie."""
     try:
         return {pid: entry for pid in _pids() if (entry := entry_of(pid)) is not None}
-    except OSError:  # no more files can be opened, or none of /proc: then no stray is known
+    except OSError:  # no more files can be opened, or none of /proc: then no stray process is known
         return {}
 
 
@@ -111,7 +112,7 @@ def _mark_of_psutil(pid: int) -> str:
 
 
 def descendants(roots: Iterable[int], running: Mapping[int, ProcessEntry]) -> set[int]:
-    """`roots` that run, and all their children and children's children."""
+    """The running ones of `roots`, and all their descendants."""
     children: dict[int, list[int]] = {}
     for pid, entry in running.items():
         children.setdefault(entry.parent, []).append(pid)
@@ -126,7 +127,7 @@ def descendants(roots: Iterable[int], running: Mapping[int, ProcessEntry]) -> se
 
 
 def _read(path: str, most: int) -> bytes:
-    """A small file: a third of what a `Path` takes, for hundreds of processes each time."""
+    """Read a small file: a third of the time of a `Path`, for hundreds of processes each time."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         parts = []
@@ -139,7 +140,7 @@ def _read(path: str, most: int) -> bytes:
 
 
 class Watchdog:
-    """Knows the servers of one run of the program, and ends them."""
+    """Tracks the servers of one run of the program, and ends them."""
 
     def __init__(self, run: str) -> None:
         """Marks of this run's servers begin with `run` and a dash."""
@@ -151,7 +152,7 @@ class Watchdog:
         self._marks: dict[tuple[int, int], str] = {}
 
     def obey(self, line: str) -> bool:
-        """Do what a line says; False when it says to end all."""
+        """Handle a line; False when it says to end all."""
         word, _, rest = line.partition(" ")
         if word == "+":
             pid, _, mark = rest.partition(" ")
@@ -163,14 +164,14 @@ class Watchdog:
         return word != "!"
 
     def end(self, *, is_polite: bool) -> None:
-        """End all servers and their children; `is_polite` leaves them the time to do so."""
+        """End all servers and their children; `is_polite` gives them time to exit."""
         if is_polite and self._members():
             self._wait(self._heads_running, _POLITE_S)
             self._signal(signal.SIGTERM)
             self._wait(self._members, _TERMINATE_S)
         deadline = time.monotonic() + _KILL_S
         while self._signal(signal.SIGKILL) and time.monotonic() < deadline:
-            time.sleep(_POLL_S)  # they are gone once the system has come round to it
+            time.sleep(_POLL_S)  # they disappear once the system has reaped them
 
     def _wait(self, found: Callable[[], object], within_s: float) -> None:
         deadline = time.monotonic() + within_s
@@ -178,7 +179,7 @@ class Watchdog:
             time.sleep(_POLL_S)
 
     def _heads_running(self) -> list[int]:
-        """The servers themselves that run."""
+        """The running servers themselves."""
         heads = self._heads.values()
         return [pid for pid, started in heads if _is_same(entry_of(pid), started)]
 
@@ -186,15 +187,15 @@ class Watchdog:
         """Send a signal to all that run; whether any does."""
         members = self._members()
         for pid in members:
-            with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to somebody else
+            with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to another user
                 os.kill(pid, number)
         return bool(members)
 
     def _members(self) -> list[int]:
-        """All processes of servers that have not ended well.
+        """All processes of servers that have not exited.
 
-        A process that had left its server's family before (its parent had ended, as a daemon's
-        does on purpose) is spared. That can be told while the server itself runs.
+        A process that had left its server's tree before (its parent had ended, as a daemon's does
+        on purpose) is spared. That is known only while the server runs.
         """
         running = read_all()
         heads = {
@@ -223,7 +224,7 @@ class Watchdog:
         return sorted(members)
 
     def _marked(self, running: Mapping[int, ProcessEntry]) -> dict[int, str]:
-        """The processes with a mark of this run, but for servers that have ended well."""
+        """The processes with a mark of this run, except those of servers that have exited."""
         known, self._marks = self._marks, {}
         found = {}
         for pid, entry in running.items():
@@ -241,7 +242,7 @@ def _is_same(entry: ProcessEntry | None, started: int | None) -> bool:
 def main(arguments: list[str]) -> int:
     """Watch over the run that the first argument names, until it ends or says so.
 
-    The second argument, if any, is the folder where psutil is: an isolated Python looks nowhere.
+    The second argument, if any, is the folder of psutil: an isolated Python does not find it.
     """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they are for the program, which ends first
         signal.signal(getattr(signal, name), signal.SIG_IGN)

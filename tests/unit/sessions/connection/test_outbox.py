@@ -29,16 +29,16 @@ class Desk:
         self.conversation = Conversation("c#1")
         self.outbox = Outbox(self.conversation, TokenSource(0), Clock(monotonic=_early))
         self._framer = Framer("c#1", FrameNumbers())
-        self._letters = self.outbox.letters()
+        self._outgoing = self.outbox.outgoing()
 
     async def write(self) -> bytes:
-        """Write the next letter; its bytes."""
-        letter = await anext(self._letters)
-        frame = self._framer.sent(letter.raw, 0.0, 1.0)
-        if letter.exchange is not None:
-            self.outbox.sent(letter.exchange, frame.number, 1.0)
+        """Write the next message; its bytes."""
+        message = await anext(self._outgoing)
+        frame = self._framer.sent(message.raw, 0.0, 1.0)
+        if message.exchange is not None:
+            self.outbox.sent(message.exchange, frame.number, 1.0)
         self.outbox.take(self.conversation.read([frame]), [frame])
-        return letter.raw
+        return message.raw
 
     def hear(self, raw: bytes, at: float = 2.0) -> None:
         frames = self._framer.received([raw], 0.0, at)
@@ -54,7 +54,7 @@ class Desk:
         self.outbox.take(self.conversation.read(frames), frames)
 
     async def close(self) -> None:
-        await self._letters.aclose()  # type: ignore[attr-defined]
+        await self._outgoing.aclose()  # type: ignore[attr-defined]
         self.outbox.close()
 
 
@@ -236,8 +236,8 @@ async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
     exchange = request_broker.outbox.ask("tools/call", {})
     await request_broker.write()
     request_broker.outbox.cancel(exchange, "enough")
-    letter = await anext(request_broker._letters)  # noqa: SLF001  # its own
-    assert (letter.raw, letter.closes, letter.reason) == (b"", exchange.request, "enough")
+    message = await anext(request_broker._outgoing)  # noqa: SLF001  # its own
+    assert (message.raw, message.closes, message.reason) == (b"", exchange.request, "enough")
     await request_broker.close()
 
 
