@@ -97,7 +97,7 @@ class _Session(NamedTuple):
 class _Kind(NamedTuple):
     """A flood: so many messages of so many bytes, some written at once, at a rate (0: the most)."""
 
-    count: int
+    messages: int
     size: int
     at_once: int
     rate: int = 0
@@ -139,7 +139,7 @@ class _Bench:
 
     def flood(self, kind: _Kind, *, is_tapped: bool) -> _Flooded:
         """Have a server write, and read as fast as it comes."""
-        count = kind.count // kind.at_once * kind.at_once
+        count = kind.messages // kind.at_once * kind.at_once
         with self.session(*_FLOOD, *map(str, kind), is_tapped=is_tapped) as session:
             time.sleep(0.2)  # it has started
             os.write(session.stdin, b"!")
@@ -204,7 +204,7 @@ def _floods(bench: _Bench, size: Size) -> list[Figure]:
     }
     pairs = {name: _pairs(bench, kind, rounds) for name, kind in kinds.items()}
     rates = {
-        name: [[kind.count / flooded.client_s for flooded in pair] for pair in pairs[name]]
+        name: [[kind.messages / flooded.client_s for flooded in pair] for pair in pairs[name]]
         for name, kind in kinds.items()
     }
     direct, tapped = (
