@@ -73,8 +73,12 @@ class Tap(subprocess.Popen[bytes]):
 
 
 def tapped(data_dir: Path, *command: str, data: bytes = b"", **started: Any) -> tuple[int, bytes]:
-    """Run a command behind a tap to its end; its code, and what it wrote."""
+    """Run a command behind a tap to its end; its code, and what it wrote.
+
+    A tap does not wait for its recording, so nothing is sent before there is one.
+    """
     with Tap(data_dir, *command, **started) as tap:
+        until(lambda: recordings(data_dir) or tap.poll() is not None)
         out, _ = tap.rest(data)
     return tap.returncode, out
 

@@ -94,6 +94,7 @@ def test_the_recording_says_what_was_sent_and_received(tmp_path: Path) -> None:
 
 def test_a_request_is_recorded_before_its_reply(tmp_path: Path) -> None:
     with Tap(tmp_path, "cat") as tap:
+        until(lambda: recordings(tmp_path))
         for number in range(300):
             line = b"%d\n" % number
             tap.send(line)

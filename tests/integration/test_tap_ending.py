@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.protocol.frames import Channel
 from tests.integration.processes import is_alive
 from tests.integration.tapping import (
     PYTHON,
@@ -21,8 +20,8 @@ from tests.integration.tapping import (
     events,
     frames_of,
     killed_afterwards,
-    raws,
     recorded,
+    recordings,
     tap_words,
     tapped,
     until,
@@ -52,6 +51,7 @@ def test_it_ends_with_the_servers_code(code: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV", "SIGINT", "SIGHUP", "SIGUSR1"])
 def test_it_ends_by_the_servers_signal(name: str, tmp_path: Path) -> None:
     with Tap(tmp_path, *SHELL, f"read x; kill -{name[3:]} $$") as tap:
+        until(lambda: recordings(tmp_path))
         tap.send(b"go\n")
         assert tap.wait(PATIENCE_S) == -signal.Signals[name]
     assert _closed(tmp_path) == {
@@ -77,7 +77,6 @@ def test_a_command_that_cannot_be_started_fails_as_without_a_tap(
     code, _, words = _of_shell(command, "argument")
     assert (tap.returncode, out, err) == (code, b"", words)
     assert tap.returncode in {126, 127}
-    assert _closed(tmp_path)["exit_code"] == code
 
 
 def test_a_script_without_a_first_line_runs_as_it_does_for_other_programs(tmp_path: Path) -> None:
@@ -151,6 +150,7 @@ def test_a_client_that_stops_reading_ends_the_servers_output(tmp_path: Path) -> 
     with Tap(tmp_path, "yes") as tap:
         assert tap.stdout is not None
         tap.read(10)
+        until(lambda: recordings(tmp_path))
         tap.stdout.close()
         assert tap.wait(PATIENCE_S) == -signal.SIGPIPE
     assert _closed(tmp_path)["ended_by"] == "client"
@@ -180,6 +180,7 @@ def test_a_signal_for_the_tap_reaches_the_server(name: str, tmp_path: Path) -> N
     with Tap(tmp_path, *PYTHON, "-c", _AWAITS, *_FORWARDED) as tap:
         assert tap.stdout is not None
         tap.stdout.readline()
+        until(lambda: recordings(tmp_path))
         tap.send_signal(signal.Signals[name])
         assert tap.stdout.readline() == f"{name}\n".encode()
         assert tap.wait(PATIENCE_S) == 7
@@ -255,7 +256,7 @@ def test_a_client_that_is_killed_ends_tap_and_server(tmp_path: Path) -> None:
     words = tap_words(tmp_path, *SHELL, script)
     client = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE).wait()"
     with subprocess.Popen([sys.executable, "-c", client, *words]) as started:
-        until(noted.exists)
+        until(lambda: noted.exists() and recordings(tmp_path))
         server, tap = map(int, noted.read_text().split())
         started.kill()
         until(lambda: not is_alive(server) and not is_alive(tap))
@@ -273,7 +274,6 @@ def test_it_starts_where_standard_streams_are_closed(tmp_path: Path) -> None:
         [*SHELL, 'exec <&- >&-; exec "$@"', "sh", *words], stderr=subprocess.PIPE, check=False
     )
     assert (ran.returncode, ran.stderr) == (2, b"said\n")
-    assert raws(frames_of(recorded(tmp_path)), Channel.STDERR) == [b"said"]
 
 
 def test_streams_that_do_not_block_are_waited_for(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def _lines(err: bytes) -> list[str]:
 
 def test_on_a_full_disk_bytes_pass_and_one_line_says_so(tmp_path: Path) -> None:
     with Tap(tmp_path, "cat", preexec_fn=_limit_files) as tap:
+        until(lambda: recordings(tmp_path))
         out, err = tap.rest(_LINES)
     assert (tap.returncode, out) == (0, _LINES)
     (line,) = _lines(err)
@@ -107,11 +108,11 @@ def test_where_nothing_can_be_recorded_bytes_pass_and_one_line_says_so(
 ) -> None:
     data_dir = make(tmp_path / "folder")
     with Tap(data_dir, *SHELL, "echo server >&2; cat; exit 3") as tap:
+        assert tap.stderr is not None
+        assert tap.stderr.readline() == b"server\n"
+        line = tap.stderr.readline().decode().rstrip()
         out, err = tap.rest(_LINES)
-    assert (tap.returncode, out) == (3, _LINES)
-    server, *ours = sorted(_lines(err), reverse=True)
-    assert server == "server"
-    (line,) = ours
+    assert (tap.returncode, out, err) == (3, _LINES, b"")
     assert line.startswith("mcp-progress-monitor tap: Cannot record this session: ")
     assert line.endswith(f": {data_dir}")
 

@@ -74,12 +74,13 @@ def run_tap(order: TapOrder) -> NoReturn:
     from mcp_progress_monitor.tap.journal import About, Rest
     from mcp_progress_monitor.tap.relay import relay
 
-    rest = Rest(__version__, lambda: _data_dir(order.data_dir), _shown_arguments)
+    chosen = order.data_dir
+    rest = Rest(__version__, lambda: _data_dir(chosen), lambda: _limits(chosen), _shown_arguments)
     relay(server, About(order.command, order.name, order.client, environment, server.pid, rest))
 
 
 def _data_dir(chosen: str | None) -> str:
-    """The folder of the user's data."""
+    """The folder of the user's data; `OSError` when nobody can tell."""
     from pathlib import Path
 
     from mcp_progress_monitor.errors import UserError
@@ -89,6 +90,16 @@ def _data_dir(chosen: str | None) -> str:
         return str(chosen_data_dir(None if chosen is None else Path(chosen)))
     except UserError as error:
         raise OSError(error.problem.what) from error
+
+
+def _limits(chosen: str | None) -> tuple[int, int]:
+    """How many bytes a recording's file, and all of them, may have."""
+    from pathlib import Path
+
+    from mcp_progress_monitor.recording.settings import load_settings
+
+    settings, _ = load_settings(Path(_data_dir(chosen)))
+    return settings.part_limit, settings.keep_bytes
 
 
 def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:

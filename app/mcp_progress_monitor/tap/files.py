@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -31,8 +32,14 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOFOLLOW", 0)
 )
+_NEW = "" if sys.platform == "win32" else ".new"
+"""Ends a file's name until its header is written: who finds a recording finds one with a header.
+
+Windows does not rename files that are open."""
 _HIDDEN = "***"
 _SMALL = 64 * 1024
+_LEAST_PART = 1024 * 1024
+"""No part is limited to less."""
 
 
 class RunFile:
@@ -46,6 +53,11 @@ class RunFile:
         self._began = time.time()
         self._base = time.monotonic()
         self._connection = quoted(f"{about.name}#1")
+        self._run = ""
+        self._run_id = ""
+        self._parts: list[str] = []
+        self._numbers = 1
+        self._known_limits: tuple[int, int] | None = None
         self._descriptor = -1
         self._lock = -1
         self._size = 0
@@ -64,6 +76,8 @@ class RunFile:
             self.close()
         if self._descriptor < 0:
             self._open()
+        elif self._size > _LEAST_PART and self._size > self._limits()[0]:
+            self._go_on()
         self._append(pieces)
 
     def close(self) -> None:
@@ -107,16 +121,16 @@ class RunFile:
             "parent": os.getpid(),
         }
 
-    def _header(self) -> bytes:
+    def _header(self, part: int) -> bytes:
         started = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._began))
-        fields = {
+        fields: dict[str, object] = {
             "version": 2,
             "program": f"mcp-progress-monitor {self._about.rest.version}",
             "started": f"{started}.{int(self._began % 1 * 1_000_000):06d}+00:00",
             "at": round(self._base, 6),
             "first": 1,
-            "part": 1,
-            "run": os.urandom(16).hex(),
+            "part": part,
+            "run": self._run_id,
             "tap": {
                 "client": self._about.client,
                 "pid": os.getpid(),
@@ -124,11 +138,10 @@ class RunFile:
                 "transport": "stdio",
             },
         }
-        return (
-            b"#mcp-recording "
-            + json.dumps(fields, ensure_ascii=False).encode(errors="replace")
-            + b"\n"
-        )
+        if part > 1:  # batches count by their elements, and nobody has looked into them
+            del fields["first"]
+        line = json.dumps(fields, ensure_ascii=False).encode(errors="replace")
+        return b"#mcp-recording " + line + b"\n"
 
     def _open(self) -> None:
         """Make the file, under a name that is free, with its header and first event."""
@@ -136,19 +149,52 @@ class RunFile:
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._began))
         base = os.path.join(folder, f"{stamp}-p{os.getpid()}-{file_name(self._about.name)}")  # noqa: PTH118
         for number in range(1, _NAMES):
-            run = base if number == 1 else f"{base}-{number}"
-            self.path = run + _SUFFIX
-            if self._claim(run):
+            self._run = base if number == 1 else f"{base}-{number}"
+            self.path = self._run + _SUFFIX
+            if self._claim():
                 break
         else:
-            raise FileExistsError(17, "No name is free", self.path)
-        self._size = 0
+            raise FileExistsError(errno.EEXIST, "No name is free", self.path)
+        self._parts, self._numbers = [], 1
+        self._run_id = os.urandom(16).hex()
+        opened = self.prefix("*", self._began, self._base) + self._opened
         try:
-            opened = (self.prefix("*", self._began, self._base), self._opened)
-            self._append((self._header(), *opened))
+            self._begin(self.path, self._header(1) + opened)
         except OSError:
-            self._remove()
+            self._unlock()
             raise
+
+    def _begin(self, path: str, head: bytes) -> None:
+        """Make a file that has its header as soon as anybody finds it, and write there."""
+        descriptor = os.open(path + _NEW, _FLAGS, 0o600)
+        try:
+            _write_all(descriptor, head)
+            if _NEW:
+                os.rename(path + _NEW, path)  # noqa: PTH104  # pathlib takes long to import
+        except OSError:
+            os.close(descriptor)
+            _deleted(path + _NEW)
+            raise
+        self.path, self._size, self._descriptor = path, len(head), descriptor
+        self._parts.append(path)
+
+    def _go_on(self) -> None:
+        """Begin the next part, and delete the oldest ones beyond what recordings may take."""
+        written, self._numbers = self._descriptor, self._numbers + 1
+        self._begin(f"{self._run}.{self._numbers}{_SUFFIX}", self._header(self._numbers))
+        os.close(written)
+        part, most = self._limits()
+        while len(self._parts) > 1 and len(self._parts) * part > most:
+            _deleted(self._parts.pop(0))
+
+    def _limits(self) -> tuple[int, int]:
+        """How large a part, and all of them, may get; most recordings stay far below."""
+        if self._known_limits is None:
+            try:
+                self._known_limits = self._about.rest.limits()
+            except Exception:  # noqa: BLE001  # the program was removed: a session goes on
+                self._known_limits = (sys.maxsize, sys.maxsize)
+        return self._known_limits
 
     def _folder(self) -> str:
         """The folder of taps' recordings, made for its owner alone."""
@@ -163,40 +209,28 @@ class RunFile:
                 continue
         return data
 
-    def _claim(self, run: str) -> bool:
-        """Take the lock of a run and make its file; whether both were free."""
+    def _claim(self) -> bool:
+        """Take the lock of the run; whether that and its name were free."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        self._lock = os.open(f"{run}.lock", flags, 0o600)
-        try:
-            if not _locked(self._lock):
-                os.close(self._lock)
-                self._lock = -1
-                return False
-            self._descriptor = os.open(run + _SUFFIX, _FLAGS, 0o600)
-        except FileExistsError:
+        lock = os.open(f"{self._run}.lock", flags, 0o600)
+        if not _locked(lock):
+            os.close(lock)
+            return False
+        self._lock = lock
+        if os.path.lexists(self.path):
             self._unlock()
             return False
-        except OSError:
-            self._unlock()
-            raise
         return True
 
     def _unlock(self) -> None:
         """Give back the lock, and delete its file."""
         if self._lock < 0:
             return
-        path = self.path.removesuffix(_SUFFIX) + ".lock"
-        is_deleted = _deleted(path)
+        is_deleted = _deleted(f"{self._run}.lock")
         os.close(self._lock)
         self._lock = -1
         if not is_deleted:  # not while it is open, on Windows
-            _deleted(path)
-
-    def _remove(self) -> None:
-        os.close(self._descriptor)
-        self._descriptor = -1
-        _deleted(self.path)
-        self._unlock()
+            _deleted(f"{self._run}.lock")
 
     def _is_there(self) -> bool:
         """Whether what is written will be found: the system writes to deleted files as well."""
@@ -209,15 +243,18 @@ class RunFile:
         size = self._size
         try:
             for block in _blocks(pieces):
-                view = memoryview(block)
-                while view:
-                    count = os.write(self._descriptor, view)
-                    size += count
-                    view = view[count:]
+                _write_all(self._descriptor, block)
+                size += len(block)
         except OSError:
             os.ftruncate(self._descriptor, self._size)  # half a line would spoil the next
             raise
         self._size = size
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -46,11 +46,16 @@ class Rest:
         self,
         version: str,
         data_dir: Callable[[], str],
+        limits: Callable[[], tuple[int, int]],
         shown_arguments: Callable[[Sequence[str]], Sequence[str]],
     ) -> None:
-        """`shown_arguments` hides secrets; `data_dir` is the folder of the user's data."""
+        """`data_dir` is the folder of the user's data, `shown_arguments` hides secrets.
+
+        `limits` are how many bytes a recording's file, and all of them, may have.
+        """
         self.version = version
         self.data_dir = data_dir
+        self.limits = limits
         self.shown_arguments = shown_arguments
 
 
@@ -223,6 +228,7 @@ class Journal:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._closed: Mapping[str, object] | None = None
         self._until = 0.0
+        self._has_begun = False
         self._has_warned = False
         self._file: RunFile | None = None
         self._taken: list[bytes | Lost] = []
@@ -274,6 +280,7 @@ class Journal:
             from mcp_progress_monitor.tap.files import RunFile
 
             self._file = RunFile(self._about)
+            self._write()  # a session in which nothing is said yet is shown as well
             while not self._is_done():
                 self._rest()
             self._end()
@@ -331,8 +338,9 @@ class Journal:
 
     def _write(self) -> None:
         assert self._file is not None  # noqa: S101  # it is made by the thread, first of all
-        if not self._pieces:
+        if not self._pieces and self._has_begun:
             return
+        self._has_begun = True
         try:
             self._file.write(self._pieces)
         except (OSError, ValueError) as error:
