@@ -234,6 +234,28 @@ def test_a_session_goes_on_when_the_program_is_removed(tmp_path: Path) -> None:
     assert len(events(frames, "closed")) == 1
 
 
+def test_modules_on_the_servers_search_path_are_the_servers_alone(tmp_path: Path) -> None:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    for name in ("signal", "queue", "threading", "select", "json", "urllib", "pathlib"):
+        (modules / f"{name}.py").write_text("raise SystemExit(1)\n")
+    start = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
+        "from mcp_progress_monitor.__main__ import main; sys.exit(main())"
+    )
+    words = [sys.executable, "-c", start, str(paths.import_root()), *tap_words(tmp_path)[4:]]
+    with subprocess.Popen(
+        [*words, *SHELL, "echo $PYTHONPATH; cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(modules)},
+    ) as tap:
+        until(lambda: recordings(tmp_path) or tap.poll() is not None)
+        out, _ = tap.communicate(b"{}\n")
+    assert out == f"{modules}\n{{}}\n".encode()
+    assert tap.returncode == 0
+
+
 def test_what_is_wrong_with_a_call_is_said_as_for_other_commands(tmp_path: Path) -> None:
     for words in (
         ("tap",),

@@ -54,6 +54,7 @@ def plain_order(words: Sequence[str]) -> TapOrder | None:
 
 def run_tap(order: TapOrder) -> NoReturn:
     """Run the command between its client and a recording; end as it ends."""
+    _ignore_server_paths()
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import Server, user_environment
     else:
@@ -107,6 +108,15 @@ def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:
     from mcp_progress_monitor.protocol.secrets import shown_arguments
 
     return shown_arguments(arguments)
+
+
+def _ignore_server_paths() -> None:
+    """Import nothing from where the server's PYTHONPATH points: it may have a `queue.py` there."""
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        path = os.path.abspath(folder)  # noqa: PTH100  # pathlib takes long to import
+        while path != own and path in sys.path:
+            sys.path.remove(path)
 
 
 def _open_streams() -> None:
