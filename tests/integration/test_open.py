@@ -140,3 +140,29 @@ def test_a_double_click_from_any_folder_opens_the_recording(
     )
     assert (opened.returncode, said(opened.stderr)) == (0, [])
     assert picture.is_file()
+
+
+def test_standard_input_is_followed_and_leaves_nothing_behind(
+    recording: Path, data_dir: Path
+) -> None:
+    picture = data_dir / "window.png"
+    words = ("--screenshot", str(picture), "--after", "1", "--data-dir", str(data_dir))
+    with recording.open("rb") as file:
+        done = subprocess.run(
+            [*PROGRAM, "open", "--follow", "-", *words],
+            stdin=file,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+            cwd=ROOT,
+        )
+    assert (done.returncode, said(done.stderr.decode())) == (0, [])
+    assert QImage(str(picture)).width() >= 900
+    assert list(data_dir.glob("followed-*")) == []
+
+
+def test_standard_input_needs_to_be_followed_and_to_be_a_recording(data_dir: Path) -> None:
+    assert run("open", "-", "--data-dir", str(data_dir)).code == 2
+    done = run("open", "--follow", "-", "--data-dir", str(data_dir))
+    assert done.code == 8
+    assert list(data_dir.glob("followed-*")) == []

@@ -127,6 +127,7 @@ Examples:
   mcp-progress-monitor open night.mcprec
   mcp-progress-monitor open night.mcprec --filter 'token == "abc" and dt > 2'
   mcp-progress-monitor open night.mcprec --speed 10
+  ssh build cat night.mcprec | mcp-progress-monitor open --follow -
 """
 
 _EXPORT_EXAMPLES = """\b
@@ -357,13 +358,18 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     default="",
     help="Filter the Traffic pane by this expression.",
 )
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Show what is added to FILE while it grows; - follows standard input.",
+)
 @_screenshot
 @_after
 def open_(invocation: Invocation, /, **chosen: Any) -> int:
     """Open the recording FILE in a window, read-only, with its jobs, findings and traffic.
 
-    A recording can be replayed at its original speed, faster, or message by message. Exits with
-    code 8 if FILE cannot be read or is not a recording.
+    A recording can be replayed at its original speed, faster, or message by message, and followed
+    while another program writes it. Exits with code 8 if FILE cannot be read or is not a recording.
     """
     order = OpenOrder(**chosen)
     order.check()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +15,7 @@ from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.options import RecordingOptions
 from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.playback.following import Spool, followed_file, wait_for_header
 from mcp_progress_monitor.playback.playback import Playback
 
 if TYPE_CHECKING:
@@ -30,10 +33,15 @@ def open_recording(common: CommonOptions, order: OpenOrder) -> int:
     """
     log_to_stderr(common.log_level or "warning")
     _check_filter(order.filter_text)
-    playback = _opened(order.file)
-    with failing(ExitCode.USAGE):
-        folder = data_dir(common.data_dir)
-    require_toolkit()
+    with contextlib.ExitStack() as stack:
+        playback = None if order.is_stdin else _opened(order.file, follow=order.follow)
+        with failing(ExitCode.USAGE):
+            folder = data_dir(common.data_dir)
+        require_toolkit()
+        return _shown(playback or _opened_stdin(folder, stack), folder, order)
+
+
+def _shown(playback: Playback, folder: Path, order: OpenOrder) -> int:
     from mcp_progress_monitor.gui.recording_program import run_recording
 
     return run_recording(
@@ -55,6 +63,15 @@ def _check_filter(text: str) -> None:
         raise click.UsageError(f"--filter: {error}") from error
 
 
-def _opened(file: Path) -> Playback:
+def _opened(file: Path, *, follow: bool) -> Playback:
     with failing(ExitCode.UNWRITABLE):
-        return Playback(file)
+        return Playback(file, followed_file(file) if follow else None)
+
+
+def _opened_stdin(folder: Path, stack: contextlib.ExitStack) -> Playback:
+    """What standard input brings, in a file of its own that goes at the end."""
+    with failing(ExitCode.UNWRITABLE):
+        spool = Spool(sys.stdin.buffer, folder)
+        stack.callback(spool.close)
+        wait_for_header(spool.followed())
+        return Playback(spool.path, spool.followed())

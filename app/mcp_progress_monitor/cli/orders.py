@@ -161,6 +161,7 @@ class OpenOrder:
     file: Path
     speed: str = "max"
     filter_text: str = ""
+    follow: bool = False
     screenshot: Path | None = None
     after: float | None = None
 
@@ -178,6 +179,13 @@ class OpenOrder:
         """Refuse, as a usage error, options that contradict each other."""
         if self.after is not None and self.screenshot is None:
             raise click.UsageError(DELAY_ALONE)
+        if self.is_stdin and not self.follow:
+            raise click.UsageError("Standard input is only read with --follow.")
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether standard input is to be shown."""
+        return str(self.file) == "-"
 
 
 def _check_pairs(pairs: tuple[tuple[str, str], ...], advice: str) -> None:

@@ -73,6 +73,7 @@ class RecordingStatus(QStatusBar):
     def _mode(self) -> str:
         share = f"{self._replay.progress * 100:.0f} %"
         words = {
+            Mode.FOLLOWING: "Following",
             Mode.READING: f"Reading, {share}",
             Mode.SEEKING: "Seeking",
             Mode.PLAYING: "Playing",

@@ -11,6 +11,7 @@ from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
 from mcp_progress_monitor.tracker.rows import RowLimits
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from mcp_progress_monitor.playback.following import Followed
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.recording.files import RecordingPart
     from mcp_progress_monitor.snapshots.questions import Question
 
 RUNNING_KEPT: Final = 100_000
@@ -40,13 +43,18 @@ class Playback:
     the first frame.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the recording that `path` is part of; `UserError` when it cannot be read."""
+    def __init__(self, path: Path, followed: Followed | None = None) -> None:
+        """Open the recording that `path` is part of; `UserError` when it cannot be read.
+
+        With `followed` it is still being written: what is added to it follows.
+        """
         self.path = path
         self.timeline = Timeline()
-        self._reader = RecordingReader(path)
+        self._followed = followed
+        self._reader = self._opened(path, followed)
         for part in self._reader.parts:
-            self.timeline.add_part(part.number, FileBytes(part.path))
+            self._add_part(part)
+        self._heard_at = time.monotonic()
         first, last = self._reader.first(), self._reader.last()
         self._begin_at = 0.0 if first is None else first.at
         self._begun_when = None if first is None else first.when
@@ -56,6 +64,14 @@ class Playback:
         self.questions: Final = NoQuestions()
         self.jobs: Final = RecordedJobs(self.now, lambda: self.is_ended)
         self._begin()
+
+    def _opened(self, path: Path, followed: Followed | None) -> RecordingReader:
+        if followed is None:
+            return RecordingReader(path)
+        return GrowingRecording(path, followed.is_over, on_part=self._add_part)
+
+    def _add_part(self, part: RecordingPart) -> None:
+        self.timeline.add_part(part.number, FileBytes(part.path))
 
     def _begin(self) -> None:
         self.is_loaded = False
@@ -73,11 +89,9 @@ class Playback:
     @property
     def problems(self) -> list[ErrorDetails]:
         """Errors in the recording, as far as it has been read."""
-        problems = [
-            *self._reader.problems,
-            *self._intake.connections.problems,
-            *self.servers.problems,
-        ]
+        found = () if self._followed is None else self._followed.problems()
+        connections = self._intake.connections
+        problems = [*found, *self._reader.problems, *connections.problems, *self.servers.problems]
         running = self._tracker.open_count if self.is_ended else 0
         if running:
             problems.insert(0, _cut_off(running, self.path))
@@ -124,6 +138,12 @@ class Playback:
         return self._now - self._begin_at
 
     @property
+    def is_following(self) -> bool:
+        """Whether all that is there was read, and more may be added."""
+        is_waiting = self._reader.is_waiting and self._chunk is None
+        return is_waiting and not (self.is_loaded or self._intake.is_reading)
+
+    @property
     def progress(self) -> float:
         """How much of the file has been read, 0.0 to 1.0."""
         total = self._reader.total_bytes
@@ -147,9 +167,13 @@ class Playback:
     def advance(self, budget_s: float) -> bool:
         """Read on for about `budget_s`, regardless of the recording's time.
 
-        True while there is more.
+        True while there is more. Where all was read of a recording that grows, time goes on.
         """
-        return self._work(_FOR_EVER, budget_s)
+        is_more = self._work(_FOR_EVER, budget_s)
+        if self.is_following:
+            silent_s = time.monotonic() - self._heard_at
+            self._pass(max(self._now, self._end_at + silent_s))
+        return is_more
 
     def play_until(self, at_s: float, budget_s: float = 0.05) -> bool:
         """Play up to a position, for about `budget_s` at most.
@@ -171,7 +195,7 @@ class Playback:
             head, self._chunk = chunk.until(chunk.frames[0].at)
             self._intake.take(head)
             self._intake.read_out()
-        return self._found() is not None
+        return self._found() is not None or not self.is_loaded
 
     def restart(self) -> None:
         """Go back to the beginning: remove all jobs and frames, and read them again."""
@@ -194,7 +218,7 @@ class Playback:
             return True
         chunk = self._peek()
         if chunk is None:
-            return not self.is_loaded
+            return not (self.is_loaded or self._reader.is_waiting)
         if self._time_of(chunk) > until:
             return False
         if until == _FOR_EVER:
@@ -214,8 +238,8 @@ class Playback:
         return self._chunk
 
     def _found(self) -> Chunk | None:
-        """The next chunk, however long it takes to find one; None at the end."""
-        while self._peek() is None and not self.is_loaded:
+        """The next chunk, however long it takes to find one; None where there is none yet."""
+        while self._peek() is None and not (self.is_loaded or self._reader.is_waiting):
             pass
         return self._chunk
 
@@ -235,10 +259,20 @@ class Playback:
             is_escaped=taken.is_escaped,
             is_mixed=taken.is_mixed,
         )
+        if self._followed is not None:
+            self._note_end(frames)
         self._now = max(self._now, min(frames[-1].at, self._end_at))
         changes = self._tracker.apply(facts, self._now)
         self.timeline.mark(changes.marked)
         self._publish(frames, facts, changes, taken.servers)
+
+    def _note_end(self, frames: Sequence[Frame]) -> None:
+        """Take note that a recording goes on."""
+        self._heard_at = time.monotonic()
+        if self._begun_when is None:
+            self._begun_when, self._begin_at = frames[0].when, frames[0].at
+            self._now = self._ticked_at = self._end_at = self._begin_at
+        self._end_at = max(self._end_at, frames[-1].at)
 
     def _pass(self, now: float) -> None:
         """Let time pass without a frame."""

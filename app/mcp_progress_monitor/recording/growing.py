@@ -101,8 +101,6 @@ class GrowingRecording(RecordingReader):
         times; `on_part` is called for each further file. `UserError` as of `RecordingReader`.
         """
         super().__init__(path)
-        self.is_waiting = False
-        """Whether all that is there by now was read."""
         self._is_over = is_over
         self._given_numbers = numbers
         self._name_of = name_of
@@ -114,6 +112,7 @@ class GrowingRecording(RecordingReader):
         """The chunks, and None as a pause."""
         numbers = self._given_numbers or FrameNumbering(self._note_clash)
         framers = Framers(numbers, self._name_of)
+        self.is_waiting = False
         done = place = 0
         while place < len(self.parts):
             part = self.parts[place]

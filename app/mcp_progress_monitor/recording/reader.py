@@ -521,6 +521,8 @@ class RecordingReader:
         `UserError` when it cannot be read, is no recording, or is of a newer version.
         """
         self._faults = RecordingFaults()
+        self.is_waiting = False
+        """Whether there may be more later, of one that is still being written."""
         self.parts: list[RecordingPart] = parts_of(path, self._faults)
         """The files that are read, in their order."""
         self.read_bytes = 0

@@ -79,7 +79,10 @@ class RecordingsController(QObject):
 
     async def _open_recording(self, path: Path) -> None:
         await anyio.to_thread.run_sync(_must_be_recording, path)
-        command = [*program_command(), "open", "--data-dir", str(self._data_dir), str(path)]
+        grows = await anyio.to_thread.run_sync(RecordingsFolder(path.parent).is_written, path)
+        follow = ["--follow"] if grows else []
+        where = ["--data-dir", str(self._data_dir)]
+        command = [*program_command(), "open", *follow, *where, str(path)]
         if not start_detached(command):
             hint = "Open it from a terminal: mcp-progress-monitor open FILE"
             what = "Cannot open a window for the recording"

@@ -18,6 +18,7 @@ _SLICE_S: Final = 0.004
 """How long the window stands still for reading, each time. What a task waits for may take three."""
 _PAUSE_MS: Final = 1
 """Between slices: a timer of no time at all would hardly let others have a turn."""
+_FOLLOW_MS: Final = 50
 _PLAY_SLICE_S: Final = 0.01
 _PLAY_MS: Final = 33
 _TOLD_EVERY_S: Final = 0.1
@@ -57,6 +58,10 @@ class Player(Protocol):
     def progress(self) -> float:
         """How much of the file has been read, 0.0 to 1.0."""
 
+    @property
+    def is_following(self) -> bool:
+        """Whether all that is there was read, and more may be added."""
+
     def advance(self, budget_s: float) -> bool:
         """Read on for about so long, whatever time that was in the recording."""
 
@@ -74,10 +79,15 @@ class Mode(enum.Enum):
     """The state of a replay."""
 
     READING = "reading"
+    FOLLOWING = "following"
+    """All was read, and what is added to the recording is shown at once."""
     SEEKING = "seeking"
     PLAYING = "playing"
     PAUSED = "paused"
     ENDED = "ended"
+
+
+_INTERVALS_MS: Final = {Mode.PLAYING: _PLAY_MS, Mode.FOLLOWING: _FOLLOW_MS}
 
 
 class Replay(QObject):
@@ -220,7 +230,7 @@ class Replay(QObject):
         if mode in (Mode.PAUSED, Mode.ENDED):
             self._timer.stop()
         else:
-            self._timer.start(_PLAY_MS if mode is Mode.PLAYING else _PAUSE_MS)
+            self._timer.start(_INTERVALS_MS.get(mode, _PAUSE_MS))
         self._tell()
 
     def _drop_anchor(self) -> None:
@@ -232,8 +242,8 @@ class Replay(QObject):
 
     @Slot()
     def _on_timeout(self) -> None:
-        if self._mode is Mode.READING:
-            is_more = self._player.advance(_SLICE_S)
+        if self._mode in (Mode.READING, Mode.FOLLOWING):
+            is_more = self._read_on()
         elif self._mode is Mode.SEEKING:
             is_more = self._seek_on()
         else:
@@ -242,6 +252,14 @@ class Replay(QObject):
             self._go(Mode.ENDED)
         elif self._clock() - self._told_at >= _TOLD_EVERY_S:
             self._tell()
+
+    def _read_on(self) -> bool:
+        """Read a slice, and wait for more where all was read of a recording that grows."""
+        is_more = self._player.advance(_SLICE_S)
+        mode = Mode.FOLLOWING if is_more and self._player.is_following else Mode.READING
+        if mode is not self._mode:
+            self._go(mode)
+        return is_more
 
     def _seek_on(self) -> bool:
         is_more = self._player.play_until(self._target_s, _SLICE_S)

@@ -156,7 +156,7 @@ class ReplayBar(QWidget):
         self._show_play(is_resuming=replay.mode not in (Mode.PAUSED, Mode.ENDED))
         self.next.setEnabled(not is_over)
         self.all.setEnabled(not is_over)
-        self.all.setChecked(replay.mode is Mode.READING)
+        self.all.setChecked(replay.mode in (Mode.READING, Mode.FOLLOWING))
         if replay.speed in SPEEDS:
             self.speeds[SPEEDS.index(replay.speed)].setChecked(True)
         self.silence.setChecked(replay.skips_silence)
@@ -194,7 +194,7 @@ class ReplayBar(QWidget):
     @Slot()
     def _on_all_clicked(self) -> None:
         """Stop reading when it was doing so, as with any button that stays down."""
-        if self._replay.mode is Mode.READING:
+        if self._replay.mode in (Mode.READING, Mode.FOLLOWING):
             self._replay.pause()
         else:
             self._replay.read_all()

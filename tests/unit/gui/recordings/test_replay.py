@@ -30,6 +30,7 @@ class FakePlayer:
         self.position_s = 0.0
         self.restarts = 0
         self.slices = 0
+        self.is_following = False
 
     @property
     def length_s(self) -> float:
@@ -246,3 +247,17 @@ def test_positions_are_told_ten_times_a_second_at_most(clock: FakeClock) -> None
     for _ in range(100):
         beat(replay, clock, 0.01)
     assert 8 <= len(told) <= 11
+
+
+def test_a_recording_that_grows_is_followed_until_its_end(qtbot: QtBot) -> None:
+    player = FakePlayer(*(float(n) for n in range(10)), per_slice=3)
+    player.is_following = True
+    replay = Replay(player)
+    replay.read_all()
+    qtbot.waitUntil(lambda: replay.mode is Mode.FOLLOWING)
+    replay.pause()
+    assert replay.mode is Mode.PAUSED
+    replay.read_all()
+    qtbot.waitUntil(lambda: replay.mode is Mode.FOLLOWING)
+    player.is_following = False
+    qtbot.waitUntil(lambda: replay.mode is Mode.ENDED)
