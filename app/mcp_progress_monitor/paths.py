@@ -90,7 +90,8 @@ def program_command() -> list[str]:
     """
     if bundle.is_bundled():
         return [sys.executable]
-    beside = Path(sys.executable).with_name(APPLICATION)
+    name = f"{APPLICATION}.exe" if sys.platform == "win32" else APPLICATION
+    beside = Path(sys.executable).with_name(name)
     if beside.is_file():
         return [str(beside)]
     return [sys.executable, "-I", str(_PACKAGE / "__main__.py")]

@@ -39,6 +39,7 @@ from mcp_progress_monitor.catalogue.taps import (
 from mcp_progress_monitor.catalogue.writing import free_beside
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.protocol.secrets import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -169,8 +170,10 @@ def _launch(entry: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _without_command(entry: Mapping[str, Any]) -> str:
-    if any(entry.get(name) for name in _URLS):
-        return "it is reached by a URL; use tap --to URL and enter the tap's address in the client"
+    url = next((entry[name] for name in _URLS if entry.get(name)), None)
+    if url is not None:
+        shown = formatting.one_line(shown_url(str(url)))
+        return f"it has a URL; run tap --to {shown} and give the client the URL that it prints"
     return "its entry has no command"
 
 

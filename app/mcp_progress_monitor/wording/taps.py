@@ -16,10 +16,10 @@ from mcp_progress_monitor.catalogue.clients import (
     WINDSURF,
     ZED,
 )
-from mcp_progress_monitor.formatting import clock, count, one_line, visible
+from mcp_progress_monitor.formatting import clock, one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.catalogue.clients import McpClient
@@ -49,6 +49,11 @@ def next_step(client: McpClient) -> str:
     return _NEXT.get(client.key, f"Restart {client.title}.")
 
 
+def next_steps(changes: Iterable[FileChange]) -> list[str]:
+    """What is left to do after changes, once for each client."""
+    return list(dict.fromkeys(next_step(change.client) for change in changes))
+
+
 def server_title(server: ClientServer) -> str:
     """A server's name, with the project that it belongs to."""
     name = one_line(server.name, _NAME)
@@ -63,8 +68,8 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
         return f"program not found: {visible(server.tap.program)}; the server runs unwatched"
     if not live:
         return "watched, not running"
-    since = f"since {clock(min(live))[:8]}"
-    return f"watched, running {since}" + (f", {count(len(live), 'time')}" if live[1:] else "")
+    number = f"{len(live)} running" if live[1:] else "running"
+    return f"watched, {number} since {clock(min(live))[:8]}"
 
 
 def shared_hint(server: ClientServer) -> str:

@@ -96,7 +96,8 @@ def test_nothing_is_changed_before_the_changes_were_shown(
     assert not button.isEnabled()
     dialog.show_preview(WatchRequest(), [])  # of what was ticked before
     assert not button.isEnabled()
-    dialog.show_preview(WatchRequest((PLAIN,)), ["-a", "+b\x1b[31m"])
+    dialog.show_preview(WatchRequest((PLAIN,)), ["-a", "+b\x1b[31m"], ["Restart it."])
+    assert dialog.note.text() == "After the change: Restart it."
     assert dialog.preview.toPlainText() == "-a\n+b\\x1b[31m"
     assert button.text() == "&Change 1 server"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -125,6 +126,8 @@ def test_a_refusal_and_an_outcome_are_shown(dialog: WatchDialog) -> None:
     assert dialog.note.text() == "The file was changed meanwhile"
     dialog.show_done("Watched\nRestart it.")
     assert dialog.note.text() == "Watched\nRestart it."
+    dialog.show_done("Watched", ErrorDetails("The disk is full"))
+    assert dialog.note.text() == "Watched\nThe disk is full"
 
 
 def test_the_current_server_says_what_can_be_done_about_it(dialog: WatchDialog) -> None:

@@ -34,7 +34,7 @@ def test_the_state_of_a_server_is_said() -> None:
     assert state_text(SERVER) == "not watched"
     assert state_text(with_tap()) == "watched, not running"
     assert state_text(with_tap(), [0.0]).startswith("watched, running since ")
-    assert state_text(with_tap(), [0.0, 9.0]).endswith(", 2 times")
+    assert state_text(with_tap(), [0.0, 9.0]).startswith("watched, 2 running since ")
     gone = state_text(with_tap("/gone/x"))
     assert gone == "program not found: /gone/x; the server runs unwatched"
 

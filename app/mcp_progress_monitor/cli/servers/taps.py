@@ -31,7 +31,13 @@ from mcp_progress_monitor.engine.client_taps import (
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.paths import chosen_data_dir
-from mcp_progress_monitor.wording.taps import done_text, refusal_text, server_title, state_text
+from mcp_progress_monitor.wording.taps import (
+    done_text,
+    next_steps,
+    refusal_text,
+    server_title,
+    state_text,
+)
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.clients import McpClient
@@ -60,10 +66,9 @@ def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
     found = _found(order)
     if not order.names and not order.takes_all and order.client is None:
         return _overview(common, found)
-    wanted = _wanted(order, [server for server in found if server.tap is None or order.names])
-    refused = [server for server in wanted if server.why_not and server.tap is None]
-    _refuse(order, refused)
-    usable = [server for server in wanted if server not in refused]
+    wanted = _wanted(order, found)
+    usable = [server for server in wanted if server.tap is not None or not server.why_not]
+    _report_others(order, wanted, usable)
     with failing(ExitCode.UNWRITABLE):
         changes = [tapped(servers, program) for servers in by_file(usable)]
     return _change(order, changes, "Watch {}?")
@@ -132,7 +137,12 @@ def _row(server: ClientServer, live: list[LiveTap]) -> tuple[str, ...]:
 
 def _row_of(tap: LiveTap) -> tuple[str, ...]:
     """A tap that runs, and is in no file: typed by hand, or taken out while it runs."""
-    return tap.client or "?", one_line(tap.name, 60), f"running, process {tap.pid}", "-"
+    return (
+        tap.client or "unknown client",
+        one_line(tap.name, 60),
+        f"running, process {tap.pid}",
+        "-",
+    )
 
 
 def _document(
@@ -176,11 +186,14 @@ def _title(order: TapsOrder) -> str:
     return "No client" if client is None else client.title
 
 
-def _refuse(order: TapsOrder, refused: list[ClientServer]) -> None:
-    """Report servers that cannot be watched; `CommandFailed` for those that were named."""
-    texts = [refusal_text(server) for server in refused]
-    if order.names and refused:
-        what = "These servers cannot be watched" if refused[1:] else "The server cannot be watched"
+def _report_others(
+    order: TapsOrder, wanted: list[ClientServer], usable: list[ClientServer]
+) -> None:
+    """Report servers that cannot be watched; `CommandFailed` for a name that no other one has."""
+    texts = [refusal_text(server) for server in wanted if server not in usable]
+    there = {server.name for server in usable}
+    if any(name not in there for name in order.names):
+        what = "The server cannot be watched" if texts[1:] == [] else "Servers cannot be watched"
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, hint="\n".join(texts)))
     errors = StandardOutput(sys.stderr)
     for text in texts:
@@ -197,7 +210,8 @@ def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitC
         print_out("".join(f"{visible(line)}\n" for line in change.diff()))
     number = count(sum(len(change.servers) for change in changes), "server")
     if order.is_dry_run or not _is_agreed(order, question.format(number)):
-        print_out("Nothing was changed.\n")
+        steps = "".join(f"After the change: {each}\n" for each in next_steps(changes))
+        print_out(f"{steps}Nothing was changed.\n")
         return ExitCode.DONE
     with failing(ExitCode.UNWRITABLE):
         for change in changes:

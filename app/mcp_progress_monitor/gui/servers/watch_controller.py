@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
     from mcp_progress_monitor.engine.client_taps import FoundServers
+    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.controller import ServersController
     from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog, WatchRequest
@@ -73,7 +74,7 @@ class WatchController(QObject):
         self._dialog.activateWindow()
         self._tasks.start("look for servers of clients", self._load, definition)
 
-    async def _load(self, definition: ServerDefinition | None, done: str = "") -> None:
+    async def _load(self, definition: ServerDefinition | None) -> None:
         from mcp_progress_monitor.engine.client_taps import find_servers, live_taps
 
         found: FoundServers = await anyio.to_thread.run_sync(find_servers, project_folder())
@@ -94,8 +95,6 @@ class WatchController(QObject):
             wanted=wanted,
             is_missing=definition is not None and not wanted,
         )
-        if done:
-            self._dialog.show_done(done)
 
     @Slot(object)
     def _on_preview_wanted(self, request: WatchRequest) -> None:
@@ -104,14 +103,14 @@ class WatchController(QObject):
     async def _preview(self, request: WatchRequest) -> None:
         make = functools.partial(_changes, request, self._data_dir)
         try:
-            changes, lines = await anyio.to_thread.run_sync(make)
+            changes, lines, steps = await anyio.to_thread.run_sync(make)
         except UserError as error:
             if self._dialog is not None and self._dialog.request() == request:
                 self._dialog.show_refusal(error.problem)
             return
         if self._dialog is not None and self._dialog.request() == request:
             self._shown = request, changes
-            self._dialog.show_preview(request, lines)
+            self._dialog.show_preview(request, lines, steps)
 
     @Slot(object)
     def _on_change_requested(self, request: WatchRequest) -> None:
@@ -119,13 +118,10 @@ class WatchController(QObject):
             self._tasks.start("change files of clients", self._apply, self._shown[1])
 
     async def _apply(self, changes: Sequence[FileChange]) -> None:
-        try:
-            done = await anyio.to_thread.run_sync(_applied, changes)
-        except UserError as error:
-            if self._dialog is not None:
-                self._dialog.show_refusal(error.problem)
-            return
-        await self._load(None, done)
+        done, problem = await anyio.to_thread.run_sync(_applied, changes)
+        await self._load(None)
+        if self._dialog is not None:
+            self._dialog.show_done(done, problem)
 
     @Slot()
     def _on_finished(self) -> None:
@@ -144,22 +140,29 @@ def _like(definition: ServerDefinition, servers: Sequence[ClientServer]) -> list
     return same or [server for server in servers if server.name == definition.name]
 
 
-def _changes(request: WatchRequest, data_dir: Path) -> tuple[list[FileChange], list[str]]:
-    """The changes of all files, one after the other, and their lines."""
+def _changes(
+    request: WatchRequest, data_dir: Path
+) -> tuple[list[FileChange], list[str], list[str]]:
+    """The changes of all files, their lines, and what is left to do then."""
     from mcp_progress_monitor.catalogue.tap_install import exchanged
     from mcp_progress_monitor.catalogue.taps import this_program
+    from mcp_progress_monitor.wording.taps import next_steps
 
     changes = exchanged(request.watch, request.stop, this_program(data_dir))
-    return changes, [line for change in changes for line in change.diff()]
+    lines = [line for change in changes for line in change.diff()]
+    return changes, lines, next_steps(changes)
 
 
-def _applied(changes: Sequence[FileChange]) -> str:
-    """Make the changes; what was done, as text."""
+def _applied(changes: Sequence[FileChange]) -> tuple[str, ErrorDetails | None]:
+    """Make the changes; what was done, as text, and why not all of it was."""
     from mcp_progress_monitor.engine.client_taps import apply
     from mcp_progress_monitor.wording.taps import done_text
 
-    lines = []
+    texts: list[str] = []
     for change in changes:
-        done = apply(change)
-        lines.append(done_text(change, done.kept, by_command=done.by_command))
-    return "\n".join(lines)
+        try:
+            done = apply(change)
+        except UserError as error:
+            return "\n".join(texts), error.problem
+        texts.append(done_text(change, done.kept, by_command=done.by_command))
+    return "\n".join(texts), None

@@ -37,7 +37,7 @@ _PATH: Final = 200
 _NAME, _STATE = range(2)
 _ABOUT: Final = (
     "A watched server is started through this program, which passes everything on unchanged and"
-    " records it. Tick the servers to watch. Nothing is changed before you choose Change files."
+    " records it. Tick the servers to watch. The change in the client's file is shown first."
 )
 _NONE: Final = "No servers of known clients were found on this computer."
 _NONE_SUCH: Final = (
@@ -121,13 +121,20 @@ class WatchDialog(QDialog):
         """What is to be changed, by the ticks."""
         return WatchRequest(tuple(self._ticked(is_on=True)), tuple(self._ticked(is_on=False)))
 
-    def show_preview(self, request: WatchRequest, lines: Sequence[str]) -> None:
-        """Show the lines that would change; out of date if something else is ticked by now."""
+    def show_preview(
+        self, request: WatchRequest, lines: Sequence[str], steps: Sequence[str] = ()
+    ) -> None:
+        """Show the lines that would change; out of date if something else is ticked by now.
+
+        `steps` are what is left to do then.
+        """
         if request != self.request():
             return
         self._previewed = request
         text = "\n".join(map(visible, lines))
         self.preview.setPlainText(elide(text, _SHOWN) if text else _UNCHANGED)
+        if steps:
+            self._say("After the change: " + " ".join(steps), Tone.MUTED)
         number = len(request.watch) + len(request.stop)
         self.change.setEnabled(bool(text))
         self.change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
@@ -137,9 +144,11 @@ class WatchDialog(QDialog):
         self.change.setEnabled(False)
         self._say(problem.as_text(), Tone.BAD)
 
-    def show_done(self, text: str) -> None:
-        """Report what was changed, and what is left to do."""
-        self._say(visible(text, keep_line_ends=True), Tone.GOOD)
+    def show_done(self, text: str, problem: ErrorDetails | None = None) -> None:
+        """Report what was changed, what is left to do, and why not all of it was changed."""
+        failed = "" if problem is None else problem.as_text()
+        words = "\n".join(filter(None, (text, failed)))
+        self._say(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 
     def set_ticked(self, name: str, *, is_on: bool) -> None:
         """Tick a server by its name, as a click does."""

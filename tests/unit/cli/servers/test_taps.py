@@ -53,7 +53,7 @@ def test_without_a_client_all_are_listed_and_nothing_is_changed(
     assert run("install") == 0
     out = capsys.readouterr().out
     assert "Cursor  files   not watched" in out
-    assert "cannot be watched: it is reached by a URL" in out
+    assert "cannot be watched: it has a URL" in out
     assert "tap install cursor --all --dry-run" in out
     assert cursor.read_bytes() == before
 
@@ -82,7 +82,7 @@ def test_all_leaves_out_what_cannot_be_watched(
 ) -> None:
     assert run("install", "--all") == 0
     captured = capsys.readouterr()
-    assert "left out: web: it is reached by a URL" in captured.err
+    assert "left out: web: it has a URL" in captured.err
     assert watched(cursor) == ["files", "db"]
     assert run("remove", "--all") == 0
     assert watched(cursor) == []
@@ -93,6 +93,7 @@ def test_a_dry_run_shows_the_change_only(cursor: Path, capsys: pytest.CaptureFix
     assert run("install", "cursor", "--all", "--dry-run") == 0
     out = capsys.readouterr().out
     assert '+      "command":' in out
+    assert "After the change: Cursor reloads the server." in out
     assert out.endswith("Nothing was changed.\n")
     assert cursor.read_bytes() == before
     assert [path.name for path in cursor.parent.iterdir()] == ["mcp.json"]
@@ -176,3 +177,18 @@ def test_what_a_client_has_left_is_read_by_our_own_commands(
     assert "npx -y files" in out
     assert "it is watched by this program there" in out
     assert "/bin/sh" not in out
+
+
+def test_a_name_that_a_project_has_as_well_is_watched_where_it_can_be(
+    cursor: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shared = write(tmp_path / ".cursor" / "mcp.json", files=FILES)
+    before = shared.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    assert run("install", "cursor", "files") == 0
+    assert "left out: files" in capsys.readouterr().err
+    assert watched(cursor) == ["files"]
+    assert shared.read_bytes() == before
