@@ -28,7 +28,7 @@ from mcp_progress_monitor.catalogue.taps import (
 )
 
 POSIX = TapProgram(("/opt/it's/mcp-progress-monitor",), "/opt/py thon")
-WINDOWS = TapProgram(("C:\\Program Files\\a b\\mcp-progress-monitor.exe",), is_windows=True)
+WINDOWS = TapProgram(("D:\\Programs\\a b\\mcp-progress-monitor.exe",), is_windows=True)
 CHECKOUT = TapProgram(("/usr/bin/python3", "-I", "/src/app/__main__.py"), "/src/app/__main__.py")
 _WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 _COMMAND = _WORD.filter(bool)
@@ -67,7 +67,7 @@ def test_the_entry_is_the_one_that_is_promised() -> None:
         ),
     )
     assert wrap(WINDOWS, "npx", "-y") == (
-        "C:\\Program Files\\a b\\mcp-progress-monitor.exe",
+        "D:\\Programs\\a b\\mcp-progress-monitor.exe",
         ("tap", "--name", "files", "--client", "Claude Code", "--", "npx", "-y"),
     )
 
