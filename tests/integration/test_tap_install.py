@@ -1,0 +1,120 @@
+"""Servers that a client starts from its configuration file: watched, and without this program."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_progress_monitor.catalogue.clients import CURSOR, FoundFile
+from mcp_progress_monitor.catalogue.tap_install import servers_of
+from mcp_progress_monitor.engine.client_taps import LiveTap, live_taps
+from tests.integration.commands import DEMO, ROOT, run
+from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a-client", "version": "1"},
+    },
+}
+
+
+@pytest.fixture
+def cursor(isolated_home: Path) -> Path:
+    """The file of a client that starts the demo server."""
+    path = isolated_home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    entry = {"command": DEMO[0], "args": list(DEMO[1:]), "env": {"A_NAME": "a value"}}
+    path.write_text(json.dumps({"mcpServers": {"demo": entry}}, indent=2))
+    return path
+
+
+@contextlib.contextmanager
+def started(file: Path) -> Iterator[tuple[subprocess.Popen[bytes], Any]]:
+    """The server as the client starts it, with what it answered."""
+    entry = json.loads(file.read_text())["mcpServers"]["demo"]
+    with subprocess.Popen(
+        [entry["command"], *entry["args"]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, **entry["env"]},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        yield process, json.loads(process.stdout.readline())
+        process.communicate(timeout=PATIENCE_S)
+
+
+def wait_for_tap(folder: Path) -> LiveTap:
+    """The tap that records there; it begins to while its server answers."""
+    until = time.monotonic() + PATIENCE_S
+    while not (taps := live_taps([folder])):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return taps[0]
+
+
+def test_a_watched_server_is_recorded_and_listed_while_it_runs(
+    cursor: Path, tmp_path: Path
+) -> None:
+    folder = ("--data-dir", str(tmp_path))
+    with started(cursor) as (process, alone):
+        pass
+    code = process.returncode
+    before = cursor.read_bytes()
+    assert run("tap", "install", "cursor", "--all", *folder).code == 0
+    with started(cursor) as (process, answer):
+        assert answer == alone
+        recorded = wait_for_tap(tmp_path)
+        assert "watched, running since" in run("tap", "list", *folder).out
+        (server,) = servers_of(FoundFile(CURSOR, cursor))
+        assert recorded.is_of(server)
+    assert process.returncode == code
+    assert "watched, not running" in run("tap", "list", *folder).out
+    (recording,) = (tmp_path / "recordings" / "live").glob("*-demo.mcprec")
+    content = recording.read_bytes()
+    assert b'"client": "Cursor"' in content
+    assert b"a-client" in content
+    assert b"a value" not in content
+    assert run("tap", "remove", "--all", *folder).code == 0
+    assert cursor.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell that starts the server alone")
+def test_when_this_program_is_gone_the_server_starts_alone(cursor: Path, tmp_path: Path) -> None:
+    with started(cursor) as (process, alone):
+        pass
+    code = process.returncode
+    assert run("tap", "install", "cursor", "--all", "--data-dir", str(tmp_path)).code == 0
+    (server,) = servers_of(FoundFile(CURSOR, cursor))
+    assert server.tap is not None
+    # As if it had been uninstalled: the entry names a program that is not there.
+    program = json.dumps(server.tap.program)
+    text = cursor.read_text()
+    cursor.write_text(text.replace(f"{program},", json.dumps(f"{tmp_path}/gone") + ","))
+    assert "program not found" in run("tap", "list", "--data-dir", str(tmp_path)).out
+    with started(cursor) as (process, answer):
+        assert answer == alone
+    assert process.returncode == code
+    assert not (tmp_path / "recordings").exists()
+    # Installing again corrects the entry.
+    assert run("tap", "install", "cursor", "--all", "--data-dir", str(tmp_path)).code == 0
+    assert cursor.read_text() == text
