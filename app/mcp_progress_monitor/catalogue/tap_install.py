@@ -128,7 +128,7 @@ def servers_of(found: FoundFile) -> list[ClientServer]:
 
 
 def _servers_in(found: FoundFile, text: str) -> list[ClientServer]:
-    document = _document(found.client, found.path, text)
+    document = read_document(found.path, text, found.client)
     try:
         containers = containers_of(found.client, document.value, str(found.path))
     except NoContainerError:
@@ -192,7 +192,7 @@ def tapped(servers: Sequence[ClientServer], program: TapProgram) -> FileChange:
     Raises:
         UserError: the file cannot be read, or an entry cannot be edited.
     """
-    return changed(servers, lambda text, server: _tapped_text(text, server, program))
+    return _changed(servers, lambda source, server: _tapped(source, server, program))
 
 
 def untapped(servers: Sequence[ClientServer]) -> FileChange:
@@ -201,7 +201,7 @@ def untapped(servers: Sequence[ClientServer]) -> FileChange:
     Raises:
         UserError: the file cannot be read, or an entry cannot be edited.
     """
-    return changed(servers, _bare_text)
+    return _changed(servers, _bare)
 
 
 def exchanged(
@@ -214,11 +214,12 @@ def exchanged(
     """
     stopped = {server.key for server in stop}
 
-    def change(text: str, server: ClientServer) -> str:
-        is_stopped = server.key in stopped
-        return _bare_text(text, server) if is_stopped else _tapped_text(text, server, program)
+    def change(source: _Source, server: ClientServer) -> _Source:
+        if server.key in stopped:
+            return _bare(source, server)
+        return _tapped(source, server, program)
 
-    return [changed(servers, change) for servers in by_file([*watch, *stop])]
+    return [_changed(servers, change) for servers in by_file([*watch, *stop])]
 
 
 def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
@@ -271,69 +272,82 @@ def _has_taps(change: FileChange) -> bool:
     return any(server.tap is not None for server in _servers_in(found, text))
 
 
-def changed(
-    servers: Sequence[ClientServer], change: Callable[[str, ClientServer], str]
-) -> FileChange:
-    """What `change` makes of the text for each of the servers of one file.
+class _Source:
+    """A file's text, read once however often it is looked at."""
 
-    Raises:
-        UserError: the file cannot be read, or an entry cannot be edited.
-    """
+    def __init__(self, client: McpClient, path: Path, text: str) -> None:
+        self.client = client
+        self.path = path
+        self.text = text
+
+    @functools.cached_property
+    def document(self) -> Document:
+        """What it says; `UserError` if it cannot be read."""
+        return read_document(self.path, self.text, self.client)
+
+    def entry(self, server: ClientServer) -> dict[str, Any]:
+        """The entry of a server; `UserError` if it is gone."""
+        return _at(self.document.value, server)
+
+    def tap(self, server: ClientServer) -> Tap | None:
+        """The tap around a server now."""
+        return entry_tap(self.entry(server))
+
+    def edited(self, server: ClientServer, edit: Callable[[EntryText], str]) -> _Source:
+        """The text with one command changed, and nothing else: it is read again to be sure.
+
+        Raises:
+            UserError: the entry cannot be edited.
+        """
+        _refuse_duplicates(self.document, server)
+        entry = self.entry(server)
+        form = TomlEntry if is_toml(self.path, self.client) else JsonEntry
+        place = (*server.place, *launch_keys(entry))
+        try:
+            new = _Source(self.client, self.path, edit(form(self.text, place, launch_names(entry))))
+            after = new.document.value
+        except (UneditableError, UserError) as error:
+            reason = str(error) if isinstance(error, UneditableError) else error.problem.what
+            raise _impossible(server, reason) from error
+        if _comparable(self.document.value, server) != _comparable(after, server):
+            raise _impossible(server, "it is written in a form that cannot be edited in place")
+        return new
+
+
+def _changed(
+    servers: Sequence[ClientServer], change: Callable[[_Source, ClientServer], _Source]
+) -> FileChange:
+    """What `change` makes of the text for each of the servers of one file."""
     first = servers[0]
     before = read_bytes(first.path)
     mark, text = _text(before, first.path)
+    source = _Source(first.client, first.path, text)
     done: list[ClientServer] = []
     entries: list[tuple[Any, Any]] = []
     for server in servers:
-        new = change(text, server)
-        if new != text:
+        new = change(source, server)
+        if new.text != source.text:
             done.append(server)
-            entries.append((_entry(text, server), _entry(new, server)))
-            text = new
-    after = mark + text.encode()
+            entries.append((source.entry(server), new.entry(server)))
+            source = new
+    after = mark + source.text.encode()
     return FileChange(first.client, first.path, before, after, tuple(done), tuple(entries))
 
 
-def _tapped_text(text: str, server: ClientServer, program: TapProgram) -> str:
-    tap = _tap(text, server)
+def _tapped(source: _Source, server: ClientServer, program: TapProgram) -> _Source:
+    tap = source.tap(server)
     if tap is not None and tap.is_there:
-        return text
+        return source
     lead = wrapper(program, server.name, server.client.title)
-    bare = _bare_text(text, server)
-    return _edited(bare, server, lambda entry: wrapped_text(entry, lead))
+    bare = _bare(source, server)
+    return bare.edited(server, lambda entry: wrapped_text(entry, lead))
 
 
-def _bare_text(text: str, server: ClientServer) -> str:
+def _bare(source: _Source, server: ClientServer) -> _Source:
     """The text with no tap around the server."""
-    while (tap := _tap(text, server)) is not None:
-        text = _edited(text, server, functools.partial(unwrapped_text, lead=tap.lead))
-    return text
-
-
-def _edited(text: str, server: ClientServer, edit: Callable[[EntryText], str]) -> str:
-    """The text with one command changed, and nothing else: it is read again to be sure."""
-    document = _document(server.client, server.path, text)
-    _refuse_duplicates(document, server)
-    entry = _at(document.value, server)
-    form = TomlEntry if is_toml(server.path, server.client) else JsonEntry
-    try:
-        new = edit(form(text, (*server.place, *launch_keys(entry)), launch_names(entry)))
-        after = _document(server.client, server.path, new).value
-        is_right = _comparable(document.value, server) == _comparable(after, server)
-    except (UneditableError, UserError) as error:
-        reason = str(error) if isinstance(error, UneditableError) else error.problem.what
-        raise _impossible(server, reason) from error
-    if not is_right:
-        raise _impossible(server, "it is written in a form that cannot be edited in place")
-    return new
-
-
-def _tap(text: str, server: ClientServer) -> Tap | None:
-    return entry_tap(_entry(text, server))
-
-
-def _entry(text: str, server: ClientServer) -> dict[str, Any]:
-    return _at(_document(server.client, server.path, text).value, server)
+    while (tap := source.tap(server)) is not None:
+        source = source.edited(server, functools.partial(unwrapped_text, lead=tap.lead))
+    return source
 
 
 def _at(document: Any, server: ClientServer) -> dict[str, Any]:
@@ -376,10 +390,6 @@ def _impossible(server: ClientServer, reason: str) -> UserError:
     return UserError(
         ErrorDetails(f"Cannot change the entry of {name!r}: {reason}", str(server.path), hint)
     )
-
-
-def _document(client: McpClient, path: Path, text: str) -> Document:
-    return read_document(path, text, client)
 
 
 def _text(content: bytes, path: Path) -> tuple[bytes, str]:

@@ -111,6 +111,12 @@ def test_the_server_that_it_was_opened_for_is_ticked(dialog: WatchDialog) -> Non
     assert [item.text(0) for item in dialog.tree.selectedItems()] == ["plain"]
 
 
+def test_a_server_that_is_watched_can_be_unticked(dialog: WatchDialog) -> None:
+    dialog.show_servers([PLAIN, ON], {}, [], wanted=[ON])
+    assert dialog.request() == WatchRequest()
+    assert "Untick it to stop watching" in dialog.note.text()
+
+
 def test_what_is_missing_or_unreadable_is_said(dialog: WatchDialog) -> None:
     dialog.show_servers([], {}, [])
     assert "No servers of known clients" in dialog.note.text()

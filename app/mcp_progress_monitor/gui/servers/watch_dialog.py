@@ -44,6 +44,7 @@ _NONE_SUCH: Final = (
     "No client on this computer has this server in its configuration. These are all that were"
     " found."
 )
+_IS_WATCHED: Final = "This server is watched. Untick it to stop watching."
 _UNCHANGED: Final = "Tick a server to see what would change in its client's file."
 
 
@@ -113,6 +114,8 @@ class WatchDialog(QDialog):
             self._say(_NONE, Tone.MUTED)
         elif is_missing:
             self._say(_NONE_SUCH, Tone.WARNING)
+        elif wanted and not keys and wanted[0].tap is not None:
+            self._say(_IS_WATCHED, Tone.MUTED)
         else:
             self._say("", Tone.MUTED)
         self._ask()
