@@ -128,6 +128,7 @@ Examples:
   mcp-progress-monitor open night.mcprec --filter 'token == "abc" and dt > 2'
   mcp-progress-monitor open night.mcprec --speed 10
   ssh build cat night.mcprec | mcp-progress-monitor open --follow -
+  mcp-progress-monitor open ~/Library/Logs/Claude/mcp-server-files.log
 """
 
 _EXPORT_EXAMPLES = """\b
@@ -135,6 +136,7 @@ Examples:
   mcp-progress-monitor export night.mcprec --format jsonl --filter 'kind == error'
   mcp-progress-monitor export night.mcprec --format csv --job 3 -o ticks.csv
   mcp-progress-monitor export night.mcprec --format html -o report.html
+  mcp-progress-monitor export browser.har --format mcprec -o browser.mcprec
 
 \b
 Secrets, resume tokens and the values of headers and environment variables are
@@ -370,6 +372,9 @@ def open_(invocation: Invocation, /, **chosen: Any) -> int:
 
     A recording can be replayed at its original speed, faster, or message by message, and followed
     while another program writes it. Exits with code 8 if FILE cannot be read or is not a recording.
+
+    FILE can also be a HAR file, a session log of mcpsnoop or mcp-rec (JSON Lines), or a log of
+    Claude Desktop (mcp*.log). The window says what such a file does not have.
     """
     order = OpenOrder(**chosen)
     order.check()
@@ -401,10 +406,10 @@ def associate(invocation: Invocation, removes: bool) -> int:
     "--to",
     "to",
     cls=RenamedOption,
-    type=click.Choice(("jsonl", "csv", "html", "har")),
+    type=click.Choice(("jsonl", "csv", "html", "har", "mcprec")),
     required=True,
-    help="Choose JSON Lines (all messages), CSV (progress ticks), an HTML report, or HAR (HTTP"
-    " exchanges).",
+    help="Choose JSON Lines (all messages), CSV (progress ticks), an HTML report, HAR (HTTP"
+    " exchanges), or mcprec (a recording of another program's file).",
 )
 @click.option(
     "--filter",
@@ -420,7 +425,10 @@ def associate(invocation: Invocation, removes: bool) -> int:
 @click.option("--with-secrets", is_flag=True, help="Do not redact secrets.")
 @output
 def export(invocation: Invocation, /, **chosen: Any) -> int:
-    """Export the recording FILE as JSON Lines, CSV, an HTML report or HAR."""
+    """Export the recording FILE as JSON Lines, CSV, an HTML report or HAR.
+
+    FILE can be another program's file as well, see "open --help".
+    """
     from mcp_progress_monitor.cli.export import ExportOrder, export_recording
 
     order = ExportOrder(**chosen)

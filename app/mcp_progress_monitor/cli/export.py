@@ -11,6 +11,7 @@ import click
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.open import opened
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import pieces
@@ -18,7 +19,9 @@ from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, Fi
 from mcp_progress_monitor.exports.output_file import OutputFile
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.imports.convert import convert, form_of
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.recording.recorder import check_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.cli.options import CommonOptions
 
+IMPORTED = "mcprec"
+"""The format that makes a recording of another program's file."""
 _SLICE_S = 0.2
 _PROBLEMS_TOLD = 10
 
@@ -47,6 +52,12 @@ class ExportOrder:
             raise click.UsageError(
                 "--filter and --job cannot be used together for a report: both choose its jobs."
             )
+        if self.to != IMPORTED:
+            return
+        if self.where or self.job is not None or self.with_secrets:
+            raise click.UsageError(f"--format {IMPORTED} has no other options than --output.")
+        if self.output is None:
+            raise click.UsageError(f"--format {IMPORTED} needs --output FILE.")
 
 
 def export_recording(common: CommonOptions, order: ExportOrder) -> int:
@@ -56,9 +67,28 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
     with code 2 for an invalid filter, an unknown job, or HAR of a recording without HTTP.
     """
     log_to_stderr(common.log_level or "warning")
-    errors = StandardOutput(sys.stderr)
+    if order.to == IMPORTED and order.output is not None:
+        return _import(order.file, order.output)
+    with opened(order.file) as playback:
+        return _export(playback, order)
+
+
+def _import(file: Path, target: Path) -> int:
+    """Make a recording of another program's file."""
+    form = form_of(file)
+    if form is None:
+        what = "The file is not one of another program that can be imported"
+        hint = "HAR, logs of mcpsnoop, mcp-rec and Claude Desktop can be."
+        raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(file), hint))
     with failing(ExitCode.UNWRITABLE):
-        playback = Playback(order.file)
+        convert(file, form, check_new(target))
+        playback = Playback(target)
+    _tell_problems(playback, StandardOutput(sys.stderr))
+    return ExitCode.DONE
+
+
+def _export(playback: Playback, order: ExportOrder) -> int:
+    errors = StandardOutput(sys.stderr)
     _check_filter(order.where)
     marks = FindingTexts()
     playback.subscribe(lambda update: marks.add(update.changes.marked))

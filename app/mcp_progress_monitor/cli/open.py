@@ -14,11 +14,13 @@ from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.imports.convert import as_recording
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.playback.following import Spool, followed_file, wait_for_header
 from mcp_progress_monitor.playback.playback import Playback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import CommonOptions
@@ -34,7 +36,7 @@ def open_recording(common: CommonOptions, order: OpenOrder) -> int:
     log_to_stderr(common.log_level or "warning")
     _check_filter(order.filter_text)
     with contextlib.ExitStack() as stack:
-        playback = None if order.is_stdin else _opened(order.file, follow=order.follow)
+        playback = None if order.is_stdin else _opened(order, stack)
         with failing(ExitCode.USAGE):
             folder = data_dir(common.data_dir)
         require_toolkit()
@@ -63,9 +65,25 @@ def _check_filter(text: str) -> None:
         raise click.UsageError(f"--filter: {error}") from error
 
 
-def _opened(file: Path, *, follow: bool) -> Playback:
+def _opened(order: OpenOrder, stack: contextlib.ExitStack) -> Playback:
+    """The file, followed if that was asked for."""
+    if not order.follow:
+        return stack.enter_context(opened(order.file))
     with failing(ExitCode.UNWRITABLE):
-        return Playback(file, followed_file(file) if follow else None)
+        return Playback(order.file, followed_file(order.file))
+
+
+@contextlib.contextmanager
+def opened(file: Path) -> Iterator[Playback]:
+    """A recording, or another program's file as one.
+
+    `CommandFailed` with code 8 if it is neither, or cannot be read.
+    """
+    with contextlib.ExitStack() as stack:
+        with failing(ExitCode.UNWRITABLE):
+            recording = stack.enter_context(as_recording(file))
+            playback = Playback(recording, imported_from=None if recording == file else file)
+        yield playback
 
 
 def _opened_stdin(folder: Path, stack: contextlib.ExitStack) -> Playback:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
+_MISSING_SHOWN: Final = 50
 _FOR_EVER: Final = float("inf")
 _NOTHING: Final = ChangeSet()
 
@@ -43,12 +45,16 @@ class Playback:
     the first frame.
     """
 
-    def __init__(self, path: Path, followed: Followed | None = None) -> None:
+    def __init__(
+        self, path: Path, followed: Followed | None = None, imported_from: Path | None = None
+    ) -> None:
         """Open the recording that `path` is part of; `UserError` when it cannot be read.
 
-        With `followed` it is still being written: what is added to it follows.
+        With `followed` it is still being written: what is added to it follows. `imported_from` is
+        the user's file that it was made of.
         """
-        self.path = path
+        self.path = imported_from or path
+        self._imported_from = imported_from
         self.timeline = Timeline()
         self._followed = followed
         self._reader = self._opened(path, followed)
@@ -95,6 +101,7 @@ class Playback:
         running = self._tracker.open_count if self.is_ended else 0
         if running:
             problems.insert(0, _cut_off(running, self.path))
+        problems += _of_import(self.header.get("imported"), self.path)
         dropped = self._tracker.dropped_count
         if dropped:
             what = "The recording has too many jobs to list. The oldest are shown only in Traffic"
@@ -111,7 +118,7 @@ class Playback:
     @property
     def first_path(self) -> Path:
         """The oldest existing part of the recording; files about the recording are beside it."""
-        return self._reader.parts[0].path
+        return self._imported_from or self._reader.parts[0].path
 
     def part_path(self, number: int) -> Path | None:
         """The file of a part of the recording; None where there is none of that number."""
@@ -312,6 +319,17 @@ def _cut_off(running: int, path: Path) -> ErrorDetails:
         "The program that wrote the recording exited early or is still writing. The outcome of "
         "these jobs is not recorded.",
     )
+
+
+def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
+    """What another program's file lacks, as the header of the recording made of it says."""
+    fields = as_object(imported)
+    source, missing = fields.get("from"), fields.get("missing")
+    if not isinstance(source, str) or not isinstance(missing, list):
+        return []
+    lines = [each for each in missing[:_MISSING_SHOWN] if isinstance(each, str)]
+    what = f"Imported from {formatting.one_line(source)}, which does not have everything"
+    return [ErrorDetails(what, str(path), "The rest is shown.", "\n".join(lines))]
 
 
 class RecordedJobs(Jobs):

@@ -146,7 +146,8 @@ _EDITED: Final = (
     "the original."
 )
 _FOREIGN_HINT: Final = (
-    f"Recordings are files written by this program, with names that end in {SUFFIX}."
+    f"Recordings are files written by this program, with names that end in {SUFFIX}. HAR files, "
+    "and logs of mcpsnoop, mcp-rec and Claude Desktop can be opened as well."
 )
 
 

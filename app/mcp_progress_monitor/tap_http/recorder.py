@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -15,11 +15,11 @@ from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
 from mcp_progress_monitor.tap_http.client_sessions import ClientSession, ClientSessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
     from mcp_progress_monitor.tap_http.client_sessions import Asked
-    from mcp_progress_monitor.tap_http.journal import Journal
     from mcp_progress_monitor.tap_http.sign_in import SignIn
 
 MOST_WAITING: Final = 64 * 1024 * 1024
@@ -38,6 +38,17 @@ class _Step(NamedTuple):
     size: int
 
 
+class FrameSink(Protocol):
+    """Where frames are written."""
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that are not written yet."""
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        """Write frames of one connection."""
+
+
 class TapRecorder:
     """The line of what passed, and who makes frames of it. `run` it in a task, `close` it last."""
 
@@ -45,22 +56,24 @@ class TapRecorder:
         self,
         name: str,
         addresses: TapAddresses,
-        journal: Journal,
+        journal: FrameSink,
         report: Callable[[str], None],
         clock: Clock | None = None,
+        numbers: FrameNumbers | None = None,
     ) -> None:
         """Connections are called `name#1` and so on; `report` gets a line for the user."""
         self.addresses = addresses
         self.journal = journal
-        self.sessions: Final = ClientSessions(self._begin_session)
+        self.sessions = ClientSessions(self.begin_session)
         self.held_bytes = 0
         """Bytes of messages whose end has not come."""
         self._name = name
         self._report = report
         self._clock = clock or Clock()
         self._now = self._stamp()
-        self._numbers = FrameNumbers()
-        self._count = 0
+        self._numbers = numbers or FrameNumbers()
+        self.count = 0
+        """How many sessions have begun."""
         self._steps: deque[_Step] = deque()
         self._step_bytes = 0
         self._at_work: Iterator[None] = iter(())
@@ -92,13 +105,17 @@ class TapRecorder:
             self._is_some = anyio.Event()
             await self._is_some.wait()
 
-    def close(self) -> None:
-        """Record what is left, and that all sessions ended with the tap."""
+    def work(self) -> None:
+        """Record all that is in line at once."""
         for _ in self._at_work:  # whatever kept it from its end
             pass
         while self._steps:
             for _ in self._next_step():
                 pass
+
+    def close(self) -> None:
+        """Record what is left, and that all sessions ended with the tap."""
+        self.work()
         self._now = self._stamp()
         for session in self.sessions.open:
             self.end_session(session, STOPPED, "tap")
@@ -151,17 +168,22 @@ class TapRecorder:
         if idle is not None:
             self.end_session(idle, _TOO_MANY, "tap")
 
-    def _begin_session(self, agent: str, asked: Asked) -> ClientSession:
-        self._count += 1
-        framer = Framer(f"{self._name}#{self._count}", self._numbers)
+    def begin_session(self, agent: str, asked: Asked) -> ClientSession:
+        """Begin to record a session."""
+        self.count += 1
+        framer = Framer(f"{self._name}#{self.count}", self._numbers)
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
         session = ClientSession(framer, clock, agent)
-        session.inbound.tell(
-            "opened",
-            url=self.addresses.shown,
-            transport="sse" if asked.is_listening and SESSION not in asked.headers else "http",
-            headers=[],
-            auth="headers",
-            listen=self.addresses.own,
-        )
+        session.inbound.tell("opened", **self.opening(asked))
         return session
+
+    def opening(self, asked: Asked) -> dict[str, object]:
+        """What the event `opened` says of a session."""
+        is_older = asked.is_listening and SESSION not in asked.headers
+        return {
+            "url": self.addresses.shown,
+            "transport": "sse" if is_older else "http",
+            "headers": [],
+            "auth": "headers",
+            "listen": self.addresses.own,
+        }

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.imports.convert import SUFFIXES
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
 from mcp_progress_monitor.recording.folder import RecordingsFolder
@@ -65,7 +66,14 @@ class RecordingsController(QObject):
         """Ask for a file, beginning where recordings are."""
         dialog = QFileDialog(self._window, "Open a recording")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([f"Recordings (*{SUFFIX})", "All files (*)"])
+        others = " ".join(f"*{suffix}" for suffix in SUFFIXES)
+        dialog.setNameFilters(
+            [
+                f"Recordings (*{SUFFIX})",
+                f"HAR, mcpsnoop, mcp-rec, Claude Desktop ({others})",
+                "All files (*)",
+            ]
+        )
         if is_folder(self._folder.path):
             dialog.setDirectory(str(self._folder.path))
         dialog.fileSelected.connect(self.open_recording)
@@ -193,10 +201,12 @@ class RecordingsController(QObject):
 
 
 def _must_be_recording(path: Path) -> None:
-    """`UserError` when `path` cannot be opened as a recording."""
+    """`UserError` when `path` is no recording, nor a file that one can be made of."""
+    from mcp_progress_monitor.imports.convert import form_of
     from mcp_progress_monitor.recording.reader import RecordingReader
 
-    RecordingReader(path)
+    if form_of(path) is None:
+        RecordingReader(path)
 
 
 def _associated() -> AssociationResult:

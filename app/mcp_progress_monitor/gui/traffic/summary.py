@@ -78,7 +78,7 @@ def _restarting(fields: dict[str, Any]) -> str:
     return _event_text(fields, "reason")
 
 
-def _sign_in_required(fields: dict[str, Any]) -> str:
+def _plain_text(fields: dict[str, Any]) -> str:
     return _event_text(fields, "text")
 
 
@@ -117,7 +117,8 @@ _EVENT_READERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "call_ended": _call_ended,
     "output_checked": _output_checked,
     "timed_out": _call_ended,
-    "sign_in_required": _sign_in_required,
+    "sign_in_required": _plain_text,
+    "client_log": _plain_text,
 }
 
 

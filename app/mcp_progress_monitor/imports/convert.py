@@ -1,0 +1,116 @@
+"""Recognises other programs' files by their content, and makes recordings of them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.imports.claude_log import is_claude_log, read_claude_log
+from mcp_progress_monitor.imports.json_lines import (
+    is_mcp_rec,
+    is_mcpsnoop,
+    read_mcp_rec,
+    read_mcpsnoop,
+)
+from mcp_progress_monitor.imports.recording import ImportedRecording
+from mcp_progress_monitor.recording.format import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from io import FileIO
+
+_HEAD: Final = 64 * 1024
+_FIRST_LINE: Final = 4 * 1024 * 1024
+_HAR: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
+_BOM: Final = b"\xef\xbb\xbf"
+SUFFIXES: Final = (".har", ".jsonl", ".log")
+"""What the names of files that can be imported usually end in."""
+
+
+class ImportForm(NamedTuple):
+    """A form of another program: its name for people, and what reads it."""
+
+    name: str
+    read: Callable[[FileIO, ImportedRecording], Iterator[None]]
+
+
+def _read_har(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
+    from mcp_progress_monitor.imports.har import read_har  # late: the HTTP client is
+
+    yield from read_har(file, recording)
+
+
+HAR: Final = ImportForm("HAR", _read_har)
+MCPSNOOP: Final = ImportForm("mcpsnoop", read_mcpsnoop)
+MCP_REC: Final = ImportForm("mcp-rec", read_mcp_rec)
+CLAUDE_DESKTOP: Final = ImportForm("Claude Desktop", read_claude_log)
+
+
+def form_of(path: Path) -> ImportForm | None:
+    """The form of a file by its content; None for a recording, and anything unknown."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            line = _first_line(head) or _first_line(head + file.read(_FIRST_LINE))
+    except OSError:
+        return None  # whoever opens it as a recording says why
+    if _HAR.match(head):
+        return HAR
+    if is_mcpsnoop(line):
+        return MCPSNOOP
+    if is_mcp_rec(line):
+        return MCP_REC
+    return CLAUDE_DESKTOP if is_claude_log(head) else None
+
+
+def _first_line(head: bytes) -> bytes:
+    """The first line that is not empty; empty if it does not end here."""
+    line, feed, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
+    return line.strip() if feed or len(head) < _HEAD else b""
+
+
+def convert(path: Path, form: ImportForm, target: Path) -> None:
+    """Make the recording `target`, which is new, of a file of that form.
+
+    Raises:
+        UserError: it cannot be read, or has no message of MCP.
+    """
+    try:
+        with ImportedRecording(form.name) as recording:
+            with path.open("rb", buffering=0) as file:
+                for _ in form.read(file, recording):
+                    pass
+            if recording.is_empty:
+                what = f"The {form.name} file has no MCP messages"
+                missing = "\n".join(recording.missing)
+                hint = "Check that it was recorded while the client used the server."
+                raise UserError(ErrorDetails(what, str(path), hint, missing))
+            recording.save(target, path)
+    except OSError as error:
+        what = f"The {form.name} file cannot be imported"
+        hint = "Check the file's permissions and the free disk space."
+        raise UserError(
+            ErrorDetails(what, str(path), hint, error.strerror or str(error))
+        ) from error
+
+
+@contextlib.contextmanager
+def as_recording(path: Path) -> Iterator[Path]:
+    """The file itself if it is a recording, or may be; else a recording made of it, for a while.
+
+    `UserError` as of `convert`.
+    """
+    form = form_of(path)
+    if form is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="mcp-progress-monitor-") as folder:
+        target = Path(folder) / f"{path.name}{SUFFIX}"
+        convert(path, form, target)
+        yield target

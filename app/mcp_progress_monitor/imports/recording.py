@@ -1,0 +1,155 @@
+"""The recording that an import makes: frames at the times that the source gives them."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import tempfile
+from typing import IO, TYPE_CHECKING, Final, Self
+
+from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, may_be_batch
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.recording.format import header
+from mcp_progress_monitor.recording.writer import Encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from mcp_progress_monitor.protocol.frames import Frame
+
+_EARLIEST: Final = 0.0
+_LATEST: Final = 4_102_444_800.0
+"""The year 2100: what lies beyond is no time of a session."""
+_CONNECTIONS: Final = 10_000
+
+
+class ImportedRecording:
+    """Frames on their way to a file, which `save` makes. A context manager: it holds a file.
+
+    Times never go back: what a source dates earlier than the frame before gets that one's time.
+    """
+
+    waiting_bytes = 0
+
+    def __init__(self, source: str) -> None:
+        """`source` names the form that is read, for people."""
+        self.source = source
+        self.numbers = FrameNumbers()
+        self.is_empty = True
+        """Whether nothing was taken."""
+        self.clock = Clock(monotonic=lambda: self._when, wall=lambda: self._when)
+        self._when = _EARLIEST
+        self._begun: float | None = None
+        self._encoder = Encoder(0.0)
+        self._framers: dict[str, Framer] = {}
+        self._missing: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        """Begin to take frames."""
+        self._file: IO[bytes] = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let go of what was not saved."""
+        self._file.close()
+
+    def at(self, when: float | None) -> None:
+        """What follows happened at `when`, in seconds since the epoch; None if nobody knows."""
+        if when is not None and _EARLIEST < when < _LATEST:
+            self._when = max(self._when, round(when, 6))
+            self._begun = self._when if self._begun is None else self._begun
+
+    def sent(self, connection: str, raw: bytes) -> None:
+        """Take a message of the client."""
+        self.take([self._framer(connection).sent(raw, self._when, self._when)])
+
+    def received(self, connection: str, raw: bytes, *, is_complete: bool = True) -> None:
+        """Take a message of the server; a batch is cut."""
+        framer = self._framer(connection)
+        if may_be_batch(raw):
+            stamp = (self._when, self._when)
+            for frames in framer.received_in_slices([raw], *stamp, is_complete=is_complete):
+                self.take(frames)
+        else:
+            self.take(framer.received([raw], self._when, self._when, is_complete=is_complete))
+
+    def stderr(self, connection: str, line: bytes) -> None:
+        """Take a line of the server's standard error."""
+        self.take([self._framer(connection).stderr(line, self._when, self._when)])
+
+    def event(self, connection: str, name: str, **fields: object) -> None:
+        """Take an event of a connection (see `Framer.event`)."""
+        self.take([self._framer(connection).event(name, self._when, self._when, **fields)])
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        """Write down frames of one connection."""
+        if not frames:
+            return
+        self.is_empty = False
+        if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
+            for piece in self._encoder.encode_oversized(frames[0], 1, 0)[0]:
+                self._file.write(piece)
+        else:
+            self._file.write(self._encoder.encode(frames, 1, 0).lines)
+
+    def miss(self, what: str, count: int = 0) -> None:
+        """Note what the source lacks; with `count`, how many times."""
+        self._missing[what] = self._missing.get(what, 0) + count
+
+    @property
+    def missing(self) -> list[str]:
+        """What the source lacks, in sentences."""
+        return [
+            what if not count else f"{what} ({formatting.number(count)})"
+            for what, count in self._missing.items()
+        ]
+
+    def save(self, path: Path, original: Path) -> None:
+        """Write the recording of the file `original` to `path`, which is new and readable here.
+
+        `OSError` if that fails.
+        """
+        begun = datetime.datetime.fromtimestamp(self._begun or _EARLIEST, datetime.UTC)
+        fields = {
+            "program": f"mcp-progress-monitor {__version__}",
+            "started": begun.isoformat(),
+            "at": 0.0,
+            "first": 1,
+            "part": 1,
+            "imported": {
+                "from": self.source,
+                "file": original.name,
+                "missing": self.missing,
+            },
+        }
+        self._file.seek(0)
+        with path.open("xb") as file:
+            file.write(header(fields))
+            shutil.copyfileobj(self._file, file)
+
+    def _framer(self, connection: str) -> Framer:
+        framer = self._framers.get(connection)
+        if framer is None:
+            if len(self._framers) >= _CONNECTIONS:
+                self._framers.clear()
+            framer = self._framers[connection] = Framer(connection, self.numbers)
+        return framer
+
+
+def epoch_of(text: str) -> float | None:
+    """A time as ISO 8601 writes it; None for anything else. Without a zone it is UTC."""
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return moment.timestamp()
+    except (ValueError, OverflowError):
+        return None
