@@ -6,18 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from mcp_progress_monitor.demo.tools import TOOLS
-from tests.integration.forked import CAN_FORK, run_forked
+from tests.integration.forked import CAN_FORK, Forked
 from tests.patience import PATIENCE_S
 from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
@@ -54,66 +55,88 @@ class Run(NamedTuple):
         return [found for found in self.events() if found["event"] == event]
 
 
-def run(*words: str, before: Callable[[], None] | None = None, **environment: str) -> Run:
-    """Run one command to its end; `before` is called in its process, just before it begins.
+def run(
+    *words: str,
+    before: Callable[[], None] | None = None,
+    folder: Path = ROOT,
+    **environment: str,
+) -> Run:
+    """Run one command in `folder` to its end; `before` is called in its process, as it begins.
 
     Without `before` it runs in a process that has all of the command line imported already.
     """
     environ = {**os.environ, **environment}
-    if before is None and CAN_FORK and not any(n.startswith("PYTHON") for n in environment):
-        code, out, err = run_forked(words, str(ROOT), environ, PATIENCE_S)
-    else:
-        code, out, err = _run_fresh(words, environ, before)
-    assert b"Traceback" not in err
-    return Run(code, out.decode(), err.decode())
+    is_forked = before is None and not any(name.startswith("PYTHON") for name in environment)
+    how = {"cwd": folder, "env": environ, "preexec_fn": before}
+    with _begun(words, is_forked=is_forked, **how) as process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    assert "Traceback" not in err
+    return Run(process.returncode, out, complaints(err))
 
 
-def _run_fresh(
-    words: tuple[str, ...], environ: dict[str, str], before: Callable[[], None] | None
-) -> tuple[int, bytes, bytes]:
-    ran = subprocess.run(
-        [*PROGRAM, *words],
-        capture_output=True,
-        check=False,
-        cwd=ROOT,
-        env=environ,
-        preexec_fn=before,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-    )
-    return ran.returncode, ran.stdout, ran.stderr
+def complaints(err: str) -> str:
+    """What was written to standard error, but for what only a busy machine is the reason of."""
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("Still connecting"))
 
 
-def start(*words: str) -> subprocess.Popen[str]:
+def start(*words: str, is_forked: bool = True) -> subprocess.Popen[str]:
     """Start a command in the background."""
-    return subprocess.Popen(
-        [*PROGRAM, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-        text=True,
-    )
+    return _begun(words, is_forked=is_forked, cwd=ROOT)
+
+
+def _begun(words: tuple[str, ...], *, is_forked: bool, **how: Any) -> subprocess.Popen[str]:
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    streams: dict[str, Any] = {"stdin": null, "stdout": pipe, "stderr": pipe, "encoding": "utf-8"}
+    if is_forked and CAN_FORK:
+        return Forked(words, **streams, **how)
+    return subprocess.Popen([*PROGRAM, *words], **streams, **how)
+
+
+@contextmanager
+def on_terminal(
+    words: Sequence[str], **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A command whose streams are all one terminal, and that terminal's other end."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm", "LINES": "40", **environment}
+    try:
+        process = Forked(
+            words,
+            cwd=ROOT,
+            env=environ,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            encoding="utf-8",
+        )
+        os.close(theirs)
+        with process:
+            try:
+                yield process, ours
+            finally:
+                process.kill()
+    finally:
+        os.close(ours)
 
 
 def run_on_terminal(*words: str) -> tuple[int, str]:
     """Run a command with a terminal as all its streams; return its code and what it showed."""
-    import pty
-
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(ROOT)
-        os.environ.update(TERM="xterm", COLUMNS="120", LINES="40")
-        os.execv(PROGRAM[0], [*PROGRAM, *words])  # noqa: S606
     shown = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells of a terminal's end
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), shown.decode()
+    with on_terminal(words, COLUMNS="120") as (process, terminal):
+        while True:
+            try:
+                piece = os.read(terminal, 65536)
+            except OSError:  # how Linux tells of a terminal's end
+                break
+            if not piece:
+                break
+            shown += piece
+        code = process.wait(PATIENCE_S)
+    return code, shown.decode()

@@ -1,68 +1,180 @@
 """The command line in a process that was forked after all of it was imported.
 
-A command of ours spends two thirds of a test importing itself. Python's own fork server imports
-once; what it forks has its own pid, environment, streams and exit code, as any process has.
+A command of ours spends two thirds of a test importing itself. Here one process imports once and
+forks as often as it is asked. What it forks becomes a child of whoever asked: it has a pid, an
+environment, streams, a terminal and an exit code, as any program that `Popen` starts.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
+import functools
 import gc
 import importlib
-import multiprocessing
+import io
 import os
+import pickle
 import pkgutil
+import signal
+import socket
 import subprocess
 import sys
-import tempfile
-from multiprocessing.reduction import DupFd
-from typing import TYPE_CHECKING, Any, Final
+import time
+from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CAN_FORK: Final = sys.platform == "linux"
-"""macOS has a fork server too, but its system libraries do not survive a fork well."""
+"""Elsewhere nobody adopts what another process has forked."""
 _IMPORTED: Final = ("cli", "sessions", "exports", "recording", "catalogue", "store", "engine")
+_SERVER: Final = "import sys; from tests.integration.forked import serve; sys.exit(serve())"
+_PR_SET_CHILD_SUBREAPER: Final = 36
 
 
-def run_forked(
-    words: Sequence[str], folder: str, environment: Mapping[str, str], timeout: float
-) -> tuple[int, bytes, bytes]:
-    """Run one command to its end: its exit code, and what it wrote to its two streams."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        streams = [DupFd(stream.fileno()) for stream in (out, err)]
-        arguments = (list(words), folder, dict(environment), streams)
-        process = context.Process(target=_be_the_command, args=arguments)
-        process.start()
-        process.join(timeout)
-        code = process.exitcode
-        if code is None:
-            process.kill()
-            process.join()
-            raise subprocess.TimeoutExpired(list(words), timeout)
-        process.close()
-        out.seek(0)
-        err.seek(0)
-        return code, out.read(), err.read()
+class _Asked(NamedTuple):
+    words: Sequence[str]
+    folder: str
+    environment: Mapping[str, str]
 
 
-def _be_the_command(
-    words: Sequence[str], folder: str, environment: Mapping[str, str], streams: Sequence[Any]
-) -> None:
-    for number, stream in enumerate(streams, start=1):
-        os.dup2(stream.detach(), number)
-    os.chdir(folder)
+class Forked(subprocess.Popen[AnyStr]):
+    """`Popen` of the command line, given its arguments alone.
+
+    A terminal that is its standard input becomes the one that controls it.
+    """
+
+    # What Popen calls once it has made the pipes: the one step that is another here.
+    def _execute_child(self, args: Any, *others: Any) -> None:
+        folder, environment, pipes = others[4], others[5], others[9:15]
+        streams = (pipes[0], pipes[3], pipes[5])
+        inherited = [number if end == -1 else end for number, end in enumerate(streams)]
+        asked = _Asked(args, str(folder), dict(os.environ if environment is None else environment))
+        self.pid = _fork_server().fork(asked, inherited)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+class _ForkServer:
+    """The process that forks, from the side of those who ask it."""
+
+    def __init__(self) -> None:
+        self._link, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _SERVER, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            )
+
+    def fork(self, asked: _Asked, streams: Sequence[int]) -> int:
+        """Have it fork once; the new process's pid."""
+        message = pickle.dumps(asked)
+        _adopt(is_wanted=True)
+        try:
+            socket.send_fds(self._link, [len(message).to_bytes(4, "big")], streams)
+            self._link.sendall(message)
+            return int.from_bytes(_received(self._link, 4), "big")
+        finally:
+            _adopt(is_wanted=False)
+
+    def close(self) -> None:
+        """End it."""
+        self._link.close()
+        self._process.wait()
+
+
+def _adopt(*, is_wanted: bool) -> None:
+    """Become the parent of what descendants leave behind, or be so no longer."""
+    if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(is_wanted), 0, 0, 0):
+        raise OSError("prctl")
+
+
+@functools.cache
+def _fork_server() -> _ForkServer:
+    server = _ForkServer()
+    atexit.register(server.close)
+    return server
+
+
+def _received(link: socket.socket, size: int) -> bytes:
+    """So many bytes; fewer at the end."""
+    data = b""
+    while len(data) < size and (piece := link.recv(size - len(data))):
+        data += piece
+    return data
+
+
+def serve() -> int:
+    """Fork when asked, until nobody is left to ask; in what was forked, be the command."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it comes to all that share a terminal
+    _import_everything()
+    with socket.socket(fileno=int(sys.argv[1])) as link:
+        while True:
+            header, streams, _, _ = socket.recv_fds(link, 4, 3)
+            if not header:
+                return 0
+            message = _received(link, int.from_bytes(header, "big"))
+            pid = _fork_away()
+            if pid == 0:
+                break
+            link.sendall(pid.to_bytes(4, "big"))
+            for stream in streams:
+                os.close(stream)
+    return _be_the_command(pickle.loads(message), streams)  # noqa: S301  # from our own tests
+
+
+def _fork_away() -> int:
+    """Fork a process that is another's child at once: its pid, and 0 in itself."""
+    reader, writer = os.pipe()
+    between = os.fork()
+    if between == 0:
+        between = os.getpid()
+        child = os.fork()
+        if child:
+            os.write(writer, child.to_bytes(4, "big"))
+            os._exit(0)
+        while os.getppid() == between:
+            time.sleep(0.000_5)
+        child = 0
+    else:
+        os.waitpid(between, 0)
+        child = int.from_bytes(os.read(reader, 4), "big")
+    os.close(reader)
+    os.close(writer)
+    return child
+
+
+def _be_the_command(asked: _Asked, streams: Sequence[int]) -> int:
+    import fcntl
+    import termios
+
+    for number, end in enumerate(streams):
+        os.dup2(end, number)
+        os.close(end)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.isatty(0):
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    os.chdir(asked.folder)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(asked.environment)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = _as_text(number)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     program = importlib.import_module("mcp_progress_monitor.__main__")
-    sys.argv = [str(program.__file__), *words]  # as of python -m
-    try:
-        sys.exit(program.main())
-    finally:
-        atexit._run_exitfuncs()  # noqa: SLF001  # which forked processes leave out
+    sys.argv = [str(program.__file__), *asked.words]  # as of python -m
+    return int(program.main())
+
+
+def _as_text(number: int) -> io.TextIOWrapper:
+    """A standard stream as a new interpreter makes it."""
+    return io.TextIOWrapper(
+        open(number, "wb" if number else "rb", closefd=False),
+        encoding="utf-8",
+        errors="backslashreplace" if number == 2 else "strict",
+        line_buffering=number == 2 or os.isatty(number),
+    )
 
 
 def _import_everything() -> None:
@@ -72,7 +184,3 @@ def _import_everything() -> None:
         if module.name.startswith(prefixes) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     gc.freeze()  # what the forked share stays shared
-
-
-if "multiprocessing.forkserver" in sys.orig_argv[-1]:
-    _import_everything()

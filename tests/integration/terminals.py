@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
+from contextlib import ExitStack
 from typing import Self
 
-from tests.integration.commands import PROGRAM, ROOT
+from tests.integration.commands import on_terminal
 from tests.patience import PATIENCE_S
 
 
@@ -24,21 +24,17 @@ class Terminal:
 
     def __enter__(self) -> Self:
         """Start the program."""
-        import pty
-
-        self.pid, self._descriptor = pty.fork()
-        if self.pid == 0:
-            os.chdir(ROOT)
-            os.environ.update(TERM="xterm", COLUMNS="150", LINES="40", **self._environment)
-            os.execv(PROGRAM[0], [*PROGRAM, *self._words])  # noqa: S606
+        environment = {"COLUMNS": "150", **self._environment}
+        self._resources = ExitStack()
+        self._process, self._descriptor = self._resources.enter_context(
+            on_terminal(self._words, **environment)
+        )
+        self.pid = self._process.pid
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the program if it goes on."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self._descriptor)
+        self._resources.close()
 
     def expect(self, text: str) -> str:
         """Wait until `text` is shown, later than what was expected before; returns what it took."""
@@ -61,9 +57,7 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE_S
         while self._more(deadline):
             pass
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        return os.waitstatus_to_exitcode(status)
+        return self._process.wait(PATIENCE_S)
 
     def _more(self, deadline: float) -> bool:
         """Read what is shown next; False at the end, and when the time is over."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 import sqlite3
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,8 +14,7 @@ import pytest
 from mcp_progress_monitor.snapshots.definitions import read_definition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
-from tests.integration.commands import PROGRAM, ROOT, Run, linux_only
-from tests.patience import PATIENCE_S
+from tests.integration.commands import ROOT, Run, linux_only, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,17 +49,7 @@ class Project:
     def run(self, *words: str, server: tuple[str, ...] = ()) -> Run:
         """Run our program in this folder."""
         data = ("--data-dir", str(self.folder.parent / "data"))
-        ran = subprocess.run(
-            [*PROGRAM, *words, *data, *(("--", *server) if server else ())],
-            capture_output=True,
-            check=False,
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE_S,
-        )
-        assert b"Traceback" not in ran.stderr
-        return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+        return run(*words, *data, *(("--", *server) if server else ()), folder=self.folder)
 
     @property
     def runs(self) -> int:

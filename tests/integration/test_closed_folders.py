@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -42,7 +42,7 @@ def _bound_by_rights() -> None:
                 raise OSError("rights do not bind this user")
 
 
-def run(*words: str, **environment: str) -> Run:
+def run(*words: str, **environment: Any) -> Run:
     """Run a command as one whom the rights of files bind."""
     # It calls the system, and nothing else.
     return commands.run(*words, before=_bound_by_rights, **environment)

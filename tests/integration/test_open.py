@@ -98,7 +98,9 @@ def _until_it_hears(window: subprocess.Popen[str], number: signal.Signals) -> No
 
 @linux_only
 def test_a_signal_ends_a_replay_within_two_seconds(recording: Path, data_dir: Path) -> None:
-    window = start("open", str(recording), "--speed", "1", "--data-dir", str(data_dir))
+    window = start(
+        "open", str(recording), "--speed", "1", "--data-dir", str(data_dir), is_forked=False
+    )
     try:
         _until_it_hears(window, signal.SIGTERM)
         began = time.monotonic()

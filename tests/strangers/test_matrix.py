@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from tests.integration.commands import DEMO, PROGRAM, ROOT, linux_only
+from tests.integration.commands import DEMO, linux_only, start
 from tests.patience import PATIENCE_S
 from tests.strangers.servers import STRANGERS, NotAvailableError, Stranger, Tool
 
@@ -59,14 +59,7 @@ def _ran(process: subprocess.Popen[str], head: str = "") -> Ran:
 def _start(command: str, target: Sequence[str], *words: str, folder: Path) -> subprocess.Popen[str]:
     """Start a command of the program with a fresh data folder: nothing is remembered."""
     options = [command, "--data-dir", str(folder), "--json", *words]
-    return subprocess.Popen(
-        [*PROGRAM, *options, *target],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return start(*options, *target)
 
 
 def check_server(
