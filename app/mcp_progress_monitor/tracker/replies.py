@@ -31,20 +31,18 @@ class Replies:
         rows: Rows,
         chains: Chains,
         plain: PlainRequests,
+        questions: QuestionReducer,
         begin: Callable[[RequestMade, PendingChanges], Job],
     ) -> None:
         """Replies to the requests of the jobs in `rows`, and to those in `plain`.
 
-        `begin` makes a job of one of the latter.
+        `begin` makes a job of one of the latter, `questions` knows what jobs wait for.
         """
         self._rows = rows
         self._chains = chains
         self._plain = plain
-        self._begin = begin
-
-    def connect(self, questions: QuestionReducer) -> None:
-        """Work with who knows what jobs wait for."""
         self._questions = questions
+        self._begin = begin
 
     def take(self, fact: RequestAnswered, delta: PendingChanges) -> None:
         """End the job of a reply, or keep a late reply with the job it belongs to."""

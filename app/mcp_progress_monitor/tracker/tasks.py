@@ -56,43 +56,17 @@ def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
     )
 
 
-class TaskReducer:
+class TaskIndex:
     """The jobs that have become tasks, by server and task id."""
 
-    def __init__(
-        self,
-        rows: Rows,
-        key_of: Callable[[str], str],
-        finish: Callable[[Job, JobEnding, float, PendingChanges], None],
-        keep_answer: Callable[[Job, PendingChanges], None],
-        saves: Callable[[str], bool],
-    ) -> None:
-        """Tasks of the jobs in `rows`; `key_of` tells a connection's server, whatever its name.
-
-        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. On
-        connections that `saves` is true of, a task that begins is put on disk before it is shown:
-        see `note_saved`.
-        """
-        self._saves = saves
-        self._rows = rows
-        self._key_of = key_of
-        self._finish = finish
-        self._keep_answer = keep_answer
+    def __init__(self, key_of: Callable[[str], str]) -> None:
+        """`key_of` tells a connection's server, whatever its name."""
+        self.key_of = key_of
         self._by_id: dict[tuple[str, str], Job] = {}
-
-    @property
-    def size(self) -> int:
-        """How many tasks are known: for tests of its bounds."""
-        return len(self._by_id)
-
-    def connect(self, questions: QuestionReducer, cancels: PendingCancels) -> None:
-        """Work with those who know what jobs wait for."""
-        self._questions = questions
-        self._cancels = cancels
 
     def of(self, connection: str, task: str) -> Job | None:
         """The job whose task has that id at a connection's server."""
-        return self._by_id.get((self._key_of(connection), task))
+        return self._by_id.get((self.key_of(connection), task))
 
     def enter(self, job: Job, task: JobTask, key: str) -> None:
         """Let a job be the task `task` of the server with the identity `key`."""
@@ -109,12 +83,40 @@ class TaskReducer:
         if self._by_id.get(key) is job:
             del self._by_id[key]
 
+
+class TaskReducer:
+    """What requests about tasks, and statements of them, make of their jobs."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        index: TaskIndex,
+        questions: QuestionReducer,
+        cancels: PendingCancels,
+        finish: Callable[[Job, JobEnding, float, PendingChanges], None],
+        keep_answer: Callable[[Job, PendingChanges], None],
+        saves: Callable[[str], bool],
+    ) -> None:
+        """Tasks of the jobs in `rows`, which `index` finds.
+
+        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. On
+        connections that `saves` is true of, a task that begins is put on disk before it is shown:
+        see `note_saved`.
+        """
+        self._saves = saves
+        self._rows = rows
+        self._index = index
+        self._questions = questions
+        self._cancels = cancels
+        self._finish = finish
+        self._keep_answer = keep_answer
+
     # Requests about tasks
 
     def take_request(self, fact: RequestMade, delta: PendingChanges) -> None:
         """Let what is sent about a task show on its job."""
         name = task_named_by(fact.method, fact.params)
-        job = None if name is None else self.of(fact.connection, name)
+        job = None if name is None else self._index.of(fact.connection, name)
         if job is None or job.task is None or job.request.sender is not fact.sender:
             return
         delta.progressed.add(job.id)
@@ -138,14 +140,14 @@ class TaskReducer:
 
     def take(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
         """Let what a message states of a job's task show on it."""
-        key = self._key_of(fact.connection)
+        key = self._index.key_of(fact.connection)
         is_begin = fact.how == "created" and fact.standing is RequestStanding.ACTIVE
         if is_begin or job.task is None:
             began_at = fact.at if fact.how == "created" else None
             task = JobTask(fact.task, began_at)
             is_ours = job.request.sender is Side.CLIENT
             task.is_saving = is_ours and is_begin and self._saves(fact.connection)
-            self.enter(job, task, key)
+            self._index.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
         for finding in fact.findings:
@@ -164,7 +166,7 @@ class TaskReducer:
         begun = self._rows.of_request(fact.request)
         if begun is not None and (fact.how == "created" or _is_task(begun, fact)):
             return begun
-        known = self.of(fact.connection, fact.task.id)
+        known = self._index.of(fact.connection, fact.task.id)
         return known if known is not None and _is_task(known, fact) else None
 
     def _take(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
@@ -220,14 +222,14 @@ class TaskReducer:
         """
         if job.request.connection == fact.connection or job.task is None:
             return
-        self.leave(job)
+        self._index.leave(job)
         before = job.request.number
         number = before if fact.asked is None else fact.asked
         request = job.request._replace(connection=fact.connection, number=number)
         if number != before:
             self._rows.go_on(job, request, None if before == job.first.number else before)
         job.follow(request, fact.at)
-        self.enter(job, job.task, self._key_of(fact.connection))
+        self._index.enter(job, job.task, self._index.key_of(fact.connection))
 
     def _take_late_status(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges

@@ -35,7 +35,7 @@ from mcp_progress_monitor.tracker.requests import PlainRequests
 from mcp_progress_monitor.tracker.rows import PendingChanges, RowLimits, Rows, Tick, TickLog
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot, JobState
 from mcp_progress_monitor.tracker.snapshot_builder import detail_of, snapshot_of
-from mcp_progress_monitor.tracker.tasks import TaskReducer
+from mcp_progress_monitor.tracker.tasks import TaskIndex, TaskReducer
 from mcp_progress_monitor.tracker.violations import violations_of
 
 if TYPE_CHECKING:
@@ -81,19 +81,19 @@ class Tracker:
         self.chains = Chains(self._rows, key_of, saves=saves)
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
         self._plain = PlainRequests()
-        self._replies = Replies(self._rows, self.chains, self._plain, self._begin)
+        self._task_index = TaskIndex(key_of)
+        self._questions = QuestionReducer(self._rows, self._task_index.of)
+        self._replies = Replies(self._rows, self.chains, self._plain, self._questions, self._begin)
         self._cancels = PendingCancels(self._rows, cancel_grace_s, self._replies.finish)
-        replies = self._replies
         self._tasks = TaskReducer(
             self._rows,
-            key_of,
-            replies.finish,
-            replies.keep_answer,
+            self._task_index,
+            self._questions,
+            self._cancels,
+            self._replies.finish,
+            self._replies.keep_answer,
             lambda connection: saves and client_of(connection) is None,
         )
-        self._questions = QuestionReducer(self._rows, self._tasks.of)
-        self._replies.connect(self._questions)
-        self._tasks.connect(self._questions, self._cancels)
         self._newest = 0
         self._unattached: collections.OrderedDict[str, int] = collections.OrderedDict()
         self._looks = 0
@@ -300,7 +300,7 @@ class Tracker:
             job = job_of_task(self._newest, restored, now - wall)
             self.chains.leave(self._rows.add(job), delta)
             if job.task is not None:
-                self._tasks.enter(job, job.task, restored.key)
+                self._task_index.enter(job, job.task, restored.key)
             delta.added.append(job.id)
         return delta.freeze()
 
@@ -311,7 +311,7 @@ class Tracker:
 
     def task_job(self, connection: str, task: str) -> JobId | None:
         """The job whose task has that id at a connection's server; None when there is none."""
-        job = self._tasks.of(connection, task)
+        job = self._task_index.of(connection, task)
         return None if job is None else job.id
 
     def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
@@ -397,7 +397,7 @@ class Tracker:
 
     def _forget(self, job: Job) -> None:
         """Let go of a job that has no row any more."""
-        self._tasks.leave(job)
+        self._task_index.leave(job)
         self._questions.forget(job)
 
     def tick(self, now: float) -> ChangeSet:
