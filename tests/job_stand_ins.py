@@ -19,6 +19,7 @@ from mcp_progress_monitor.tracker.snapshot import (
     JobState,
     Phase,
 )
+from mcp_progress_monitor.tracker.tracker import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,8 +172,8 @@ def course(count: int, *, step_s: float = 1.0) -> dict[str, Any]:
     return {"ticks": ticks, "chart": chart, "phases": phases}
 
 
-class FakeJobs:
-    """A `JobSource`: holds snapshots by id and notes for which of them it was asked."""
+class FakeJobs(Jobs):
+    """Jobs without a tracker: holds snapshots by id and notes for which of them it was asked."""
 
     def __init__(self, *snapshots: JobSnapshot) -> None:
         self.held = {snapshot.id: snapshot for snapshot in snapshots}

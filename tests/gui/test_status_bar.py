@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtGui import QPalette
@@ -43,7 +43,7 @@ def appearance(qtbot: QtBot) -> Appearance:
     return Appearance(QPalette(), resource("icons"))
 
 
-def _bar(qtbot: QtBot, source: FakeServers, appearance: Appearance, log: TapedLog) -> StatusBar:
+def _bar(qtbot: QtBot, source: Any, appearance: Appearance, log: TapedLog) -> StatusBar:
     bar = StatusBar(getattr(source, "recorder", None), source, log.timeline, appearance)
     qtbot.addWidget(bar)
     bar.show()

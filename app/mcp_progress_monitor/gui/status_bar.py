@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
@@ -16,40 +16,13 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.servers.model import ServersModel
+    from mcp_progress_monitor.recording.recorder import Recorder
     from mcp_progress_monitor.recording.timeline import Timeline
-    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 
 _WINDOW_S: Final = 2.0
 """Over how long the rate is taken: short enough to follow, long enough to be read."""
-
-
-class ServersRead(Protocol):
-    """Where the server states come from; `models.servers.ServersModel` fits."""
-
-    def servers(self) -> Sequence[ServerSnapshot]:
-        """All servers."""
-
-
-class RecordingRead(Protocol):
-    """What is read of a recorder; `recording.recorder.Recorder` fits."""
-
-    @property
-    def problem(self) -> ErrorDetails | None:
-        """Why recording has stopped; None while it runs."""
-
-    @property
-    def is_recording(self) -> bool:
-        """Whether frames go to the disk, not into memory only."""
-
-    @property
-    def size(self) -> int:
-        """Bytes recorded."""
-
-    @property
-    def count(self) -> int:
-        """Frames recorded."""
 
 
 class StatusBar(QStatusBar):
@@ -60,8 +33,8 @@ class StatusBar(QStatusBar):
 
     def __init__(
         self,
-        recorder: RecordingRead | None,
-        servers: ServersRead,
+        recorder: Recorder | None,
+        servers: ServersModel,
         timeline: Timeline,
         appearance: Appearance,
         parent: QWidget | None = None,
@@ -143,7 +116,7 @@ class StatusBar(QStatusBar):
         began, count = self._marks[0]
         return (self._seen - count) / max(now - began, 1.0)
 
-    def _parts(self, recorder: RecordingRead | None) -> list[str]:
+    def _parts(self, recorder: Recorder | None) -> list[str]:
         parts = [
             *self._servers,
             f"{number(round(self.rate()))} msg/s",
@@ -181,13 +154,13 @@ class StatusBar(QStatusBar):
                 parts.append(wording.format(count=number(count)))
         return parts
 
-    def _kept(self, recorder: RecordingRead | None) -> str:
+    def _kept(self, recorder: Recorder | None) -> str:
         if recorder is None or not (recorder.is_recording or recorder.problem):
             count = count_in_short(self._timeline.end)
             return f"{count} messages"
         return f"{count_in_short(recorder.count)} recorded ({size(recorder.size)})"
 
-    def _why_not(self, recorder: RecordingRead) -> str:
+    def _why_not(self, recorder: Recorder) -> str:
         problem = recorder.problem
         if problem is not None:
             return problem.as_text()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.tracker.tracker import Tracker
+from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.questions import Question
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
 class Traffic:
@@ -34,15 +33,8 @@ class Traffic:
         self._tracker = Tracker()
         self.open_questions: list[Question] = []
         self.ended: list[Question] = []
-        self.jobs = self.questions = self.recording = self
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """The job now."""
-        return self._tracker.snapshot(job, self.now)
-
-    def job_of(self, request: int) -> JobId | None:
-        """The job of a request, by its frame's number."""
-        return self._tracker.job_of(request)
+        self.jobs = Jobs(self._tracker, lambda: self.now)
+        self.questions = self.recording = self
 
     def open(self) -> Sequence[Question]:
         """What is asked now: nothing, until a test says so."""

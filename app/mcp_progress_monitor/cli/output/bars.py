@@ -14,14 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from mcp_progress_monitor.cli.output import job_text
-from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label, Snapshots
+from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
-from mcp_progress_monitor.wording import jobs
+from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 
 _INTERVAL_S = 0.1
@@ -47,13 +49,13 @@ class BarMeter:
 
     def __init__(
         self,
-        book: Snapshots,
+        jobs: Jobs,
         console: Console | None = None,
         numbers: Mapping[JobId, Label] = NUMBERS,
     ) -> None:
         """Draw on `console`, standard error by default; `numbers` replace jobs' own numbers."""
         self._numbers = numbers
-        self._book = book
+        self._source = jobs
         self._console = console or Console(stderr=True, highlight=False)
         self._jobs: list[JobId] = []
         self._drawn_at = 0.0
@@ -112,7 +114,7 @@ class BarMeter:
         return live
 
     def _is_ours(self, job: JobId) -> bool:
-        snapshot = self._book.snapshot(job)
+        snapshot = self._source.snapshot(job)
         return snapshot is not None and snapshot.sender is Side.CLIENT
 
     def _draw(self) -> None:
@@ -138,7 +140,7 @@ class BarMeter:
 
     def _shown(self) -> list[JobSnapshot]:
         """The jobs there is room for, running ones first, in the order of their start."""
-        found = [job for job in map(self._book.snapshot, self._jobs) if job is not None]
+        found = [job for job in map(self._source.snapshot, self._jobs) if job is not None]
         room = max(self._console.size.height - 2, 1)
         if len(found) > room:
             found.sort(key=lambda job: job.state.is_over)
@@ -153,7 +155,7 @@ def _cells(
     return (
         Text(name),
         _bar(job, style, min(max(terminal_width // 6, 6), _BAR_WIDTH)),
-        Text(jobs.progress(job)),
+        Text(job_texts.progress(job)),
         Text(job_text.pace(job), style),
         Text(job_text.message(job), "dim"),
     )

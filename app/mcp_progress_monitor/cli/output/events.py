@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.cli.asking.asker import is_told_rule
-from mcp_progress_monitor.cli.output.job_text import ReplyProblems, Snapshots
+from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (
     as_json,
     exact_data,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.snapshots.servers import SignIn
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 _LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
 
@@ -179,9 +180,9 @@ def answered_line(
     )
 
 
-def asking_job(question: Question, book: Snapshots) -> JobId | None:
+def asking_job(question: Question, jobs: Jobs) -> JobId | None:
     """The call that a question belongs to; a server request is a child job of its call."""
-    job = None if question.job is None else book.snapshot(question.job)
+    job = None if question.job is None else jobs.snapshot(question.job)
     if job is None:
         return question.job
     return job.id if job.parent is None else job.parent
@@ -190,9 +191,9 @@ def asking_job(question: Question, book: Snapshots) -> JobId | None:
 class TaskEvents:
     """Makes an event for each change of a task's status or message, without repetitions."""
 
-    def __init__(self, book: Snapshots) -> None:
-        """Look jobs up in `book`."""
-        self._book = book
+    def __init__(self, jobs: Jobs) -> None:
+        """Look up jobs in `jobs`."""
+        self._source = jobs
         self._told: dict[JobId, tuple[str, str | None]] = {}
 
     def is_task(self, job: JobId | None) -> bool:
@@ -221,7 +222,7 @@ class TaskEvents:
     def _job(self, fact: TaskStated, update: Update) -> JobId | None:
         """The job whose task it is, among those that the update changed."""
         for job in (*update.changes.added, *update.changes.progressed):
-            snapshot = self._book.snapshot(job)
+            snapshot = self._source.snapshot(job)
             task = None if snapshot is None else snapshot.task
             if task is not None and task.id == fact.task.id:
                 return job
@@ -270,7 +271,7 @@ class JsonEvents:
         self,
         output: StandardOutput,
         errors: StandardOutput,
-        book: Engine,
+        engine: Engine,
         started_at: float,
         exact: Callable[[bytes], str] = exact_outcome,
     ) -> None:
@@ -281,7 +282,7 @@ class JsonEvents:
         self._exact = exact
         self._output = output
         self._errors = errors
-        self._book = book
+        self._engine = engine
         self._started_at = started_at
         self._open: set[JobId] = set()
         self._answered: set[JobId] = set()
@@ -292,7 +293,7 @@ class JsonEvents:
         self._frame_count = 0
         self._finding_count = 0
         self._problems = ReplyProblems()
-        self._tasks = TaskEvents(book.jobs)
+        self._tasks = TaskEvents(engine.jobs)
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
@@ -312,7 +313,7 @@ class JsonEvents:
         """Write the events of one chunk."""
         self._frame_count += len(update.frames)
         self._jobs.update(update.changes.added)
-        chunk = _Chunk(update, self._book)
+        chunk = _Chunk(update, self._engine)
         made = [(self._makers.get(type(fact)), fact) for fact in update.facts]
         lines = [make(fact, chunk) for make, fact in made if make is not None]
         lines += map(self._resumable, sorted(update.changes.moved))
@@ -326,7 +327,7 @@ class JsonEvents:
         A user who reads the result and kills the program must not be offered the job again. Later
         events wait, too, so that all stay in wire order.
         """
-        found = ((job, self._book.jobs.snapshot(job)) for job in self._settling & changes.moved)
+        found = ((job, self._engine.jobs.snapshot(job)) for job in self._settling & changes.moved)
         self._settling -= {job for job, seen in found if seen is None or seen.state.is_over}
         self._settling.difference_update(changes.removed)
         self._settling.update(step.job for step in changes.steps if step.is_complete)
@@ -386,7 +387,7 @@ class JsonEvents:
 
     def report_answer(self, question: Question, action: str, words: str) -> None:
         """Write how a question was answered."""
-        job = asking_job(question, self._book.jobs)
+        job = asking_job(question, self._engine.jobs)
         self._write(answered_line(question, job, action, words, self._now()))
 
     def report_sign_in(self, sign_in: SignIn) -> None:
@@ -413,7 +414,7 @@ class JsonEvents:
         """Write the summary, which is always the last event."""
         self._settling.clear()
         counts = len(self._jobs), self._finding_count, self._frame_count
-        self._write(summary_line(self._now(), *counts, self._book.recording.path))
+        self._write(summary_line(self._now(), *counts, self._engine.recording.path))
 
     def _error(
         self,
@@ -451,7 +452,7 @@ class JsonEvents:
         )
 
     def _request(self, fact: RequestMade, _chunk: _Chunk) -> str:
-        job = self._book.jobs.job_of(fact.number)
+        job = self._engine.jobs.job_of(fact.number)
         is_look = task_named_by(fact.method, fact.params) is not None
         if job is None or is_look or fact.sender is not Side.CLIENT:
             return ""
@@ -461,7 +462,7 @@ class JsonEvents:
         self._open.add(job)
         self._answered.discard(job)
         self._refused.discard(job)
-        snapshot = self._book.jobs.snapshot(job)
+        snapshot = self._engine.jobs.snapshot(job)
         return event_line(
             "request",
             self._t(fact.at),
@@ -484,7 +485,7 @@ class JsonEvents:
         return progress_line(fact, self._t(fact.at), job, count, chunk.pace(job), findings)
 
     def _answer(self, fact: RequestAnswered, chunk: _Chunk) -> str:
-        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        job = None if fact.request is None else self._engine.jobs.job_of(fact.request)
         if job is None or fact.sender is not Side.SERVER or fact.number in chunk.interim:
             return ""
         late = {} if fact.standing is RequestStanding.ACTIVE else {"late": "true"}
@@ -492,7 +493,7 @@ class JsonEvents:
             self._answered.add(job)
             self._open.discard(job)
         raw = chunk.raw(fact.number)
-        problems = self._problems.of(fact, self._book.jobs.snapshot(job))
+        problems = self._problems.of(fact, self._engine.jobs.snapshot(job))
         remarks = late | ({"problems": as_json(problems)} if problems else {})
         if fact.error is not None:
             self._refused.add(job)
@@ -515,12 +516,12 @@ class JsonEvents:
         )
 
     def _task(self, fact: TaskStated, chunk: _Chunk) -> str:
-        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        job = None if fact.request is None else self._engine.jobs.job_of(fact.request)
         return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
 
     def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
         """The findings of a check against an output schema, one event each."""
-        job = as_json(self._book.jobs.job_of(fact.request))
+        job = as_json(self._engine.jobs.job_of(fact.request))
         found = [(rules.OUTPUT.kind, "error", text) for text in fact.problems]
         found += [(rules.OUTPUT_UNCHECKED.kind, "info", text) for text in fact.unchecked]
         self._finding_count += len(found)
@@ -542,17 +543,17 @@ class JsonEvents:
         """The events of new questions, including those that a rule has answered."""
         if not update.questions:
             return
-        found = map(self._book.questions.find, sorted(update.questions))
+        found = map(self._engine.questions.find, sorted(update.questions))
         ruled = [each for each in found if each is not None and is_told_rule(each)]
-        for question in (*ruled, *self._book.questions.open()):
+        for question in (*ruled, *self._engine.questions.open()):
             if question.id not in self._asked:
                 self._asked.add(question.id)
-                job = asking_job(question, self._book.jobs)
+                job = asking_job(question, self._engine.jobs)
                 yield question_line(question, job, self._t(question.asked_at))
 
     def _resumable(self, job: JobId) -> str:
         """The event of a job that stopped with a saved resume token."""
-        snapshot = self._book.jobs.snapshot(job)
+        snapshot = self._engine.jobs.snapshot(job)
         if snapshot is None or snapshot.state is not JobState.RESUMABLE:
             return ""
         return resumable_line(snapshot, self._now())
@@ -580,10 +581,10 @@ class JsonEvents:
 class _Chunk:
     """What the events of one update share, looked up once for all of them."""
 
-    def __init__(self, update: Update, book: Engine) -> None:
+    def __init__(self, update: Update, engine: Engine) -> None:
         self.update = update
         self.interim = frozenset(interim(update.facts))
-        self._book = book
+        self._engine = engine
         self.marked = update.changes.marked
         self._ticks = iter(update.changes.ticks)
         self._paces: dict[JobId | None, str] = {}
@@ -598,7 +599,7 @@ class _Chunk:
         """The job's rate and ETA after the whole chunk."""
         found = self._paces.get(job)
         if found is None:
-            found = pace(None if job is None else self._book.jobs.snapshot(job))
+            found = pace(None if job is None else self._engine.jobs.snapshot(job))
             self._paces[job] = found
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.output.results import as_json
@@ -13,7 +13,7 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import jobs
+from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.jobs import ASKED_TO_STOP
 from mcp_progress_monitor.wording.tasks import status_text
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, TaskSnapshot
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 Label: TypeAlias = int | str
 """A job's number for the user: a number, or `t` and the number of a saved task."""
@@ -30,13 +31,6 @@ NAME_LENGTH = 40
 NUMBERS: Mapping[JobId, Label] = MappingProxyType({})
 """Labels that replace jobs' own numbers; none by default."""
 _SILENCE_WORTH_TELLING_S = 5.0
-
-
-class Snapshots(Protocol):
-    """Where jobs are looked up; `Engine` fits."""
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """The job now."""
 
 
 def name(job: JobSnapshot, number: Label | None = None) -> str:
@@ -54,10 +48,10 @@ def pace(job: JobSnapshot) -> str:
         return _end(job)
     is_wanted = job.state is not JobState.CANCELLING
     parts = [
-        jobs.attempts(job),
+        job_texts.attempts(job),
         state(job) if job.state is not JobState.RUNNING else "",
-        jobs.rate(job) if is_wanted else "",
-        jobs.time_left(job) if is_wanted else "",
+        job_texts.rate(job) if is_wanted else "",
+        job_texts.time_left(job) if is_wanted else "",
         formatting.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]
     return "  ".join(part for part in parts if part)
@@ -66,15 +60,15 @@ def pace(job: JobSnapshot) -> str:
 def state(job: JobSnapshot) -> str:
     """The state, or that a cancelled task is still running."""
     if job.state is JobState.CANCELLING and job.task is not None:
-        return jobs.ASKED_TO_STOP
+        return job_texts.ASKED_TO_STOP
     return job.state.value
 
 
 def _end(job: JobSnapshot) -> str:
     """How it ended, or stopped: a resumable job may be resumed automatically."""
     preposition = "after" if job.state is JobState.RESUMABLE else "in"
-    ended = f"{job.state.value.lower()} {preposition} {jobs.elapsed(job)}"
-    parts = (ended, jobs.ticks(job), jobs.attempts(job), jobs.next_attempt(job))
+    ended = f"{job.state.value.lower()} {preposition} {job_texts.elapsed(job)}"
+    parts = (ended, job_texts.ticks(job), job_texts.attempts(job), job_texts.next_attempt(job))
     return ", ".join(part for part in parts if part)
 
 
@@ -87,7 +81,7 @@ def message(job: JobSnapshot) -> str:
 
 def line(job: JobSnapshot, number: Label | None = None) -> str:
     """The job's name, progress, pace and message on one line."""
-    parts = (jobs.progress(job), pace(job), "" if job.state.is_over else message(job))
+    parts = (job_texts.progress(job), pace(job), "" if job.state.is_over else message(job))
     return f"{name(job, number)}: {'  '.join(part for part in parts if part)}"
 
 
@@ -144,9 +138,9 @@ class Violations:
     Memory is bounded: a job has few kinds, and progress without a job is reported once.
     """
 
-    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
+    def __init__(self, jobs: Jobs, numbers: Mapping[JobId, Label] | None = None) -> None:
         """`numbers` label the jobs; None for a single job."""
-        self._book = book
+        self._source = jobs
         self._numbers = numbers
         self._told: set[tuple[JobId, str]] = set()
         self._is_stray_reported = False
@@ -161,7 +155,7 @@ class Violations:
             yield from self._of_job(job)
 
     def _of_job(self, job: JobId) -> Iterator[str]:
-        snapshot = self._book.snapshot(job)
+        snapshot = self._source.snapshot(job)
         if snapshot is None:
             return
         number = None if self._numbers is None else self._numbers.get(job, job)
@@ -188,9 +182,9 @@ _NAME = 60
 class TaskLines:
     """Reports each change of a task's status once, however often it is polled."""
 
-    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
+    def __init__(self, jobs: Jobs, numbers: Mapping[JobId, Label] | None = None) -> None:
         """`numbers` label the jobs; None for a single job."""
-        self._book = book
+        self._source = jobs
         self._numbers = numbers
         self._told: dict[JobId, str] = {}
         self._stubborn: set[JobId] = set()
@@ -199,7 +193,7 @@ class TaskLines:
         """New statuses, each as a line that is safe to print."""
         stated = {fact.task.id for fact in update.facts if type(fact) is TaskStated}
         for job in sorted({*update.changes.progressed, *update.changes.added}):
-            snapshot = self._book.snapshot(job)
+            snapshot = self._source.snapshot(job)
             task = None if snapshot is None else snapshot.task
             if snapshot is not None and task is not None and task.is_followed:
                 yield from self._of_job(snapshot, task, is_stated=task.id in stated)

@@ -25,7 +25,7 @@ from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.protocol.secrets import shown_data
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
-from mcp_progress_monitor.wording import jobs
+from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.jobs import answered_error
 from mcp_progress_monitor.wording.questions import ANSWERED
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcp_progress_monitor.cli.exits import CommandFailed
-    from mcp_progress_monitor.cli.output.job_text import Label, Snapshots
+    from mcp_progress_monitor.cli.output.job_text import Label
     from mcp_progress_monitor.cli.output.stdout import StandardOutput
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.engine import Engine
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.snapshots.servers import SignIn
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 _MOST: Final = 2_000
 
@@ -108,7 +109,7 @@ class LineMeter:
     def __init__(
         self,
         errors: StandardOutput,
-        book: Snapshots,
+        jobs: Jobs,
         *,
         is_numbered: bool,
         numbers: Mapping[JobId, Label] = NUMBERS,
@@ -117,7 +118,7 @@ class LineMeter:
         """Print to `errors`; `is_numbered` adds the job's number, or its label in `numbers`."""
         self._clock = clock
         self._errors = errors
-        self._book = book
+        self._source = jobs
         self._is_numbered = is_numbered
         self._numbers = numbers
         self._due: dict[JobId, float] = {}
@@ -159,7 +160,7 @@ class LineMeter:
             return
         now = self._clock()
         for job in sorted(self._waiting):
-            snapshot = self._book.snapshot(job)
+            snapshot = self._source.snapshot(job)
             if snapshot is None or not self._is_news(snapshot):
                 self._waiting.discard(job)
             elif snapshot.state.is_over or now >= self._due.get(job, 0.0):
@@ -185,7 +186,7 @@ class LineMeter:
 
     def _is_other(self, job: JobSnapshot) -> bool:
         """Whether a line would differ from the job's last one."""
-        so_far = job.attempt_count, job.tick_count, jobs.progress(job)
+        so_far = job.attempt_count, job.tick_count, job_texts.progress(job)
         said = (*so_far, job.state, job_text.message(job))
         is_other = self._told.get(job.id) != said
         self._told[job.id] = said
@@ -225,7 +226,7 @@ class TextFront:
         output: StandardOutput,
         errors: StandardOutput,
         meter: Meter,
-        book: Engine,
+        engine: Engine,
         level: str,
         numbers: Mapping[JobId, Label] | None = None,
         *,
@@ -242,17 +243,17 @@ class TextFront:
         self._output = output
         self._errors = errors
         self._meter = meter
-        self._book = book
+        self._engine = engine
         self._printed: dict[JobId, bytes] = {}
         self._least = _WEIGHTS.get(level, _HEAVIEST)
         self._least_logged = LOG_LEVELS.index(server_log or level)
         self._text_of = text_of
         self._shows_jobs = shows_jobs
         self._unreadable_count = 0
-        self._irregularities = Violations(book.jobs, numbers)
+        self._irregularities = Violations(engine.jobs, numbers)
         self._told: set[ErrorDetails] = set()
         self._turns = TerminalTurns(meter.aside, meter.say)
-        self._task_lines = TaskLines(book.jobs, numbers)
+        self._task_lines = TaskLines(engine.jobs, numbers)
 
     def on_update(self, update: Update) -> None:
         """Show a chunk's messages, then its progress."""
@@ -356,7 +357,7 @@ class TextFront:
 
     def _part(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         """Print the result of an attempt before the job is resumed."""
-        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        job = None if fact.request is None else self._engine.jobs.job_of(fact.request)
         raw = next((frame.raw for frame in frames if frame.number == fact.number), b"")
         if job is None or fact.sender is not Side.SERVER or is_error(fact.result):
             return

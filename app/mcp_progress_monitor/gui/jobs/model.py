@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -22,9 +22,10 @@ from mcp_progress_monitor.wording.jobs import spoken
 from mcp_progress_monitor.wording.streams import urgent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
-    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 
 def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
@@ -56,19 +57,6 @@ _ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class JobSource(Protocol):
-    """The source of job snapshots; `Engine` fits."""
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """The job now; None when it was removed."""
-
-    def detail(self, job: JobId) -> JobDetail | None:
-        """The job's longer story; None when it was removed."""
-
-    def ids(self) -> Sequence[JobId]:
-        """All jobs in order of start."""
-
-
 class JobsModel(QAbstractTableModel):
     """Rows are jobs in order of start, or sorted by a column; columns are `Column`.
 
@@ -88,7 +76,7 @@ class JobsModel(QAbstractTableModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._source: JobSource | None = None
+        self._source: Jobs | None = None
         self._order: list[JobId] = []
         self._rows: dict[JobId, int] = {}
         self._snapshots: dict[JobId, JobSnapshot] = {}
@@ -104,7 +92,7 @@ class JobsModel(QAbstractTableModel):
 
     # What the jobs are
 
-    def set_source(self, source: JobSource) -> None:
+    def set_source(self, source: Jobs) -> None:
         """Show the jobs of `source`, all of them, from now on."""
         self.beginResetModel()
         self._source = source
@@ -117,7 +105,7 @@ class JobsModel(QAbstractTableModel):
         self.groups_changed.emit()
 
     @property
-    def source(self) -> JobSource | None:
+    def source(self) -> Jobs | None:
         """The source of snapshots, None before `set_source`."""
         return self._source
 

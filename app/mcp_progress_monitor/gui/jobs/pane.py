@@ -21,10 +21,11 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
-    from mcp_progress_monitor.gui.jobs.model import JobsModel, JobSource
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 _SECOND_MS: Final = 1000
 _LEAST_PAGE: Final = 60
@@ -71,7 +72,7 @@ class JobPane(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._rows = rows
-        self._source: JobSource | None = None
+        self._source: Jobs | None = None
         self._job: JobId | None = None
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, self)
@@ -105,7 +106,7 @@ class JobPane(QWidget):
         for view in (self.request, self.result):
             view.search_requested.connect(self.search_requested)
 
-    def set_source(self, source: JobSource) -> None:
+    def set_source(self, source: Jobs) -> None:
         """Take the jobs' stories from `source`."""
         self._source = source
         self._job = self._request_of = None

@@ -18,7 +18,7 @@ class Told:
     def __init__(self, numbers: dict[int, int] | None = None) -> None:
         self.traffic = Traffic()
         self.traffic.called("a", 7)
-        self._irregularities = Violations(self.traffic, numbers)
+        self._irregularities = Violations(self.traffic.jobs, numbers)
 
     def of(self, *lines: bytes | dict[str, Any]) -> list[str]:
         """The lines about what the server wrote."""

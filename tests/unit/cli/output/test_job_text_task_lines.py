@@ -22,7 +22,7 @@ class Told:
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self.lines = TaskLines(self.traffic)
+        self.lines = TaskLines(self.traffic.jobs)
         self.traffic.opened("2025-11-25")
         self.traffic.called()
 
