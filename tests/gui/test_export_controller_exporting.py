@@ -81,10 +81,10 @@ class Bench:
         self.source = source
         self.told = told
         window: Any = self.window
-        self.exporting = ExportController(window, source, tasks, told.tell, "night.mcprec")
+        self.exports = ExportController(window, source, tasks, told.tell, "night.mcprec")
         for update in source.updates:
-            self.exporting.add_findings(update.changes.marked)
-        self.exporting.saved.connect(self._on_saved)
+            self.exports.add_findings(update.changes.marked)
+        self.exports.saved.connect(self._on_saved)
 
     def _on_saved(self, _path: Path) -> None:
         self.told.ended.set()
@@ -201,7 +201,7 @@ async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path:
 
 
 async def test_where_it_cannot_be_written_is_said_in_words(bench: Bench, tmp_path: Path) -> None:
-    bench.exporting.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
+    bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
     await bench.ended()
 
     assert bench.told.problems[0].what == "Cannot write the file"
@@ -215,7 +215,7 @@ async def test_leaving_while_writing_leaves_no_half_file(
         bench = Bench(tasks, _session(), told)
         for _ in range(3_000):
             bench.source.ticked(2, total=2)
-        bench.exporting.export(ExportOptions(ExportFormat.JSONL), tmp_path / "all.jsonl")
+        bench.exports.export(ExportOptions(ExportFormat.JSONL), tmp_path / "all.jsonl")
         await anyio.lowlevel.checkpoint()
 
     assert (told.problems, _names(tmp_path)) == ([], [])
@@ -239,7 +239,7 @@ async def test_har_of_a_session_without_http_is_refused_in_words(
     bench: Bench, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.har"
-    bench.exporting.export(ExportOptions(ExportFormat.HAR), path)
+    bench.exports.export(ExportOptions(ExportFormat.HAR), path)
     await bench.ended()
 
     assert bench.told.problems[0].what.startswith("Cannot export as HAR")

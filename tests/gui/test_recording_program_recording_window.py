@@ -224,7 +224,7 @@ async def test_a_report_and_a_session_can_be_saved_without_a_server(
         assert window.job_list.action("report").isEnabled()
         assert window.actions_.export.isEnabled()
         path = tmp_path / "report.html"
-        program.exporting.export(
+        program.exports.export(
             ExportOptions(ExportFormat.HTML, job=program.playback.jobs.ids()[0]), path
         )
         await until(path.exists)

@@ -134,13 +134,13 @@ class Program(QObject):
             self._preferences,
             appearance,
         )
-        self.questioning = QuestionsController(
+        self.questions = QuestionsController(
             self.window, self.engine, self._models, appearance, self._tell
         )
-        self.signing_in = SignInController(
-            self.window, self._models, appearance, self.end_guard, self.questioning
+        self.sign_in = SignInController(
+            self.window, self._models, appearance, self.end_guard, self.questions
         )
-        self.doctoring = DoctorController(
+        self.doctor = DoctorController(
             self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
         )
         self.jobs = JobsController(self.engine, tasks, self._tell, self)
@@ -149,12 +149,12 @@ class Program(QObject):
         self._navigation = Navigation(
             self.window, self.engine.jobs, self._models.shown_jobs, self._tell
         )
-        self.tasking = TasksController(
+        self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
         )
         today = formatting.date_and_clock(time.time())[:10]
         title = f"Session of {today}"
-        self.exporting = ExportController(self.window, self.engine, tasks, self._tell, title)
+        self.exports = ExportController(self.window, self.engine, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
@@ -171,8 +171,8 @@ class Program(QObject):
         self.catalogue_dialogs = ServerDialogs(
             self.window, self.engine, self.servers, tasks, appearance
         )
-        self.importing = ImportController(self.window, self.servers, tasks, appearance)
-        self.watching = WatchController(self.window, self.servers, tasks, appearance, folder)
+        self.imports = ImportController(self.window, self.servers, tasks, appearance)
+        self.watches = WatchController(self.window, self.servers, tasks, appearance, folder)
         self.servers.entries_changed.connect(self._on_entries_changed)
         self._join_catalogue()
 
@@ -188,23 +188,23 @@ class Program(QObject):
         servers.move_requested.connect(saving.move)
         servers.edit_requested.connect(asking.edit)
         servers.server_remove_requested.connect(asking.ask_to_remove)
-        servers.export_requested.connect(self.importing.ask_to_export)
-        do.export_servers.triggered.connect(self.importing.ask_to_export)
+        servers.export_requested.connect(self.imports.ask_to_export)
+        do.export_servers.triggered.connect(self.imports.ask_to_export)
         window.tool_bar.connect_requested.connect(saving.connect_server)
         for pane in (servers, welcome):
             pane.server_add_requested.connect(asking.ask_for_command)
             pane.url_add_requested.connect(asking.ask_for_url)
-            pane.import_requested.connect(self.importing.ask_to_import)
+            pane.import_requested.connect(self.imports.ask_to_import)
         do.command.triggered.connect(asking.ask_for_command)
         do.url.triggered.connect(asking.ask_for_url)
-        do.imports.triggered.connect(self.importing.ask_to_import)
-        servers.watch_requested.connect(self.watching.ask_for_server)
+        do.imports.triggered.connect(self.imports.ask_to_import)
+        servers.watch_requested.connect(self.watches.ask_for_server)
         for request in (
             servers.watch_clients_requested,
             welcome.watch_requested,
             do.watch.triggered,
         ):
-            request.connect(self.watching.ask)
+            request.connect(self.watches.ask)
 
     def _join_end_guard(self) -> None:
         """Let everything that ends running jobs ask first."""
@@ -230,7 +230,7 @@ class Program(QObject):
         self._models.jobs.groups_changed.connect(self._show_what_is_there)
         feed.stderr_added.connect(self._on_stderr_added)
         feed.frames_added.connect(self._status.count_frames)
-        feed.frames_marked.connect(self.exporting.add_findings)
+        feed.frames_marked.connect(self.exports.add_findings)
         self._models.notes.problem_found.connect(self._on_problem_found)
 
     def _join_panes(self) -> None:

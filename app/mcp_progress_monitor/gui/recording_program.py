@@ -154,7 +154,7 @@ class RecordingProgram(QObject):
             self.window, playback.jobs, self._models.shown_jobs, self._tell
         )
         title = playback.path.name
-        self.exporting = ExportController(self.window, playback, tasks, self._tell, title)
+        self.exports = ExportController(self.window, playback, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
@@ -173,7 +173,7 @@ class RecordingProgram(QObject):
     def _join(self) -> None:
         feed, window = self._models.feed, self.window
         feed.stderr_added.connect(self._on_stderr_added)
-        feed.frames_marked.connect(self.exporting.add_findings)
+        feed.frames_marked.connect(self.exports.add_findings)
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
         self.banner.problems_opened.connect(self._on_problems_opened)

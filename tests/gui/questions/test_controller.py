@@ -161,7 +161,7 @@ async def test_a_rule_answers_by_itself_and_that_is_told_once(
 ) -> None:
     async with connected(qapp, data_dir) as program:
         rules = QuestionRules(form=QuestionRule(mode="decline"))
-        program.questioning.set_rules("demo", rules)
+        program.questions.set_rules("demo", rules)
         done = [ask(program, "ask_form", fields="name") for _ in range(2)]
         await until(lambda: all(done))
         await until(lambda: bool(program.window.notices.problems()))
@@ -176,8 +176,8 @@ async def test_what_is_set_for_a_server_is_there_after_a_restart(
 ) -> None:
     rules = QuestionRules(sampling=QuestionRule(mode="decline", delay_s=3))
     async with connected(qapp, data_dir) as program:
-        program.questioning.set_rules("demo", rules)
-        program.questioning.set_log_level("demo", "error")
+        program.questions.set_rules("demo", rules)
+        program.questions.set_log_level("demo", "error")
     async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
         program.engine.servers.add(server_definition(era="handshake"))
         kept = program.engine.servers.snapshot("demo").settings

@@ -37,7 +37,7 @@ async def asked(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
             HttpDefinition(name="remote", url=server.url, auth="oauth")
         )
         program.servers.connect_server(name)
-        await until(lambda: not program.signing_in.bar.isHidden())
+        await until(lambda: not program.sign_in.bar.isHidden())
         yield program
 
 
@@ -52,7 +52,7 @@ async def test_a_page_is_opened_by_a_click_and_the_bar_goes_when_it_is_done(
 
     monkeypatch.setattr(QDesktopServices, "openUrl", note)
     async with asked(qapp, data_dir) as program:
-        bar = program.signing_in.bar
+        bar = program.sign_in.bar
         assert "remote" in bar.what.text()
         assert bar.host.text().startswith("127.0.0.1:")
         assert opened == []
@@ -69,9 +69,9 @@ async def test_a_page_is_opened_by_a_click_and_the_bar_goes_when_it_is_done(
 
 async def test_cancelling_disconnects_the_server(qapp: QApplication, data_dir: Path) -> None:
     async with asked(qapp, data_dir) as program:
-        program.signing_in.bar.cancel.click()
+        program.sign_in.bar.cancel.click()
         await until(lambda: not program.engine.servers.snapshot("remote").state.is_up)
-        await until(program.signing_in.bar.isHidden)
+        await until(program.sign_in.bar.isHidden)
         await until(lambda: program.engine.servers.snapshot("remote").state is ServerState.CLOSED)
         assert program.window.notices.problems() == ()
 
@@ -80,7 +80,7 @@ async def test_after_signing_out_the_next_connection_asks_again(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with asked(qapp, data_dir) as program:
-        bar, request = program.signing_in.bar, program.window.servers.sign_out_requested
+        bar, request = program.sign_in.bar, program.window.servers.sign_out_requested
         assert bar.shown is not None
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
             await browser.get(bar.shown.url)

@@ -25,13 +25,13 @@ class SignInController(QObject):
         models: Models,
         appearance: Appearance,
         end_guard: EndGuard,
-        questioning: QuestionsController,
+        questions: QuestionsController,
     ) -> None:
         super().__init__(window)
         self._servers = models.servers
         self.bar = SignInBar(appearance, window)
         window.add_bar(self.bar)
-        self.bar.open_requested.connect(questioning.open_link)
+        self.bar.open_requested.connect(questions.open_link)
         self.bar.cancel_requested.connect(end_guard.disconnect_server)
         models.feed.servers_changed.connect(self._on_servers_changed)
 
