@@ -224,7 +224,7 @@ class Requests:
             tick_at = None if found is None else found.last_tick_at
             words = words_of_task(run, reached, made_at, tick_at)
             with anyio.CancelScope(shield=True):
-                await run.connection.tell("timed_out", request=run.request, text=words)
+                await run.connection.record_event("timed_out", request=run.request, text=words)
             run.give_up(words)
         found = self._tracker.snapshot(job, self._now())
         outcome = task_outcome(job, found, run, self._now() - made_at)
@@ -241,7 +241,7 @@ class Requests:
             # Once its stream is closed nothing more can come of a request: no silence is awaited.
             grace_s = 0.0 if connection.outbox.closes_streams else self._tracker.cancel_grace_s
             fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
-            await connection.tell("cancel_requested", **fields)
+            await connection.record_event("cancel_requested", **fields)
 
     def release(self, job: JobId) -> None:
         """Stop waiting for a job that has ended by time alone."""
@@ -324,7 +324,7 @@ class Requests:
         is_open = True
         if exchange.request is not None:
             with anyio.CancelScope(shield=True):
-                await connection.tell("timed_out", request=exchange.request, text=story)
+                await connection.record_event("timed_out", request=exchange.request, text=story)
             is_open = connection.outbox.exchange_of(exchange.request) is exchange
         if is_open and not (found and await self._runs.cancel(found, _TOO_LONG)):
             connection.outbox.cancel(exchange, _TOO_LONG)
@@ -338,7 +338,7 @@ class Requests:
             return
         found = await check_in_thread(functools.partial(check_output, schema, outcome.raw))
         if found.problems or found.unchecked:
-            await connection.tell(
+            await connection.record_event(
                 "output_checked",
                 request=request,
                 problems=found.problems,

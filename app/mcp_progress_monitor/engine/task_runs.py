@@ -339,7 +339,9 @@ class TaskRuns:
         outcome = _UNTOLD.get(end.fate)
         if outcome is not None:
             request, words = run.request, end.words
-            await run.connection.tell("call_ended", request=request, outcome=outcome, text=words)
+            await run.connection.record_event(
+                "call_ended", request=request, outcome=outcome, text=words
+            )
 
     # How it ends
 
@@ -364,7 +366,7 @@ class TaskRuns:
         self._publish(self._tracker.note_cancel_requested(job.id))
         run.cancel()
         fields = {"request": job.request, "reason": reason, "grace_s": self._tracker.cancel_grace_s}
-        await run.connection.tell("cancel_requested", **fields)
+        await run.connection.record_event("cancel_requested", **fields)
         return True
 
     def release(self, job: JobId) -> None:

@@ -215,8 +215,8 @@ class Connection:
         """Wait until the connection begins to end, for whatever reason."""
         await self._ending.wait()
 
-    async def tell(self, event: str, **fields: object) -> None:
-        """Record an event that only this side knows (see `Framer.event`); ignored after the end."""
+    async def record_event(self, event: str, **fields: object) -> None:
+        """Record what only this side knows (see `Framer.event`); nothing after the end."""
         if not self._over.is_set():
             await self._event(event, **fields)
 

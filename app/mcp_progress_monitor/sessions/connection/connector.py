@@ -108,7 +108,7 @@ class Connector:
             if not session.is_over:
                 if session.current is not None:
                     told, cause = cause or {"reason": reason}, None
-                    await session.current.tell("restarting", **told)
+                    await session.current.record_event("restarting", **told)
                 session.close(reason)
                 await session.over()
             if not reconnecting.is_restarting or self._is_closing:

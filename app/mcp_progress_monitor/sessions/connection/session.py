@@ -497,7 +497,7 @@ class Session:
         tasks.start_soon(self._beside, self.rounds.run)
         cause, self.cause = self.cause, None
         if cause is not None:
-            await connection.tell("restarting", **cause)
+            await connection.record_event("restarting", **cause)
         await connection.opened()
         self._on_change()
         agreement = await self._negotiated(connection, negotiation)

@@ -157,7 +157,7 @@ class MultiRoundTrips:
 
     async def _end(self, exchange: PendingRequest, outcome: str, text: str) -> None:
         with anyio.CancelScope(shield=True):
-            await self._connection.tell(
+            await self._connection.record_event(
                 "call_ended", request=exchange.request, outcome=outcome, text=text
             )
 

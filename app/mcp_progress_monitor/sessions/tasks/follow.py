@@ -619,7 +619,9 @@ class TaskRun:
         if not self.connection.is_open:
             return
         outcome = "cancelled" if is_wanted else "failed"
-        await self.connection.tell("call_ended", request=self.request, outcome=outcome, text=words)
+        await self.connection.record_event(
+            "call_ended", request=self.request, outcome=outcome, text=words
+        )
         self._words = words
         if self.offer.has_cancel:
             await self._wire.ask(CANCEL_TASK)
