@@ -136,14 +136,14 @@ class Post:
             attempt += 1
             fields = {"request": self._letter.frame, "attempt": attempt}
             if self._letter.is_request:
-                self._site.inbound.tell(
+                self._site.inbound.record_event(
                     "stream_broken", **fields, reason=answer.line, retry_s=wait_s
                 )
             await anyio.sleep(wait_s)
             if self._letter.is_request:
                 if not self._site.line.is_due(self._letter.frame):
                     return False
-                self._site.inbound.tell("stream_resumed", **fields)
+                self._site.inbound.record_event("stream_resumed", **fields)
 
     async def _turns_older(self, answer: errors.HttpAnswer) -> bool:
         """Whether the server is one of 2024-11-05, to which the message is to be posted anew."""
@@ -207,7 +207,7 @@ class Post:
             return False  # it would be refused again
         self._was_corrected = True
         changed = sorted(name for name, _ in headers.items() ^ self._headers.items())
-        site.inbound.tell(
+        site.inbound.record_event(
             "request_repeated",
             request=letter.frame,
             reason=f"{answer.line}, header mismatch",

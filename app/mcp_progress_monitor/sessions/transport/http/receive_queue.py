@@ -82,7 +82,7 @@ class ReceiveQueue:
         """Put something at the beginning of the line, where it was."""
         self._line.appendleft(item)
 
-    def tell(self, event: str, **fields: object) -> None:
+    def record_event(self, event: str, **fields: object) -> None:
         """Put an event in line (see `Framer.event`)."""
         self.put(_Told(event, fields, *self.stamp()))
 

@@ -167,7 +167,7 @@ class ExchangeRecorder:
         exchange = RecordedExchange(self._count, purpose, f"{method} {address}", at)
         self._last.append(exchange)
         carried = {} if message is None else {"message": message}
-        self._inbound.tell(
+        self._inbound.record_event(
             "http_request",
             exchange=exchange.number,
             method=method,
@@ -185,7 +185,7 @@ class ExchangeRecorder:
         exchange.when = self._inbound.clock.wall()
         shown = self.redactor.headers(headers)
         exchange.status, exchange.headers, exchange.words = status, shown, reason
-        self._inbound.tell(
+        self._inbound.record_event(
             "http_response",
             exchange=exchange.number,
             status=status,
@@ -204,7 +204,7 @@ class ExchangeRecorder:
         kept = kept[:BODY_KEPT]
         shown = self.redactor.body(kept)
         exchange.body = shown[:_NOTED_BODY].decode(errors="replace")
-        self._inbound.tell(
+        self._inbound.record_event(
             "http_body",
             exchange=exchange.number,
             bytes=size,
@@ -219,7 +219,9 @@ class ExchangeRecorder:
         exchange.is_over = True
         if reason != "complete":
             exchange.words = f"{exchange.words}; {reason}" if exchange.status else reason
-        self._inbound.tell("http_ended", exchange=exchange.number, bytes=size, reason=reason)
+        self._inbound.record_event(
+            "http_ended", exchange=exchange.number, bytes=size, reason=reason
+        )
 
 
 def _as_text(body: bytes) -> Mapping[str, str]:

@@ -246,7 +246,7 @@ class Resumption:
         return max(told_s, _SHORTEST_IN_VAIN_S * steps)
 
     def _tell(self, event: str, **fields: object) -> None:
-        self._site.inbound.tell(
+        self._site.inbound.record_event(
             event,
             request=self._request,
             last_event_id=self._ending.last_event_id,

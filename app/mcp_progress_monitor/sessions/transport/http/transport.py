@@ -182,7 +182,7 @@ class HttpTransport:
         self._older, site.is_older = older, True
         self._means.older.add(self._definition.fingerprint)
         words = f"The server answered {reason}; trying HTTP+SSE of 2024-11-05 instead"
-        site.inbound.tell("transport_changed", transport="sse", reason=words)
+        site.inbound.record_event("transport_changed", transport="sse", reason=words)
         return True
 
     async def receive(self) -> Sequence[Frame]:

@@ -132,7 +132,7 @@ async def test_a_lost_request_is_told_before_who_waits_for_it_and_not_after_its_
 
 async def test_a_connection_fails_once_after_all_that_came_before() -> None:
     of, _ = site()
-    of.inbound.tell("one")
+    of.inbound.record_event("one")
     of.session = "abc"
     of.forget()
     of.unreachable(ErrorDetails("Nothing listens there"))

@@ -41,9 +41,9 @@ def raws(lists: Iterable[list[Frame]]) -> list[bytes]:
 
 async def test_frames_are_numbered_when_they_are_taken() -> None:
     line = inbound()
-    line.tell("one")
+    line.record_event("one")
     line.put(MessageBody(1, b'{"a":1}', 5e9, 6e9))
-    line.tell("two")
+    line.record_event("two")
     lists = await taken(line, 3)
     assert [frames[0].number for frames in lists] == [1, 2, 3, 4]
     assert all(len({frame.channel for frame in frames}) == 1 for frames in lists)
@@ -52,7 +52,7 @@ async def test_frames_are_numbered_when_they_are_taken() -> None:
 
 async def test_time_does_not_go_back_from_frame_to_frame() -> None:
     line = inbound()
-    line.tell("http_request")
+    line.record_event("http_request")
     stream = EventStream(line, 7)
     stream.add(b"data: 1\n\n")
     line.put(MessageBody(1, b'{"a":1}', *line.stamp()))
@@ -62,7 +62,7 @@ async def test_time_does_not_go_back_from_frame_to_frame() -> None:
     assert {(frame.when, frame.at) for frame in frames} == {(sent.when, sent.at)}
     line.put(MessageBody(2, b'{"a":1}', 8.5e9, 9.5e9))
     assert {frame.at for part in await taken(line) for frame in part} == {9.5e9}
-    line.tell("http_ended")
+    line.record_event("http_ended")
     assert [frame.at for part in await taken(line) for frame in part] == [9.5e9]
 
 
@@ -196,7 +196,7 @@ async def test_a_message_that_is_too_large_ends_a_stream() -> None:
 
 async def test_passing_waits_until_all_before_was_taken() -> None:
     line = inbound()
-    line.tell("one")
+    line.record_event("one")
     async with anyio.create_task_group() as tasks:
         passed = anyio.Event()
 
@@ -217,7 +217,7 @@ async def test_passing_waits_until_all_before_was_taken() -> None:
 async def test_nothing_comes_after_the_end() -> None:
     line = inbound()
     line.put(QueueEnd())
-    line.tell("late")
+    line.record_event("late")
     for _ in range(2):
         with pytest.raises(anyio.EndOfStream):
             await line.next()
