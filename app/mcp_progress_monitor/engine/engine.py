@@ -335,7 +335,7 @@ class Engine:
         """Their jobs have changed with them: the clocks stand still, or go on."""
         found = filter(None, map(self.questions.find, questions))
         held = frozenset(job for question in found for job in self._requests.held_by(question))
-        self._listeners.tell(Update(changes=ChangeSet(progressed=held), questions=questions))
+        self._listeners.publish(Update(changes=ChangeSet(progressed=held), questions=questions))
 
     def _changed(self, changes: ChangeSet) -> None:
         self._publish(changes=changes)
@@ -348,7 +348,7 @@ class Engine:
         servers: frozenset[str] = frozenset(),
     ) -> None:
         """Tell every listener, then have done what the changes ask for."""
-        self._listeners.tell(Update(frames, facts, changes, servers))
+        self._listeners.publish(Update(frames, facts, changes, servers))
         if changes.steps or changes.removed:
             self._keeper.take(changes)
             self._restorer.drop(changes.removed)

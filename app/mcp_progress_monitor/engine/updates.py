@@ -1,4 +1,4 @@
-"""What happened, told to everyone who listens: one synchronous update for each chunk."""
+"""The engine's event stream: one synchronous update for each chunk, to all listeners."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LiveTracker(NamedTuple):
 
 
 class Listeners:
-    """Those who are told. One that fails hurts no other, and goes on being told."""
+    """Calls every listener. One that fails harms no other, and is called again."""
 
     def __init__(self) -> None:
         self._listeners: dict[int, Callable[[Update], None]] = {}
@@ -52,7 +52,7 @@ class Listeners:
         self._complained: set[tuple[int, type[BaseException]]] = set()
 
     def add(self, listener: Callable[[Update], None]) -> Callable[[], None]:
-        """Tell `listener` of every update until the returned function is called."""
+        """Call `listener` for every update until the returned function is called."""
         self._count += 1
         key = self._count
         self._listeners[key] = listener
@@ -62,8 +62,8 @@ class Listeners:
 
         return leave
 
-    def tell(self, update: Update) -> None:
-        """Tell every listener; the one place where a listener's own error is caught and logged."""
+    def publish(self, update: Update) -> None:
+        """Call every listener; the one place where a listener's own error is caught and logged."""
         for key, listener in list(self._listeners.items()):
             try:
                 listener(update)
@@ -74,4 +74,4 @@ class Listeners:
         """Log the first error of each kind from each listener: a flood would hide it."""
         if (key, type(error)) not in self._complained:
             self._complained.add((key, type(error)))
-            _log.error("a listener failed and goes on being told", exc_info=error)
+            _log.error("a listener failed; it stays subscribed", exc_info=error)

@@ -209,7 +209,7 @@ class Playback:
         gone, names = tuple(self._tracker.jobs()), frozenset(self.servers.names())
         self.timeline.clear()
         self._begin()
-        self._listeners.tell(Update(changes=ChangeSet(removed=gone), servers=names))
+        self._listeners.publish(Update(changes=ChangeSet(removed=gone), servers=names))
 
     def _work(self, until: float, budget_s: float) -> bool:
         deadline = time.perf_counter() + budget_s
@@ -308,7 +308,7 @@ class Playback:
         changes: ChangeSet = _NOTHING,
         servers: frozenset[str] = frozenset(),
     ) -> None:
-        self._listeners.tell(Update(frames, facts, changes, servers))
+        self._listeners.publish(Update(frames, facts, changes, servers))
 
 
 def _cut_off(running: int, path: Path) -> ErrorDetails:

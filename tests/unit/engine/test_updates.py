@@ -24,7 +24,7 @@ def test_a_listener_that_fails_hurts_no_other_and_is_logged_once(
     listeners.add(fail)
     listeners.add(heard.append)
     for _number in range(3):
-        listeners.tell(Update())
+        listeners.publish(Update())
     assert len(heard) == 3
     assert len(caplog.records) == 1
 
@@ -40,6 +40,6 @@ def test_a_listener_may_leave_while_it_is_told() -> None:
 
     leave.append(listeners.add(once))
     listeners.add(heard.append)
-    listeners.tell(Update())
-    listeners.tell(Update())
+    listeners.publish(Update())
+    listeners.publish(Update())
     assert len(heard) == 3
