@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 _SHOWN: Final = 60
 
 
-def story_of(exchange: PendingRequest, connection: Connection, last_tick_at: float | None) -> str:
-    """The story of `exchange`, which ended at a limit of its clock; several lines."""
+def timeout_report(
+    exchange: PendingRequest, connection: Connection, last_tick_at: float | None
+) -> str:
+    """Why `exchange` ended at a limit of its clock, in several lines."""
     waited = formatting.duration(connection.now() - exchange.made_at)
     outstanding = f"{exchange.method} (id {exchange.outgoing.id}) has no reply after {waited}"
     if exchange.request is None:
@@ -51,7 +53,7 @@ def story_of(exchange: PendingRequest, connection: Connection, last_tick_at: flo
 
 
 def words_of_task(run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None) -> str:
-    """The story of a task that was waited for until `limit`; several lines."""
+    """Why a task is no longer waited for after `limit`, in several lines."""
     connection, view = run.connection, run.view
     waited = formatting.duration(connection.now() - made_at)
     name, status = formatting.one_line(view.id, _SHOWN), formatting.one_line(view.status, _SHOWN)
@@ -316,20 +318,20 @@ class Requests:
         return next((exchange.outgoing.raw for _, exchange in waiting), None)
 
     async def _run_out(self, connection: Connection, exchange: PendingRequest) -> str:
-        """End the job with the story of its silence, then tell the server."""
+        """End the job with a report of its silence, then cancel its request."""
         job = self._job_of(exchange)
         found = None if job is None else self._tracker.snapshot(job, self._now())
         last_tick_at = None if found is None else found.last_tick_at
-        story = story_of(exchange, connection, last_tick_at)
+        report = timeout_report(exchange, connection, last_tick_at)
         is_open = True
         if exchange.request is not None:
             with anyio.CancelScope(shield=True):
-                await connection.record_event("timed_out", request=exchange.request, text=story)
+                await connection.record_event("timed_out", request=exchange.request, text=report)
             is_open = connection.outbox.exchange_of(exchange.request) is exchange
         if is_open and not (found and await self._runs.cancel(found, _TOO_LONG)):
             connection.outbox.cancel(exchange, _TOO_LONG)
         connection.outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
-        return story
+        return report
 
     async def _check_output(self, connection: Connection, request: int, outcome: Outcome) -> None:
         """Put on record how a result breaks its tool's output schema, if it does."""

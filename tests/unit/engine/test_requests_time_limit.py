@@ -33,7 +33,7 @@ async def story(
         exchange.clock.set_limits(limits)
         if byte_s_ago is not None:
             server.last_byte_at = connection.now() - byte_s_ago
-        words = requests.story_of(exchange, connection, connection.now() - 14)
+        words = requests.timeout_report(exchange, connection, connection.now() - 14)
         connection.end("enough")
     return words
 

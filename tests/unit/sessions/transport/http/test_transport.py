@@ -148,7 +148,7 @@ async def test_a_call_that_runs_out_of_time_is_told_of_without_a_process() -> No
         await line.until_told("http_events")
         exchange.stop(ExchangeEnd.IDLE_TIMEOUT)
         exchange.clock.set_limits(Limits(idle_s=5))
-        words = requests.story_of(exchange, line.connection, None)
+        words = requests.timeout_report(exchange, line.connection, None)
     assert "HTTP connection is still open" in words
     assert "process" not in words
     assert "Last requests:" in words
