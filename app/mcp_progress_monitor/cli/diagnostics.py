@@ -23,7 +23,7 @@ _SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})
 """Options whose values may be secrets."""
 
 
-def report_defect(error: BaseException, words: Sequence[str]) -> str:
+def report_internal_error(error: BaseException, words: Sequence[str]) -> str:
     """Write a crash report and return the message that names its file.
 
     `words` are the arguments; a server's command after `--` may contain secrets and is left out.
@@ -95,7 +95,7 @@ class _Sentences(logging.Formatter):
         """The record as text that is safe on a terminal."""
         line = visible(f"{record.levelname} {record.name}: {record.getMessage()}")
         error = record.exc_info[1] if record.exc_info else None
-        return line if error is None else f"{line}. {report_defect(error, sys.argv[1:])}"
+        return line if error is None else f"{line}. {report_internal_error(error, sys.argv[1:])}"
 
 
 def log_to_stderr(level: str | None) -> None:

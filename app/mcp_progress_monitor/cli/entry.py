@@ -539,9 +539,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _defect(error: Exception, words: Sequence[str]) -> ExitCode:
-    from mcp_progress_monitor.cli.diagnostics import report_defect
+    from mcp_progress_monitor.cli.diagnostics import report_internal_error
 
-    _tell(report_defect(error, words))
+    _tell(report_internal_error(error, words))
     return ExitCode.DEFECT
 
 
