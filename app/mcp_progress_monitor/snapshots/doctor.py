@@ -38,14 +38,14 @@ class Searched(NamedTuple):
 
 
 class HttpNote(NamedTuple):
-    """One request over HTTP and what came: `status` None when nothing did, `words` then say why.
+    """One request over HTTP and what came: `status` None when nothing did, `text` then says why.
 
     `headers` are those of the response that tell something; `body` the beginning of what it said.
     """
 
     request: str
     status: int | None
-    words: str
+    text: str
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
 

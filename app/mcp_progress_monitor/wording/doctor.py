@@ -228,7 +228,7 @@ def _http(notes: Sequence[HttpNote]) -> Iterator[Line]:
         if place:
             yield Line("")
         yield Line(formatting.one_line(note.request, _LINE), Look.STRONG)
-        words = formatting.one_line(note.words, _LINE)
+        words = formatting.one_line(note.text, _LINE)
         status = "" if note.status is None else f"{note.status} "
         yield Line(f"{status}{words}".strip(), _status_look(note.status))
         for name, value in note.headers[:_HEADERS]:

@@ -132,7 +132,7 @@ def evidence(connection: Connection) -> str:
 
 def _noted(note: HttpNote) -> str:
     status = "" if note.status is None else f"{note.status} "
-    return formatting.one_line(f"{note.request}: {status}{note.words}", _QUOTED)
+    return formatting.one_line(f"{note.request}: {status}{note.text}", _QUOTED)
 
 
 def _indented(lines: Iterable[str]) -> str:

@@ -343,7 +343,7 @@ def http_causes(report: DoctorReport) -> Iterator[Cause]:
 
 def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
     if note.status is None:
-        yield from _unreached(note.words)
+        yield from _unreached(note.text)
         return
     if 300 <= note.status < 400:
         yield from _redirected(note, report)
@@ -416,7 +416,7 @@ def _is_page(note: HttpNote) -> bool:
 def _evidence(note: HttpNote) -> str:
     """The request and its response, in short."""
     headers = [f"{k}: {v}" for k, v in note.headers if k.lower() in _SHOWN]
-    parts = [f"{note.request} gave {note.status} {note.words}".strip(), *headers]
+    parts = [f"{note.request} gave {note.status} {note.text}".strip(), *headers]
     if note.body.strip():
         parts.append(note.body)
     return quoted("; ".join(parts))

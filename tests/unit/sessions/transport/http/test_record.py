@@ -121,8 +121,8 @@ def test_the_last_exchanges_are_noted_with_what_tells_something_of_the_answer() 
     notes = record.notes
     assert len(notes) == 20
     assert notes[-1].request == "POST http://host/mcp"
-    assert (notes[-1].status, notes[-1].words) == (503, "Unavailable; closed by this client")
+    assert (notes[-1].status, notes[-1].text) == (503, "Unavailable; closed by this client")
     assert notes[-1].headers == (("Content-Type", "text/html"), ("Retry-After", "3"))
     assert notes[-1].body == "<h1>later</h1>"
-    assert (notes[-2].status, notes[-2].words) == (None, "broken: no answer")
-    assert notes[0].words == "no answer yet"
+    assert (notes[-2].status, notes[-2].text) == (None, "broken: no answer")
+    assert notes[0].text == "no answer yet"
