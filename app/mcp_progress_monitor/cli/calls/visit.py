@@ -215,7 +215,7 @@ def run_visit(
     """
     visit = Visit(command, recorded, saved)
     anyio.run(visit.run)
-    return visit.verdict()
+    return visit.exit_code()
 
 
 async def connected(engine: Engine, definition: ServerDefinition) -> ServerSnapshot:
@@ -226,7 +226,7 @@ async def connected(engine: Engine, definition: ServerDefinition) -> ServerSnaps
 
 
 class Visit:
-    """One command from start to end; call `run` once, then `verdict`."""
+    """One command from start to end; call `run` once, then `exit_code`."""
 
     def __init__(self, command: Command, recorded: SessionRecording, saved: SavedStore) -> None:
         """Start nothing yet."""
@@ -281,7 +281,7 @@ class Visit:
         finally:
             front.close()
 
-    def verdict(self) -> ExitCode:
+    def exit_code(self) -> ExitCode:
         """The exit code; raises `CommandFailed` if the command failed."""
         if self._defect is not None:
             raise self._defect
@@ -306,7 +306,7 @@ class Visit:
                 try:
                     self._recorded.recorder.flush()
                     front.on_update(update)
-                except Exception as error:  # noqa: BLE001 - raised again in verdict()
+                except Exception as error:  # noqa: BLE001 - raised again in exit_code()
                     self._defect = error
                     scope.cancel()
 
