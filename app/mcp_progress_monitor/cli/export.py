@@ -14,7 +14,7 @@ from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.output_file import OutputFile
 from mcp_progress_monitor.exports.redaction import Redaction
@@ -100,7 +100,7 @@ def _export(playback: Playback, order: ExportOrder) -> int:
     wanted = LogFilter(order.where)
     request = ExportOptions(ExportFormat(order.to), wanted, order.job, order.file.name)
     try:
-        made = pieces(playback, request, redaction, marks)
+        made = export_chunks(playback, request, redaction, marks)
     except UserError as error:
         problem = error.problem._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, problem) from error

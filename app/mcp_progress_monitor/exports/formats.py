@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.exports.redaction import Redaction
 
 
-def pieces(
+def export_chunks(
     source: ExportSource, request: ExportOptions, redaction: Redaction, marks: FindingTexts
 ) -> Iterator[bytes]:
     """The export in pieces that take some milliseconds each, empty ones among them.

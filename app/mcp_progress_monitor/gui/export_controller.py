@@ -206,10 +206,10 @@ class ExportController(QObject):
         self.saved.emit(path)
 
     def _pieces(self, request: ExportOptions, redaction: Redaction) -> Iterator[bytes]:
-        from mcp_progress_monitor.exports.formats import pieces  # as above
+        from mcp_progress_monitor.exports.formats import export_chunks  # as above
 
         try:
-            return pieces(self._source, request, redaction, self._marks)
+            return export_chunks(self._source, request, redaction, self._marks)
         except FilterError as error:
             what = "Cannot read the filter"
             raise UserError(ErrorDetails(what, detail=str(error))) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
@@ -22,7 +22,7 @@ def _two_jobs() -> Session:
 
 
 def _made(request: ExportOptions) -> str:
-    return b"".join(pieces(_two_jobs(), request, Redaction(), FindingTexts())).decode()
+    return b"".join(export_chunks(_two_jobs(), request, Redaction(), FindingTexts())).decode()
 
 
 def test_a_filter_chooses_messages() -> None:
@@ -54,7 +54,7 @@ def test_a_report_of_one_job_has_no_other() -> None:
 
 def test_a_mistake_in_the_filter_is_told_at_once() -> None:
     with pytest.raises(FilterError):
-        pieces(
+        export_chunks(
             _two_jobs(),
             ExportOptions(ExportFormat.CSV, LogFilter("kind ==")),
             Redaction(),

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports import har
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
 from mcp_progress_monitor.filtering.filter import LogFilter
@@ -44,7 +44,7 @@ def exported(
     session: Session, wish: ExportOptions | None = None, **options: bool
 ) -> dict[str, Any]:
     """The log of an export, checked for the structure of HAR 1.2."""
-    made = pieces(
+    made = export_chunks(
         session, wish or ExportOptions(ExportFormat.HAR), Redaction(**options), FindingTexts()
     )
     log: dict[str, Any] = json.loads(b"".join(made))["log"]
@@ -239,7 +239,7 @@ def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
     session.opened()
     for _ in range(20_000):
         session.told("notifications/x", {})
-    made = pieces(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+    made = export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
     next(made)
     tracemalloc.start()
     try:
@@ -255,7 +255,7 @@ def test_a_session_without_http_has_none() -> None:
     session = Session()
     session.opened()
     with pytest.raises(UserError, match="Cannot export as HAR"):
-        pieces(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+        export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
 
 
 def test_a_body_beyond_all_measure_is_cut_and_that_is_said(

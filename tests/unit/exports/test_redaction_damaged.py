@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
@@ -122,7 +122,7 @@ def _exports(playback: Playback, marks: FindingTexts) -> Iterator[bytes]:
                 redaction = Redaction(with_secrets=with_secrets)
                 try:
                     made = b"".join(
-                        pieces(playback, ExportOptions(form, job=job), redaction, marks)
+                        export_chunks(playback, ExportOptions(form, job=job), redaction, marks)
                     )
                 except UserError:
                     continue  # HAR of a recording without HTTP
@@ -151,7 +151,7 @@ def test_half_surrogates_beside_secrets_are_exported_in_every_form(tmp_path: Pat
     while playback.advance(0.2):
         pass
     for form in ExportFormat:
-        made = b"".join(pieces(playback, ExportOptions(form), Redaction(), marks))
+        made = b"".join(export_chunks(playback, ExportOptions(form), Redaction(), marks))
         assert _SECRET.encode() not in made
         assert b"cut" in made
         made.decode()
