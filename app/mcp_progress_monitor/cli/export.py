@@ -12,7 +12,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
@@ -83,7 +83,7 @@ def _import(file: Path, target: Path) -> int:
     with failing(ExitCode.UNWRITABLE):
         convert(file, form, check_new(target))
         playback = Playback(target)
-    _tell_problems(playback, StandardOutput(sys.stderr))
+    _show_warnings(playback, StandardOutput(sys.stderr))
     return ExitCode.DONE
 
 
@@ -94,7 +94,7 @@ def _export(playback: Playback, order: ExportOrder) -> int:
     playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(_SLICE_S):
         pass
-    _tell_problems(playback, errors)
+    _show_warnings(playback, errors)
     _check_job(playback, order)
     redaction = Redaction(with_secrets=order.with_secrets)
     wanted = LogFilter(order.where)
@@ -156,10 +156,10 @@ def _write(made: Iterator[bytes], path: Path | None) -> None:
             file.write(piece)
 
 
-def _tell_problems(playback: Playback, errors: StandardOutput) -> None:
+def _show_warnings(playback: Playback, errors: StandardOutput) -> None:
     """Report what is damaged in the recording; the rest is exported."""
     problems: list[Any] = playback.problems
-    tell_problems(*problems[:_PROBLEMS_TOLD])
+    show_warnings(*problems[:_PROBLEMS_TOLD])
     if problems[_PROBLEMS_TOLD:]:
         left = formatting.count(len(problems) - _PROBLEMS_TOLD, "more error")
         errors.text(f"… and {left} in the recording.\n")

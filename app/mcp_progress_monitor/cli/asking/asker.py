@@ -188,7 +188,7 @@ class Asker:
         while self._turn:
             self._turn_away(self._turn.popleft())
 
-    def tell_unused(self) -> None:
+    def report_unused(self) -> None:
         """Warn about answers in the file that matched no question."""
         unused = [] if self._answers is None else self._answers.unused()
         if self._answers is not None and unused:

@@ -13,7 +13,7 @@ from mcp_progress_monitor.cli.calls.visit import Command, connected, run_visit
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.cli.output.text_front import LineMeter, TextFront
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, size, visible
@@ -85,7 +85,7 @@ class _List(Command):
         server = await connected(engine, self._definition)
         with failing(ExitCode.ANSWERED_ERROR):
             listing = await self._offer(engine, server)
-        tell_problems(*listing.problems)
+        show_warnings(*listing.problems)
         text = document(server, listing.members) if self._in_json else listing.text
         self.output.text(text)
         return ExitCode.DONE

@@ -24,7 +24,7 @@ from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.orders import ResumeOrder, SavedId, automatic
 from mcp_progress_monitor.cli.output.fronts import early_failures
 from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import aligned, print_out, tell_problems
+from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.messages import TASK_ID
@@ -70,7 +70,7 @@ def list_saved(common: CommonOptions, *, in_json: bool) -> ExitCode:
     `CommandFailed` if it cannot be read.
     """
     saved, problem = read_saved(common)
-    tell_problems(problem)
+    show_warnings(problem)
     now = time.time()
     print_out(document(saved, problem, now) if in_json else listing(saved, now) or _NONE)
     return ExitCode.DONE

@@ -322,7 +322,7 @@ class Visit:
                 self._failure = failure
                 front.fail(failure)
             else:
-                self._asker.tell_unused()
+                self._asker.report_unused()
             animation.cancel_scope.cancel()
 
     def _warn(self, front: Front) -> None:
@@ -393,7 +393,7 @@ def run_resumable(command: Command, common: CommonOptions, recorded: SessionReco
     finally:
         left = command.left()
         if left:
-            tell_command(StandardOutput(sys.stderr), left, common.data_dir)
+            show_resume_command(StandardOutput(sys.stderr), left, common.data_dir)
     return ExitCode.RESUMABLE if left and code is ExitCode.CANCELLED else code
 
 
@@ -411,7 +411,9 @@ def _saved_id(engine: Engine, job: JobId) -> SavedId | None:
     return SavedId(found.chain)
 
 
-def tell_command(errors: StandardOutput, ids: Sequence[SavedId], data_dir: Path | None) -> None:
+def show_resume_command(
+    errors: StandardOutput, ids: Sequence[SavedId], data_dir: Path | None
+) -> None:
     """Print how to resume, with the command on its own line."""
     command = f"  {resume_command(ids, data_dir)}\n"
     if all(each.is_task for each in ids):

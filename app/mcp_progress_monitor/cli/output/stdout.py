@@ -138,8 +138,8 @@ def print_out(text: str) -> None:
     output.check()
 
 
-def tell_problems(*problems: ErrorDetails | None) -> None:
-    """Write what is wrong, and keeps nothing from going on, to standard error."""
+def show_warnings(*problems: ErrorDetails | None) -> None:
+    """Write what is wrong, but stops nothing, to standard error."""
     errors = StandardOutput(sys.stderr)
     for problem in filter(None, problems):
         errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")

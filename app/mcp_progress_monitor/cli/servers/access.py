@@ -10,7 +10,7 @@ from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.asking.terminal import terminal_of_user
 from mcp_progress_monitor.cli.calls.target import config_server, placed, saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import print_out, tell_problems
+from mcp_progress_monitor.cli.output.stdout import print_out, show_warnings
 from mcp_progress_monitor.cli.servers.approval import approve, asked, earlier_of, trust_of
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import visible
@@ -33,7 +33,7 @@ def trust_server(common: CommonOptions, name: str, *, is_agreed: bool) -> ExitCo
         print_out(f"{visible(name)} is already approved:\n{_shown(definition)}")
         return ExitCode.DONE
     if not is_agreed:
-        tell_problems(trust.problem)
+        show_warnings(trust.problem)
         _ask(definition, source, earlier_of(trust, definition))
     approve(trust, definition)
     print_out(f"Approved {visible(name)}:\n{_shown(definition)}")

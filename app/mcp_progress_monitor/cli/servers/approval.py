@@ -12,7 +12,7 @@ from mcp_progress_monitor.catalogue.secrets import bare_url, replaced
 from mcp_progress_monitor.catalogue.trust import FILE_NAME, EarlierApproval, Trust
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command, show_warnings
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
@@ -93,7 +93,7 @@ def require_approval(definition: ServerDefinition, common: CommonOptions, source
     trust = trust_of(common)
     if trust.is_trusted(definition):
         return
-    tell_problems(trust.problem)
+    show_warnings(trust.problem)
     keyboard = terminal_of_user()
     earlier = earlier_of(trust, definition)
     if keyboard is None:

@@ -31,7 +31,7 @@ from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
 from mcp_progress_monitor.cli.calls.target import saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
 from mcp_progress_monitor.cli.servers.approval import address, trusting_command
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
@@ -89,7 +89,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     known = secrets_in_question(config, catalogue, SystemKeyring())
     rows = preview(config, catalogue, known)
     print_out(_table(config, rows))
-    tell_problems(*config.problems)
+    show_warnings(*config.problems)
     if order.is_dry_run:
         return ExitCode.DONE
     wanted = _wanted(order, rows)

@@ -18,7 +18,7 @@ from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, term
 from mcp_progress_monitor.cli.calls.target import check_target, named_servers, placed, saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
 from mcp_progress_monitor.cli.servers.approval import address, approve, document, trust_of
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
@@ -90,7 +90,7 @@ def list_servers(common: CommonOptions, *, in_json: bool) -> ExitCode:
     catalogue = saved_servers(common)
     trust = trust_of(common)
     entries = [(entry, trust.is_trusted(entry.definition)) for entry in catalogue.entries()]
-    tell_problems(*catalogue.problems, trust.problem)
+    show_warnings(*catalogue.problems, trust.problem)
     if in_json:
         content = {
             "servers": [document(entry, is_trusted=trusted) for entry, trusted in entries],

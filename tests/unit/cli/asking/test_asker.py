@@ -220,7 +220,7 @@ async def test_the_file_answers_and_says_where(tmp_path: Path) -> None:
         await scene.book.until(1)
     assert scene.book.answers == {1: Accept({"name": "Ada"})}
     assert scene.front.told == [(1, "accept", f"by {tmp_path / 'a.json'}, $[0]")]
-    scene.asker.tell_unused()
+    scene.asker.report_unused()
     assert scene.front.warnings == []
 
 
@@ -249,7 +249,7 @@ async def test_answers_that_were_not_needed_are_told_of(tmp_path: Path) -> None:
     async with scene.going_on():
         scene.ask(asked())
         await scene.book.until(1)
-    scene.asker.tell_unused()
+    scene.asker.report_unused()
     assert [(w.where, w.detail) for w in scene.front.warnings] == [
         (str(tmp_path / "a.json"), "$[1]")
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_progress_monitor.cli.calls.visit import resume_command, tell_command
+from mcp_progress_monitor.cli.calls.visit import resume_command, show_resume_command
 from mcp_progress_monitor.cli.orders import SavedId
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 
@@ -40,7 +40,7 @@ TASK = SavedId(3, is_task=True)
 def test_the_command_has_a_line_to_itself(ids: list[SavedId], what: str) -> None:
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, "utf-8")
-    tell_command(StandardOutput(stream), ids, None)
+    show_resume_command(StandardOutput(stream), ids, None)
     head, command = written.getvalue().decode().splitlines()
     assert head == what
     assert command.strip() == resume_command(ids, None)
