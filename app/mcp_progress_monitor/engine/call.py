@@ -1,4 +1,4 @@
-"""One call: what is asked, how it resumes automatically, and how it ended."""
+"""One call: its request, how it resumes automatically, and its outcome."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class AutoResume:
-    """How to resume a job automatically, until it is done or an error or `limit` stops it.
+    """How to resume a job automatically, until it is done, fails, or `limit` attempts were made.
 
-    `limit` is how many attempts are made; `pauses_s` are the seconds before each of them, the last
-    one repeated.
+    `pauses_s` are the seconds before each of them, the last one repeated.
     """
 
     limit: int = 100
@@ -33,16 +32,14 @@ class AutoResume:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A request to make of a server. `params` come without `_meta`.
+    """A request to a server.
 
-    Limits are in seconds, None and 0 are off, the usual ones are those of the server or else of
-    the protocol. The idle limit counts from the last message that belongs to the call, the total
-    one from the call. With `auto_resume` the outcome is that of the last attempt; the limits hold
-    for each.
-
-    `as_task` has a tool called as a task or plainly; None as the tool demands. In 2026-07-28 the
-    server decides, unless that is False. `task_ttl_ms` is how long a server of 2025-11-25 is asked
-    to keep the task. The outcome of a task is that of its end.
+    `params` have no `_meta`. Limits are in seconds: 0 disables one, and None uses the default of
+    the server or else of the protocol. The idle limit counts from the last message that belongs to
+    the call, the total one from the call. With `auto_resume` the outcome is that of the last
+    attempt; the limits hold for each. `as_task` requests a task or a plain call; None uses what the
+    tool requires. In 2026-07-28 the server decides, unless that is False. `task_ttl_ms` is how long
+    a server of 2025-11-25 is asked to keep the task. The outcome of a task is that of its end.
     """
 
     server: str

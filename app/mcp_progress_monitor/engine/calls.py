@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """Requests of ours: made, cancelled, given more time, and made again."""
+    """Our requests: send, cancel, extend limits, re-issue."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Calls:
         servers: Servers,
         live: LiveTracker,
     ) -> None:
-        """Jobs that stop resumable go to `resumer`; servers are connected by `servers`."""
+        """Jobs that stop resumable go to `resumer`; `servers` connects servers."""
         self._requests = requests
         self._resumer = resumer
         self._keeper = keeper
@@ -52,10 +52,10 @@ class Calls:
         self._integers = itertools.count(int(live.clock.wall() * 1000))
 
     async def make(self, call: Call) -> Outcome:
-        """Make a request and wait for its end, which may be a reply, a limit or the server's end.
+        """Send a request and wait for its end, which may be a reply, a limit or the server's end.
 
-        Never raises for what a server does. `UserError` for a server that is not connected, and
-        a progress token or a limit that is refused. Cancelling cancels the request.
+        Never raises for what a server does. `UserError` for a server that is not connected, and a
+        progress token or a limit that is refused. Cancelling cancels the request.
         """
         self._resumer.refuse_known_token(call)
         await self._manager.listed(call.server)
@@ -64,10 +64,10 @@ class Calls:
         return await self._resumer.after_call(outcome, call, exchange.clock.limits)
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
-        """Ask the server to cancel a job of ours; nothing if already asked. `make` keeps waiting.
+        """Ask the server to cancel a job of ours; nothing if already asked.
 
-        The job ends when the server confirms, or after a time of silence. A resumable job stays
-        resumable, but is not resumed automatically.
+        `make` keeps waiting. The job ends when the server confirms, or after a time of silence. A
+        resumable job stays resumable, but is not resumed automatically.
         """
         found = self._snapshot(job)
         if found is None or found.state is JobState.CANCELLING:
@@ -80,11 +80,11 @@ class Calls:
             await self._requests.cancel(found, reason)
 
     async def reissue(self, job: JobId) -> Outcome:
-        """Make a job's whole request again, from the start: work may be done twice.
+        """Re-issue a job's request from the start: work may be done twice.
 
         It becomes a new job, with a new progress token of the same kind. The server is connected
-        first if need be. `UserError` when there is no such job or no such server any more, or
-        the request is not at hand.
+        first if necessary. `UserError` when the job or its server no longer exists, or the request
+        is not available.
         """
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is None:
@@ -109,10 +109,10 @@ class Calls:
         return await check_in_thread(functools.partial(check_value, schema, arguments))
 
     def reconnect_stream(self, job: JobId) -> None:
-        """Take up the HTTP stream that a job's reply is due on again, at once.
+        """Resume the HTTP stream that carries a job's reply, immediately.
 
-        For servers that send nothing on it; that is also done after a time of silence.
-        `UserError` when there is no such stream.
+        For servers that send nothing on it; this is also done after a time of silence. `UserError`
+        when there is no such stream.
         """
         found = self._snapshot(job)
         if found is None:
@@ -124,15 +124,15 @@ class Calls:
             raise UserError(ErrorDetails(what, f"job {job}", hint))
 
     def extend(self, job: JobId, *, idle_s: float = 0.0, total_s: float = 0.0) -> None:
-        """Move on the limits of a job, as far as they are not off.
+        """Extend the limits of a job that are not disabled.
 
-        `UserError` when they cannot be moved so, or the job is not waited for (any more).
+        `UserError` when that is impossible, or the job is not being waited for.
         """
         self._ticking(job).extend(idle_s, total_s)
         self._publish(ChangeSet(progressed=frozenset({job})))
 
     def set_limits(self, job: JobId, limits: Limits) -> None:
-        """Give a job other limits while it runs; None and 0 are off. `UserError` as above."""
+        """Set the limits of a running job; None and 0 disable them. `UserError` as above."""
         self._ticking(job).set_limits(limits)
         self._publish(ChangeSet(progressed=frozenset({job})))
 

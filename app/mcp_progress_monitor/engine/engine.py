@@ -1,4 +1,4 @@
-"""The application without a face: servers, calls and jobs behind one object that front ends share.
+"""The application without a user interface: servers, calls and jobs behind one object.
 
 It alone publishes: everything that happens on any connection reaches every listener through one
 synchronous update a chunk, frames before the facts read from them and the changes these made.
@@ -61,15 +61,16 @@ _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _LAG_S = 0.25
-"""How far behind its clock the engine lets time pass for jobs."""
+"""How far behind the clock the engine advances time for jobs."""
 _NOTHING = ChangeSet()
 
 
 class Engine:
-    """Servers, their sessions and all jobs. An async context manager that owns one task group.
+    """Servers, their sessions and all jobs.
 
-    Each part has its own methods: `servers`, `settings`, `questions`, `calls`, `jobs`, `resumer`,
-    `tasks`, `recording`. What `subscribe` publishes is never missed or reordered.
+    An async context manager that owns one task group. Each part has its own methods: `servers`,
+    `settings`, `questions`, `calls`, `jobs`, `resumer`, `tasks`, `recording`. `subscribe` delivers
+    every update, in order.
     """
 
     def __init__(
@@ -89,17 +90,17 @@ class Engine:
         refusal: Callable[[ServerDefinition], ErrorDetails | None] | None = None,
         watched: Path | None = None,
     ) -> None:
-        """An engine without servers; `clock` is the computer's unless a test hands in its own.
+        """An engine without servers; `clock` is the computer's except in tests.
 
         Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
-        What it has is in the list of jobs from the beginning, unless `restores` is False.
-        A server that is silent for `cancel_grace_s` after a cancel has confirmed it. `recorder`
-        keeps every frame; it is run and closed here. Without one, memory keeps the newest. What is
-        set for each server is kept in the file `settings`.
+        Its jobs are listed from the beginning, unless `restores` is False. A server that is silent
+        for `cancel_grace_s` after a cancel has confirmed it. `recorder` keeps every frame; it is
+        run and closed here. Without one, memory keeps the newest. The servers' settings are saved
+        in the file `settings`.
 
-        With `mends`, servers that end by themselves are connected again, and started anew when
-        their files change, as their definitions say. Secrets of servers are in `keyring`, tokens
-        of sign-ins in `folder`; without one, in memory. Of what servers offer, `lists` are read as
+        With `reconnects`, servers that end unexpectedly are reconnected, and restarted when their
+        files change, as their definitions say. Secrets of servers are in `keyring`, tokens of
+        sign-ins in `folder`; without one, in memory. Of the servers' lists, `lists` are read as
         soon as they are connected, and again whenever they change if `follows_lists`.
 
         What `refusal` has a reason against is not connected, whoever connects: a saved job, a
@@ -124,7 +125,7 @@ class Engine:
         self._tasks: TaskGroup | None = None
         self.recording: Final = recorder or Recorder(clock=self._clock)
         self.timeline: Final = self.recording.timeline
-        """Every frame that came, by place."""
+        """Every frame so far, by place."""
         self.questions: Final = Questions(
             self._on_questions,
             lambda question: self._requests.hold_for(question),
@@ -186,7 +187,7 @@ class Engine:
         )
 
     async def __aenter__(self) -> Self:
-        """Open the store and the task group that sessions live in, and let time pass for jobs."""
+        """Open the store and the task group of the sessions, and start the clock of the jobs."""
         await self._restorer.open(restores=self._restores)
         if self._restores:
             await self._task_keeper.restore()
@@ -207,7 +208,7 @@ class Engine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End every server politely, then all tasks."""
+        """End every server gracefully, then all tasks."""
         if self._tasks is None:
             return
         with anyio.CancelScope(shield=True):
@@ -218,17 +219,17 @@ class Engine:
         tasks, self._tasks = self._tasks, None
         self._connector.open(None)
         tasks.cancel_scope.cancel()
-        # Not told of the body's exception: it goes on as it is, not inside a group.
+        # Not passed the body's exception: it propagates as it is, not inside a group.
         await tasks.__aexit__(None, None, None)
 
     async def aclose(self) -> None:
-        """Disconnect all servers, at the same time, and wait until their processes are gone."""
+        """Disconnect all servers in parallel, and wait until their processes are gone."""
         self.resumer.close()
         self._runs.close()
         await self._connector.aclose()
 
     def now(self) -> float:
-        """Monotonic seconds, on the clock that frames and jobs are stamped with."""
+        """Monotonic seconds, on the clock of frames and jobs."""
         return self._clock.monotonic()
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
@@ -253,11 +254,11 @@ class Engine:
         try:
             await work(job)
         except Exception:  # noqa: BLE001
-            # The one place for our own errors in what a job does by itself: the others go on.
+            # The one place for internal errors in a job's own tasks: the others continue.
             _log.exception("job %s met a defect", job)
 
     async def _tick(self) -> None:
-        """Let time pass once a second: stalls, cancels met with silence, servers that are hung."""
+        """Advance time once a second: stalls, unconfirmed cancels, hung servers."""
         while True:
             await anyio.sleep(_TICK_S)
             self._manager.look(self.now())
@@ -269,7 +270,7 @@ class Engine:
                 self._publish(changes=changes)
 
     def _release(self, lapsed: Iterable[JobId]) -> None:
-        """Let go of calls whose job, or attempt, has ended by time alone."""
+        """Release calls whose job, or attempt, has ended by time alone."""
         for job in lapsed:
             self._requests.release(job)
             self._runs.release(job)
@@ -289,7 +290,7 @@ class Engine:
         )
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
-        """Take what a connection saw. Stderr and events change what is known of its server."""
+        """Handle what a connection saw. Stderr and events change the server's snapshot."""
         self.recording.take(frames, facts)
         changes = self._tracker.apply(facts, self._clock.monotonic())
         if changes.marked:
@@ -323,7 +324,7 @@ class Engine:
         return self._manager.key_of(server_name(connection)) if key is None else key
 
     def _gate(self, definition: ServerDefinition) -> None:
-        """`UserError` for what must not be connected, and was not run for a saved job before."""
+        """`UserError` for what must not be connected, unless a saved job ran it before."""
         problem = None if self._refusal is None else self._refusal(definition)
         if problem is not None and not was_run(definition, self._keeper.origins.values()):
             raise UserError(problem)
@@ -332,7 +333,7 @@ class Engine:
         self._publish(servers=frozenset({name}))
 
     def _on_questions(self, questions: frozenset[int]) -> None:
-        """Their jobs have changed with them: the clocks stand still, or go on."""
+        """Their jobs have changed with them: the clocks stop, or continue."""
         found = filter(None, map(self.questions.find, questions))
         held = frozenset(job for question in found for job in self._requests.held_by(question))
         self._listeners.publish(Update(changes=ChangeSet(progressed=held), questions=questions))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LiveJobs(Jobs):
-    """All jobs, those of earlier runs of the program among them."""
+    """All jobs, including those of earlier runs of the program."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class LiveJobs(Jobs):
         publish: Callable[[ChangeSet], None],
         read_attempts: Callable[[JobId], None],
     ) -> None:
-        """Changes go to `publish`; `read_attempts` has a job's earlier attempts published."""
+        """Changes go to `publish`; `read_attempts` publishes a job's earlier attempts."""
         super().__init__(tracker, now)
         self._requests = requests
         self._resumer = resumer
@@ -46,12 +46,12 @@ class LiveJobs(Jobs):
         self._read_attempts = read_attempts
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now, with its clocks; None when there is none of that id, or no more."""
+        """A job now, with its clocks; None when there is none of that id, or no longer."""
         now = self._now()
         return self._tracker.snapshot(job, now, self._clocks(job, now))
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id, or no more.
+        """The detail of a job; None when there is none of that id, or no longer.
 
         Attempts of earlier runs of the program follow in an update.
         """
@@ -60,14 +60,14 @@ class LiveJobs(Jobs):
         return self._tracker.detail(job, now, self._clocks(job, now))
 
     def _clocks(self, job: JobId, now: float) -> Clocks | None:
-        """How long a job of ours is still waited for; None when it is not."""
+        """The limits of a job that we wait for; None when we do not."""
         clock = self._requests.clock_of(job)
         return None if clock is None else clock.read(now)
 
     async def forget(self, jobs: Iterable[JobId]) -> None:
-        """Delete the saved tokens of `jobs` and their rows; those that run stay.
+        """Delete the saved tokens of `jobs` and their rows; running ones stay.
 
-        `UserError` when the disk refuses, and for jobs that another program is resuming.
+        `UserError` when the disk fails, and for jobs that another program is resuming.
         """
         wanted = list(jobs)
         await self._tasks.forget(wanted)
@@ -78,7 +78,7 @@ class LiveJobs(Jobs):
         await self._keeper.forget(over)
 
     def remove(self, jobs: Iterable[JobId]) -> None:
-        """Remove those of `jobs` that are over; those that can be resumed stay (see `forget`)."""
+        """Remove those of `jobs` that have ended; resumable ones stay (see `forget`)."""
         found = [(job, self._tracker.chains.of(job)) for job in jobs]
         refused = [c.id for _, c in found if c is not None and c.id is not None and not c.token]
         changes = self._tracker.remove([job for job, _ in found])

@@ -1,6 +1,6 @@
-"""Resume tokens on disk: saved before anyone sees them, made jobs again by a later run.
+"""Resume tokens on disk: saved before anyone sees them, restored as jobs by a later run.
 
-They are forgotten when their jobs end; what other programs make of them is shown.
+They are deleted when their jobs end; what other programs do with them is shown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATES: Final[dict[SavedOutcome, JobState | str]] = {
     SavedOutcome.REFUSED: REFUSED,
     SavedOutcome.INTERRUPTED: INTERRUPTED,
 }
-"""Of attempts that are over; one that runs has none."""
+"""Of attempts that have ended; a running one has none."""
 
 OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
     state: outcome for outcome, state in STATES.items()
@@ -50,19 +50,19 @@ OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
 _log = logging.getLogger(__name__)
 
 _RETRY_S: Final = 5.0
-"""How often to try again to delete what the disk would not delete."""
+"""How often to retry deletions that failed."""
 
 
 class Keeper:
-    """Puts on disk what the tracker asks for, then lets it be shown; without a store, at once.
+    """Saves what the tracker asks for before it is shown; without a store, nothing waits.
 
-    `origins` are the requests of all jobs that can be resumed, with their servers.
+    `origins` are the requests of all resumable jobs, with their servers.
     """
 
     def __init__(
         self, store: ResumeStore | None, live: LiveTracker, origin_of: Callable[[JobId], Origin]
     ) -> None:
-        """`origin_of` tells what a job's first request was."""
+        """`origin_of` returns a job's first request."""
         self.origins: dict[JobId, Origin] = {}
         self._store = store
         self._tracker, self._clock, self._publish = live
@@ -77,13 +77,13 @@ class Keeper:
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why tokens are not saved, or what was wrong with the file; None when all is well."""
+        """Why tokens are not saved, or what was wrong with the file; None if nothing."""
         return self._problem or (None if self._store is None else self._store.problem)
 
     # Steps
 
     def take(self, changes: ChangeSet) -> None:
-        """Queue what the tracker wants to be on disk; let go of what has no row any more."""
+        """Queue the steps that the tracker wants saved; forget jobs without a row."""
         for job in changes.removed:
             self.origins.pop(job, None)
         for step in changes.steps:
@@ -101,7 +101,7 @@ class Keeper:
             self.complain(error.problem)
 
     async def settled(self, job: JobId) -> None:
-        """Wait until what became of a job's attempt is on disk, if that is under way."""
+        """Wait until the end of a job's attempt is on disk, if that is in progress."""
         pending = self._pending.get(job)
         if pending is not None:
             await pending.wait()
@@ -113,7 +113,7 @@ class Keeper:
                 if self._steps:
                     await self._record(self._steps.popleft())
                 else:
-                    self._wake = anyio.Event()  # before paying: what comes meanwhile is seen
+                    self._wake = anyio.Event()  # before the disk: new steps are noticed
                     await self._pay()
                     with anyio.move_on_after(_RETRY_S if self._owed else None):
                         await self._wake.wait()
@@ -136,7 +136,7 @@ class Keeper:
             self.complain(error.problem)
             obstacle = error.problem.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
-            # The one place for our own errors here: the job must not stay in between for ever.
+            # The one place for internal errors here: the job must not stay in between forever.
             _log.exception("saving what became of job %s met a defect", step.job)
             obstacle = "internal error"
         if step.is_complete:
@@ -148,7 +148,7 @@ class Keeper:
             self._pending.pop(step.job).set()
 
     async def _written(self, step: ChainStep) -> int | None:
-        """Do what a step asks for; the chain's id in the store, None if it has none."""
+        """Perform a step; the chain's id in the store, None if it has none."""
         if self._store is None:
             return None
         await self._pay()
@@ -223,15 +223,14 @@ class Keeper:
         return chain
 
     def owe(self, chains: Iterable[int]) -> None:
-        """Delete chains when there is an occasion: the user has seen the last of them."""
+        """Delete chains when there is time: the user no longer needs them."""
         self._owed.update(dict.fromkeys(chains))
         self._wake.set()
 
     async def _pay(self) -> None:
         """Delete the finished chains that are still on disk; their tokens have expired.
 
-        What the disk refuses to delete is tried again before each write, every few seconds, and
-        at the end.
+        Failed deletions are retried before each write, every few seconds, and at the end.
         """
         owed = dict(self._owed)
         if not owed or self._store is None:
@@ -247,7 +246,7 @@ class Keeper:
                 self._publish(self._tracker.chains.note_reason(job, ""))
 
     def _note_debt(self, step: ChainStep) -> None:
-        """Say of a completed job that its chain is still on disk, and would come back."""
+        """Report that a completed job's chain is still on disk, and would be restored."""
         if step.is_complete and step.chain in self._owed and self._problem is not None:
             words = (
                 f"Its expired token is still on disk: {self._problem.what}. The program will try "
@@ -256,7 +255,7 @@ class Keeper:
             self._publish(self._tracker.chains.note_reason(step.job, words))
 
     def complain(self, problem: ErrorDetails) -> None:
-        """Keep what the disk refuses, to be told."""
+        """Keep an error of the disk, to be reported."""
         self._problem = problem
 
     def _standing(self, job: JobId) -> SavedProgress:
@@ -272,7 +271,7 @@ class Keeper:
         return self._clock.wall() if found is None else found.started_when
 
     def move(self, job: JobId, definition: ServerDefinition, key: str) -> None:
-        """Let a job be resumed by a server that is defined otherwise than when it was begun."""
+        """Allow a job to be resumed by a server whose definition has changed since."""
         origin = self.origins.get(job)
         if origin is not None:
             self.origins[job] = origin._replace(
@@ -284,11 +283,11 @@ class Keeper:
     # Attempts
 
     async def claim(self, job: JobId) -> None:
-        """Make sure that no other program resumes the job, and note the attempt; before it is sent.
+        """Claim the job, so that no other program resumes it, before the attempt is sent.
 
-        What could not be saved before is tried again; if it still cannot, the job goes on in
+        What could not be saved before is tried again; if that fails again, the job continues in
         memory alone: nobody else knows of it, or we still own it. `UserError` when it is gone,
-        refused, in flight elsewhere, or the disk refuses.
+        refused, in flight elsewhere, or the disk fails.
         """
         chain = self._tracker.chains.of(job)
         if self._store is None or chain is None or chain.token is None:
@@ -303,7 +302,7 @@ class Keeper:
         self._publish(changes)
 
     async def _catch_up(self, job: JobId, chain: int | None) -> bool:
-        """Try once more to save the newest token; whether it is on disk."""
+        """Try again to save the newest token; whether it is on disk."""
         found = self._tracker.chains.of(job)
         if found is None or found.token is None:
             return False
@@ -317,7 +316,7 @@ class Keeper:
         return True
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
-        """Delete the chains of `jobs`, and their rows; `UserError` when one has to stay."""
+        """Delete the chains of `jobs`, and their rows; `UserError` when one must stay."""
         ids = {
             chain.id: job
             for job in jobs
@@ -336,11 +335,11 @@ class Keeper:
 
 
 _LOOK_S: Final = 5.0
-"""How often to look what became of jobs that another program is resuming."""
+"""How often to check jobs that another program is resuming."""
 
 
 class Restorer:
-    """Makes rows of saved chains, and keeps them true while other programs use the same folder."""
+    """Makes rows of saved chains, and updates them while other programs use the same folder."""
 
     def __init__(
         self,
@@ -361,7 +360,7 @@ class Restorer:
         self._elsewhere: set[JobId] = set()
 
     def drop(self, jobs: Iterable[JobId]) -> None:
-        """Forget jobs that have no row any more."""
+        """Forget jobs that no longer have a row."""
         self._unread.difference_update(jobs)
         self._elsewhere.difference_update(jobs)
 
@@ -375,7 +374,7 @@ class Restorer:
         except UserError as error:
             self._keeper.complain(error.problem)
             return
-        # The jobs of one server side by side, each with its oldest first.
+        # The jobs of one server beside each other, each with its oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()
         for chain in saved:
@@ -391,7 +390,7 @@ class Restorer:
         self._publish(changes)
 
     async def read_attempts(self, job: JobId) -> None:
-        """Tell of the attempts that were made before this program was started."""
+        """Publish the attempts that were made before this program was started."""
         chain = self._tracker.chains.of(job)
         if self._store is None or chain is None or chain.id is None:
             return
@@ -404,20 +403,20 @@ class Restorer:
         self._publish(self._tracker.chains.note_attempts(job, pictures))
 
     def wants_attempts(self, job: JobId) -> bool:
-        """Whether a job's earlier attempts are still to be read; true once."""
+        """Whether a job's earlier attempts were not read yet; true once."""
         is_unread = job in self._unread
         self._unread.discard(job)
         return is_unread
 
     async def watch(self) -> None:
-        """Look every few seconds what became of jobs that another program is resuming."""
+        """Check every few seconds the jobs that another program is resuming."""
         while True:
             await anyio.sleep(_LOOK_S)
             if self._elsewhere:
                 await self.look(list(self._elsewhere))
 
     async def look(self, jobs: Iterable[JobId]) -> None:
-        """See what became of jobs on disk; no others are read, there may be thousands."""
+        """Check the jobs on disk; no others are read, there may be thousands."""
         if self._store is None or not self._store.is_readable:
             return
         ids = {job: chain for job in jobs if (chain := self._settled(job)) is not None}
@@ -431,12 +430,12 @@ class Restorer:
                 self._compare(job, on_disk.get(chain))
 
     def _settled(self, job: JobId) -> int | None:
-        """The job's chain in the store, unless what we know of it is not on disk yet."""
+        """The job's chain in the store, unless our own state of it is not on disk yet."""
         chain = self._tracker.chains.of(job)
         return None if chain is None or chain.settling or chain.obstacle else chain.id
 
     def _compare(self, job: JobId, saved: SavedChain | None) -> None:
-        """Show of a job what another program has made of it."""
+        """Show what another program has done with a job."""
         chains = self._tracker.chains
         is_elsewhere = saved is not None and saved.is_elsewhere
         (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)

@@ -36,7 +36,7 @@ _OF_ONE_REQUEST = _STAMPS | {PROGRESS_TOKEN}
 def first_sent(raw: bytes) -> JsonObject:
     """What every attempt of a chain sends, read from the bytes of one of its requests.
 
-    That is all but the resume token and the stamps, which are made anew for each request; a
+    That is everything except the resume token and the stamps, which are new for each request; a
     progress token stays, in `_meta`.
     """
     params = json.loads(raw).get("params")
@@ -55,19 +55,19 @@ def resumed(params: JsonObject, token: str) -> JsonObject:
 
 
 def from_the_start(params: JsonObject) -> JsonObject:
-    """`params` for the whole request again: what belongs to one request alone is left out."""
+    """`params` for re-issuing the request: without what belongs to one request alone."""
     return _without(without_resume_token(params), _OF_ONE_REQUEST)
 
 
 def progress_token(params: JsonObject) -> str | int | None:
-    """The progress token that every attempt sends; None if there is none that may be sent."""
+    """The progress token that every attempt sends; None if there is no valid one."""
     meta = params.get(META)
     token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
     return token if isinstance(token, str | int) and not isinstance(token, bool) else None
 
 
 def is_whole(value: Any) -> bool:
-    """Whether nothing of a value was left undecoded, as happens to oversized messages."""
+    """Whether a value was decoded completely, which oversized messages are not."""
     if isinstance(value, dict):
         return all(map(is_whole, value.values()))
     if isinstance(value, Elided):
@@ -85,12 +85,10 @@ def _without(params: JsonObject, names: frozenset[str]) -> JsonObject:
 
 
 def origin_of(job: JobDetail, server: ServerSnapshot, key: str, sent: bytes | None) -> Origin:
-    """The request of a job with its server, which jobs know by `key` (see `Manager.key_of`).
+    """The request of a job with its server, which jobs know by `key` (see `SessionManager.key_of`).
 
-    `sent` are its bytes, where they are at hand.
-
-    The server is saved with the folder that it was started in: in another one, relative paths in
-    its command would be somebody else's programs.
+    `sent` are its bytes, if available. The server is saved with its working folder: in another one,
+    relative paths in its command would name other programs.
     """
     return Origin(
         server.name,
@@ -103,7 +101,7 @@ def origin_of(job: JobDetail, server: ServerSnapshot, key: str, sent: bytes | No
 
 
 def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
-    """A request's lasting parameters, from its bytes where they are at hand.
+    """A request's lasting parameters, from its bytes if available.
 
     Raises:
         UserError: what is `known` instead is only the outline of an oversized request.
@@ -128,10 +126,10 @@ def token_like(token: object, integers: Iterator[int]) -> TokenChoice:
 
 
 class ServerChangedError(UserError):
-    """The job's server is defined otherwise now, or was removed: the user has to decide.
+    """The job's server has another definition now, or was removed: the user must decide.
 
-    `definition` is what the job was begun with. Resuming with `use_saved_definition` adds it as a
-    server of its own.
+    `definition` is the one that the job began with. Resuming with `use_saved_definition` adds it as
+    a new server.
     """
 
     def __init__(self, problem: ErrorDetails, definition: ServerDefinition) -> None:
@@ -140,8 +138,8 @@ class ServerChangedError(UserError):
 
 
 def saved_definition(origin: Origin) -> ServerDefinition:
-    """The definition that a chain was begun with; `UserError` when it cannot be read."""
-    import pydantic  # here and not above: no start of the window waits for it
+    """The definition that a chain began with; `UserError` when it cannot be read."""
+    import pydantic  # late: the window must not wait for it at startup
 
     from mcp_progress_monitor.snapshots.definitions import read_definition
 
@@ -161,7 +159,7 @@ def saved_definition(origin: Origin) -> ServerDefinition:
 def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
     """Whether exactly this was run for a chain, in the folder where it would be run now.
 
-    What an earlier version saved names no folder, so that no relative command is taken for it.
+    Earlier versions saved no folder, so relative commands of theirs do not match.
     """
     keys = {definition.settled().fingerprint}
     if definition.deciding_folder is None:
@@ -172,9 +170,9 @@ def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
 
 
 def _as_given(saved: ServerDefinition, key: str) -> ServerDefinition:
-    """The saved definition, without its folder where we are in it and the user named none.
+    """The saved definition, without its folder if that is the current one and the user set none.
 
-    What was set for a server, as rules for its questions, is found by what the user gave.
+    A server's settings, such as question rules, are found by what the user entered.
     """
     if saved.transport != "stdio":
         return saved
@@ -192,9 +190,9 @@ def _saved_key(origin: Origin) -> str:
 def known_server(
     origin: Origin, servers: Iterable[ServerSnapshot], key_of: Callable[[str], str]
 ) -> str | None:
-    """The name of the server that is what the chain's one was; a connected one if there are more.
+    """The name of the server that the chain began with; a connected one if there are several.
 
-    `key_of` tells what a server is to jobs. The same name wins among equals.
+    `key_of` returns a server's identity. The same name wins among equals.
     """
     same = [server for server in servers if key_of(server.name) == origin.server_key]
     same.sort(key=lambda server: (not server.state.is_up, server.name != origin.server))
@@ -208,11 +206,11 @@ def definition_to_add(
     *,
     is_agreed: bool = False,
 ) -> ServerDefinition:
-    """The definition to start the chain's server with, which is not known under any name.
+    """The definition to start the chain's server with, which is not in the list.
 
-    The user ran it before, so that it needs no further consent; unless the server with its name
-    is another one now, or it was `removed` (by key), or it is a relative command of a folder that
-    an earlier version did not save: then `ServerChangedError` asks, but for who has agreed.
+    The user ran it before, so it needs no further approval; unless the server with its name has
+    changed, or it was `removed` (by key), or it is a relative command of an unknown folder: then
+    `ServerChangedError` asks, except if the user has agreed.
     """
     saved = saved_definition(origin)
     definition = _as_given(saved, origin.server_key)

@@ -1,4 +1,4 @@
-"""One request from its making to its outcome, with its limits of time and its cancel."""
+"""One request from being sent to its outcome, with its time limits and its cancel."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def _limit(limit: Limit, limits: Limits) -> str:
 
 
 def _chosen(seconds: float | None) -> str:
-    """A limit as it was chosen: without a fraction where it has none."""
+    """A limit as it was chosen: without a fraction if it has none."""
     whole = int(seconds or 0)
     return formatting.duration(whole if whole == seconds else seconds or 0.0)
 
 
 def _wire(connection: Connection, others: int) -> str:
-    """Whether the server is there, and whether it is only this call that waits."""
+    """Whether the server is still running, and whether only this call waits."""
     state = _state(connection)
     if others > 0:
         return f"{state}; {formatting.count(others, 'other request')} pending"
@@ -122,7 +122,7 @@ _TOO_LONG: Final = "Timed out"
 
 
 class Requests:
-    """Posts requests and waits for what becomes of them, replies or tasks."""
+    """Posts requests and waits for their outcomes, replies or tasks."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Requests:
         runs: TaskRuns,
         now: Callable[[], float],
     ) -> None:
-        """Changes go to `publish`; `settled` waits until the end of a job is on disk.
+        """Changes go to `publish`; `settled` waits until a job's end is on disk.
 
         A reply that begins a task is followed by `runs`, which also cancels tasks.
         """
@@ -146,7 +146,7 @@ class Requests:
         self._kept: dict[JobId, CallClock] = {}
 
     def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, PendingRequest]:
-        """Post a request, with the clock of the call that it goes on with, else one of its own.
+        """Post a request, with the clock of the call that it continues, else a new one.
 
         `UserError` when the server is not connected, or the token or a limit is refused.
         """
@@ -212,7 +212,7 @@ class Requests:
         return outcome
 
     async def complete_task(self, run: TaskRun, job: JobId, made_at: float) -> Outcome:
-        """Wait for the end of a job's task. Cancelling has the task cancelled."""
+        """Wait for the end of a job's task. Cancelling cancels the task."""
         with self.keeping(job, run.clock):
             try:
                 reached = await run.clock.until(run.has_ended, self._now)
@@ -234,13 +234,14 @@ class Requests:
         return outcome
 
     async def cancel(self, job: JobSnapshot, reason: str) -> None:
-        """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
+        """Ask the server to cancel a job of ours; its caller keeps waiting."""
         if await self._runs.cancel(job, reason):
             return
         for connection, exchange in self.waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.outbox.cancel(exchange, reason)
-            # Once its stream is closed nothing more can come of a request: no silence is awaited.
+            # Once its stream is closed nothing more can arrive for a request: there is no silence
+            # to await.
             grace_s = 0.0 if connection.outbox.closes_streams else self._tracker.cancel_grace_s
             fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
             await connection.record_event("cancel_requested", **fields)
@@ -254,7 +255,7 @@ class Requests:
     # Clocks
 
     def hold(self, connection: str, job: JobId | None) -> Hold:
-        """Have the clocks of a job stand still, because a question to the user is open.
+        """Stop the clocks of a job, because a question to the user is open.
 
         Without a job those of all calls on the connection: each may be the one that asks.
         """
@@ -265,7 +266,7 @@ class Requests:
         return Hold([] if served is None else served.outbox.clocks(), self._now)
 
     def hold_for(self, question: Question) -> Hold:
-        """Have the clocks stand still of the call that a question is about."""
+        """Stop the clocks of the call that a question is about."""
         job = question.job
         found = None if job is None else self._tracker.snapshot(job, self._now())
         if found is not None and found.state.is_over:
@@ -278,7 +279,7 @@ class Requests:
 
     @contextlib.contextmanager
     def keeping(self, job: JobId, clock: CallClock) -> Iterator[None]:
-        """Have `clock` be that of a job whose request was answered, and which goes on."""
+        """Use `clock` for a job whose request was answered, and which continues."""
         self._kept[job] = clock
         try:
             yield
@@ -287,7 +288,7 @@ class Requests:
                 del self._kept[job]
 
     def clock_of(self, job: JobId) -> CallClock | None:
-        """The clock of a job that is waited for; None when it is not, or not by us."""
+        """The clock of a job that we wait for; None when we do not."""
         if job in self._kept:
             return self._kept[job]
         made = self._tracker.request_of(job)
@@ -312,7 +313,7 @@ class Requests:
             yield connection, exchange
 
     def sent(self, job: JobId) -> bytes | None:
-        """The bytes of the job's newest request; None unless its reply is being waited for."""
+        """The bytes of the job's newest request; None unless its reply is pending."""
         found = self._tracker.snapshot(job, self._now())
         waiting = () if found is None else self.waiting(found)
         return next((exchange.outgoing.raw for _, exchange in waiting), None)
@@ -334,7 +335,7 @@ class Requests:
         return report
 
     async def _check_output(self, connection: Connection, request: int, outcome: Outcome) -> None:
-        """Put on record how a result breaks its tool's output schema, if it does."""
+        """Record how a result violates its tool's output schema, if it does."""
         schema = self._output_schema(connection, outcome)
         if schema is None:
             return
@@ -360,7 +361,7 @@ class Requests:
         return schema if isinstance(schema, dict) else None
 
     def _outcome(self, exchange: PendingRequest, words: str) -> Outcome:
-        """What became of an exchange: as its job tells, or as its end does if it has none."""
+        """The outcome of an exchange: from its job, or from its end if it has none."""
         job, reply = self._job_of(exchange), exchange.reply
         found = None if job is None else self._tracker.snapshot(job, self._now())
         state, failure = _verdict(exchange, words)
@@ -378,7 +379,7 @@ class Requests:
 
 
 def _verdict(exchange: PendingRequest, words: str) -> tuple[JobState, Failure | None]:
-    """State and failure by the exchange alone."""
+    """State and failure from the exchange alone."""
     if exchange.reply is not None:
         ending = endings.of_answer(exchange.reply)
         return ending.state, ending.failure
@@ -393,7 +394,7 @@ def _verdict(exchange: PendingRequest, words: str) -> tuple[JobState, Failure | 
 
 
 def task_outcome(job: JobId, found: JobSnapshot | None, run: TaskRun, duration_s: float) -> Outcome:
-    """What became of a task: as its job tells where that is over, else as following it ended."""
+    """The outcome of a task: from its job if that has ended, else from how following it ended."""
     end = run.end
     result, raw = (None, b"") if end is None else (end.result, end.raw)
     state: JobState = JobState.CANCELLED

@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 
 class Comebacks:
-    """Whether a job's server comes back, and when."""
+    """Whether and when a job's server will be reconnected."""
 
     def __init__(
         self, manager: SessionManager, connector: Connector, origins: Mapping[JobId, Origin]
     ) -> None:
-        """Jobs are those with `origins`; `connector` mends their servers."""
+        """Jobs are those with `origins`; `connector` reconnects their servers."""
         self._manager = manager
         self._connector = connector
         self._origins = origins
 
     def is_due(self, job: JobId) -> bool:
-        """Whether a job's server is about to be connected again by itself."""
+        """Whether a job's server is about to be reconnected automatically."""
         reconnecting = self._reconnecting(job)
         return reconnecting is not None and reconnecting.is_coming_back
 
     def due_at(self, job: JobId) -> float | None:
-        """When that is tried next, if it waits for that."""
+        """When that is tried next, if it waits."""
         reconnecting = self._reconnecting(job)
         return (
             None
@@ -54,9 +54,9 @@ class Comebacks:
         )
 
     async def over(self, job: JobId, wake: anyio.Event) -> bool:
-        """Wait while it is due, unless `wake` is set before; whether to go on.
+        """Wait for the reconnect, unless `wake` is set before; whether to continue.
 
-        That is not so when the server was given up meanwhile.
+        That is False when the server was given up meanwhile.
         """
         server = self._server(job)
         if server is None or not self.is_due(job):
@@ -82,13 +82,13 @@ class Comebacks:
 
 
 async def _wake_ends(wake: anyio.Event, scope: anyio.CancelScope) -> None:
-    """Have who waits in `scope` wait no longer once someone wakes them."""
+    """Cancel `scope` once `wake` is set."""
     await wake.wait()
     scope.cancel()
 
 
 class _Drive:
-    """Somebody who makes a job's attempts, one at a time; there is at most one for each job."""
+    """Makes a job's attempts, one at a time; there is at most one for each job."""
 
     def __init__(self) -> None:
         self.is_pausing = True
@@ -98,7 +98,7 @@ class _Drive:
         self.error: UserError | None = None
 
     async def joined(self) -> Outcome:
-        """What the attempts come to, without waiting for the pause under way."""
+        """The outcome of the attempts, without waiting for the current pause."""
         self.wake.set()
         await self.over.wait()
         if self.outcome is None:
@@ -119,9 +119,9 @@ class Resumer:
         look: Callable[[Iterable[JobId]], Awaitable[None]],
         spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
     ) -> None:
-        """Servers are connected by `connector`; what goes on by itself runs as a task of `spawn`.
+        """`connector` connects servers; automatic attempts run as tasks of `spawn`.
 
-        `look` finds out what another program has made of a job that cannot be claimed.
+        `look` finds out what another program has done with a job that cannot be claimed.
         """
         self._keeper = keeper
         self._requests = requests
@@ -139,17 +139,17 @@ class Resumer:
 
     @property
     def size(self) -> int:
-        """How much is kept in memory of jobs that can be resumed; for tests of its bounds."""
+        """How much memory resumable jobs use; for tests of its bounds."""
         decisions = len(self._drives) + len(self._automatic) + len(self._limits)
         return self._tracker.chains.size + len(self._keeper.origins) + decisions
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why resume tokens are not saved, to be reported once; None while all is well."""
+        """Why resume tokens are not saved, to be reported once; None if they are."""
         return self._keeper.problem
 
     def find(self, resume_id: int) -> JobId | None:
-        """The job whose saved chain has this id; None when there is none (any more)."""
+        """The job whose saved chain has this id; None when there is none, or no longer."""
         of = self._tracker.chains.of
         found = (job for job in self._tracker.jobs() if _has_id(of(job), resume_id))
         return next(found, None)
@@ -162,24 +162,24 @@ class Resumer:
             drive.wake.set()
 
     def drop(self, jobs: Iterable[JobId]) -> None:
-        """Forget what was decided on jobs that have no row any more."""
+        """Forget the decisions on jobs that no longer have a row."""
         for job in jobs:
             self._automatic.pop(job, None)
             self._limits.pop(job, None)
 
     def use_server(self, job: JobId, name: str) -> None:
-        """Let a saved job be resumed by another server than it was begun with.
+        """Let a saved job be resumed by another server than it began with.
 
-        For as long as this program runs: on disk it stays as it was.
+        For as long as this program runs: on disk it does not change.
         """
         definition = self._manager.snapshot(name).definition
         self._keeper.move(job, definition, self._manager.key_of(name))
 
     def note_removed(self, key: str) -> None:
-        """The user removed a server: it is not brought back without asking."""
+        """The user removed a server: it is not added again without asking."""
         self._removed.add(key)
 
-    # Wishes
+    # Requests
 
     async def resume(
         self,
@@ -190,8 +190,8 @@ class Resumer:
     ) -> Outcome:
         """Resume a job: make the same request with its newest token.
 
-        The server is connected first if need be. With `auto_resume`, or where that was switched
-        on, attempts follow each other and the outcome is that of the last one.
+        The server is connected first if necessary. With `auto_resume`, or if that was switched on,
+        attempts follow each other and the outcome is that of the last one.
 
         Raises:
             ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
@@ -205,7 +205,7 @@ class Resumer:
             if job in self._automatic:
                 self._switch(job, auto_resume or self._automatic[job])
                 return await drive.joined()
-            await drive.over.wait()  # it has ended but for its last words
+            await drive.over.wait()  # it has ended, except for its last messages
         self._check(job)
         drive = self._drives[job] = _Drive()
         if auto_resume is not None:
@@ -222,7 +222,7 @@ class Resumer:
         return drive.outcome
 
     def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
-        """Go on with a job by itself from now on, or no more; `UserError` if that cannot be."""
+        """Switch resuming a job automatically on or off; `UserError` if that is impossible."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         chain = self._tracker.chains.of(job)
         if automatic is None or found is None:
@@ -241,7 +241,7 @@ class Resumer:
             self._spawn(self._drive_alone, job)
 
     async def after_call(self, outcome: Outcome, call: Call, limits: Limits) -> Outcome:
-        """Go on with what a call began, if that is wanted, by the limits that it ended with."""
+        """Resume what a call began, if requested, with the limits that it ended with."""
         job = outcome.job
         if job is None or outcome.state is not JobState.RESUMABLE:
             if job is not None:
@@ -260,7 +260,7 @@ class Resumer:
         return drive.outcome
 
     def refuse_known_token(self, call: Call) -> None:
-        """`UserError` for a call that would resume a job behind its back."""
+        """`UserError` for a call that would resume a job without its knowledge."""
         meta = call.params.get(META)
         if not isinstance(meta, dict) or RESUME_TOKEN not in meta:
             return
@@ -275,10 +275,10 @@ class Resumer:
                 )
             )
 
-    # Attempts by themselves
+    # Automatic attempts
 
     async def _drive_alone(self, job: JobId) -> None:
-        """Make attempts without anyone waiting for them: what goes wrong is told by the job."""
+        """Make attempts without anyone waiting for them: the job shows what goes wrong."""
         drive = self._drives[job]
         try:
             drive.outcome = await self._go_on(drive, job, None)
@@ -286,7 +286,7 @@ class Resumer:
             self._end(drive, job)
 
     async def _go_on(self, drive: _Drive, job: JobId, outcome: Outcome | None) -> Outcome:
-        """Make attempts while the job is to go on by itself, and the last one stopped well."""
+        """Make attempts while the job is resumed automatically, and the last one stopped well."""
         made = 0
         while (automatic := self._automatic.get(job)) is not None and (
             _stopped_well(outcome) or self._comes_back(job)
@@ -308,11 +308,11 @@ class Resumer:
         return outcome or self._standing_outcome(job, "", None)
 
     def _comes_back(self, job: JobId) -> bool:
-        """Whether a job rests because its server ended, which is connected again by itself."""
+        """Whether a job stopped because its server ended, which is being reconnected."""
         return not self._is_closing and self._rests(job) and self._comebacks.is_due(job)
 
     async def _server_is_back(self, drive: _Drive, job: JobId) -> bool:
-        """Wait while the server is being connected again; whether it was, or is not waited for."""
+        """Wait while the server is being reconnected; whether it was, or need not be waited for."""
         if not self._comebacks.is_due(job):
             return True
         due_at = self._comebacks.due_at(job)
@@ -338,7 +338,7 @@ class Resumer:
     # One attempt
 
     async def _attempt(self, drive: _Drive, job: JobId, use_saved_definition: bool) -> Outcome:
-        """Connect the server if need be, claim the job, send its request, wait for the end."""
+        """Connect the server if necessary, claim the job, send its request, wait for the end."""
         drive.is_pausing = False
         self._check(job)
         self._busy(job, "Connecting to the server")
@@ -397,7 +397,7 @@ class Resumer:
         self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
         try:
             outcome = await self._requests.complete(connection, exchange, self._limits.get(job))
-            if job in self._limits:  # what was changed while it ran holds on
+            if job in self._limits:  # limits that were changed while it ran stay
                 self._limits[job] = exchange.clock.limits
         finally:
             self._tracker.chains.expect_no_more(connection.id, exchange.outgoing.id)
@@ -412,7 +412,7 @@ class Resumer:
         token = origins.progress_token(origin.params)
         try:
             connection = self._manager.connection(server)
-        except UserError:  # gone meanwhile, which is another story
+        except UserError:  # it is gone, which is handled elsewhere
             return None
         if token is None or not connection.outbox.peer.is_token_in_use(token):
             return None
@@ -424,13 +424,13 @@ class Resumer:
         return ErrorDetails(f"The job's progress token is in use by {whose}", server, hint)
 
     def _note_unsent(self, job: JobId, failure: Failure | None, began_when: float) -> None:
-        """Give back a claim whose request was never written."""
+        """Release a claim whose request was never written."""
         ending = JobEnding(JobState.FAILED, failure)
         now = self._clock.monotonic()
         self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
 
     def _standing_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
-        """The outcome of an attempt that never was: the job as it stands, and why."""
+        """The outcome of an attempt that was not made: the job as it is, and why."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         state = JobState.FAILED if found is None else found.state
         failure = Failure("local", words) if words else (found.failure if found else None)
@@ -446,7 +446,7 @@ class Resumer:
         return found is not None and found.can_resume
 
     def _check(self, job: JobId) -> None:
-        """`UserError` unless the job rests on a token that can be sent."""
+        """`UserError` unless the job has a token that can be sent."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         chain = self._tracker.chains.of(job)
         if self._is_closing:
@@ -465,7 +465,7 @@ class Resumer:
             raise UserError(ErrorDetails(what, found.server, hint, chain.note))
 
     def _switch(self, job: JobId, automatic: AutoResume | None) -> None:
-        """Decide on going on by itself; who waits for the next attempt is told."""
+        """Switch automatic resuming; whoever waits for the next attempt is notified."""
         if automatic is None:
             self._automatic.pop(job, None)
             if job in self._drives:
@@ -484,7 +484,7 @@ class Resumer:
             self._publish(self._tracker.chains.note_busy(job, words))
 
     def _stop(self, job: JobId, words: str) -> None:
-        """Go on by itself no more, and say why."""
+        """Stop resuming automatically, and say why."""
         self._switch(job, None)
         self._publish(self._tracker.chains.note_reason(job, words))
 
@@ -495,12 +495,12 @@ class Resumer:
 
 
 def _stopped_well(outcome: Outcome | None) -> bool:
-    """Whether an attempt ended with nothing but a token to go on with."""
+    """Whether an attempt ended with nothing but a token to resume with."""
     return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
 
 
 def _holds(row: JobSnapshot | None, connection: str, token: str | int) -> bool:
-    """Whether a job is going on, on that connection, with a progress token of ours."""
+    """Whether a job is running, on that connection, with a progress token of ours."""
     if row is None or row.state.is_over or row.connection != connection:
         return False
     return type(row.token) is type(token) and row.token == token

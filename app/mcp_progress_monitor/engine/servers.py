@@ -31,7 +31,7 @@ class Servers:
     ) -> None:
         """Sessions are those of `connector`; `gate` raises `UserError` for what must not run.
 
-        Keys of servers that the user removed go to `note_removed` (see `Manager.key_of`).
+        Keys of servers that the user removed go to `note_removed` (see `SessionManager.key_of`).
         """
         self._manager = manager
         self._connector = connector
@@ -39,23 +39,23 @@ class Servers:
         self._note_removed = note_removed
 
     def add(self, definition: ServerDefinition) -> str:
-        """Take a server in, not connected; returns its name, made unique by a number."""
+        """Add a server, not connected; returns its name, with a number added if it is taken."""
         return self._manager.add(definition)
 
     def set_definition(self, name: str, definition: ServerDefinition) -> None:
-        """Have a server be another one from its next connection on.
+        """Replace a server's definition from its next connection on.
 
-        Another name in it renames the server. `UserError` when that name is taken, or the
-        server is connected.
+        A new name renames the server. `UserError` when the name is taken, or the server is
+        connected.
         """
         self._manager.set_definition(name, definition)
 
     def place(self, name: str, position: int) -> None:
-        """Have a server stand at `position` among all of them, counted from 0."""
+        """Move a server to `position`, counted from 0."""
         self._manager.place(name, position)
 
     def remove(self, name: str) -> None:
-        """Forget a server; `UserError` while it is connected. Its jobs stay."""
+        """Remove a server; `UserError` while it is connected. Its jobs stay."""
         reconnecting, key = self._manager.reconnecting(name), self._manager.key_of(name)
         self._manager.remove(name)
         self._connector.removed(reconnecting)
@@ -66,7 +66,7 @@ class Servers:
         return [self._manager.snapshot(name) for name in self._manager.names()]
 
     def names(self) -> tuple[str, ...]:
-        """The names of all servers, in order: for who needs a picture of few of them."""
+        """The names of all servers, in order: for callers that need few of the snapshots."""
         return tuple(self._manager.names())
 
     def snapshot(self, name: str) -> ServerSnapshot:
@@ -74,15 +74,15 @@ class Servers:
         return self._manager.snapshot(name)
 
     def newest(self, name: str) -> ServerDefinition:
-        """What a server will be when it is connected next; `UserError` if there is none."""
+        """The definition for a server's next connection; `UserError` if there is none."""
         return self._manager.newest(name)
 
     def doctor(self, name: str) -> DoctorReport:
-        """All that is known of a server's newest connection, or of what it would be.
+        """The doctor's report on a server's newest connection, or on its definition.
 
         `UserError` when there is no server of that name.
         """
-        # Here and not above: its many patterns take longer to compile than the window may wait.
+        # late: its many patterns take longer to compile than the window may wait
         from mcp_progress_monitor.sessions.doctor.report import report_of
 
         snapshot, session = self._manager.snapshot(name), self._manager.session(name)
@@ -91,24 +91,24 @@ class Servers:
         return report_of(snapshot, session.current, session.questions)
 
     async def connect(self, name: str) -> ServerSnapshot:
-        """Connect a server and wait until it can be called; its state is visible meanwhile.
+        """Connect a server and wait until it is ready for calls; its state is visible meanwhile.
 
-        A server that is connected stays so; one that is to be connected again after a time is at
-        once. `UserError` tells why one cannot be. Cancelling disconnects.
+        A connected server stays connected; one that waits to be reconnected is connected
+        immediately. `UserError` if connecting fails. Cancelling disconnects.
         """
         self._gate(self._manager.newest(name))
         await self._connector.connect(name)
         return self._manager.snapshot(name)
 
     async def disconnect(self, name: str) -> None:
-        """Disconnect a server and wait until its process is gone; nothing if it is not up.
+        """Disconnect a server and wait until its process is gone; nothing if it is not connected.
 
-        It is not connected again by itself.
+        It is not reconnected automatically.
         """
         await self._connector.disconnect(name)
 
     def subscribe_resource(self, server: str, uri: str, *, is_wanted: bool = True) -> None:
-        """Have a connected server notify us when a resource changes, or no more.
+        """Subscribe to updates of a resource of a connected server, or unsubscribe.
 
         `UserError` when it is not connected, or does not offer that.
         """
@@ -137,18 +137,18 @@ class Servers:
             raise UserError(not_connected(name)) from error
 
     async def sign_out(self, name: str) -> bool:
-        """End a server and forget the tokens of its sign-in; whether there were any.
+        """End a server and delete the tokens of its sign-in; whether there were any.
 
-        The next connection asks to sign in. `UserError` when they cannot be forgotten.
+        The next connection asks to sign in. `UserError` when they cannot be deleted.
         """
         await self.disconnect(name)
         return await anyio.to_thread.run_sync(self._manager.forget_sign_in, name)
 
     async def restart(self, name: str) -> None:
-        """End a server politely, if it is up, and connect it anew; `UserError` if it cannot."""
-        self._gate(self._manager.newest(name))  # before what is up is ended for it
+        """End a connected server gracefully, and connect it again; `UserError` if that fails."""
+        self._gate(self._manager.newest(name))  # before the running one is ended for it
         await self._connector.restart(name)
 
     def stop_reconnecting(self, name: str) -> None:
-        """Do not connect a server again by itself that waits for it; `UserError` if unknown."""
+        """Do not reconnect a server that waits to be reconnected; `UserError` if unknown."""
         self._connector.stop_reconnecting(name)

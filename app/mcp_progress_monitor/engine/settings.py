@@ -1,6 +1,6 @@
-"""What the user has set for servers: rules for their questions, roots, log level.
+"""The user's settings of servers: rules for their questions, roots, log level.
 
-Each takes effect at once as far as the connection allows, and is kept for the next ones.
+Each takes effect immediately as far as the connection allows, and is saved for the next ones.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """What is set for each server, also for its next connections."""
+    """The settings of each server, also for its next connections."""
 
     def __init__(self, manager: SessionManager, request_broker: RequestBroker) -> None:
-        """Keep what is set in the settings of `desk`."""
+        """Keep them in the settings of `request_broker`."""
         self._manager = manager
         self._request_broker = request_broker
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why what was set for servers could not be read, to be told once."""
+        """Why the settings could not be read, to be reported once."""
         return self._request_broker.settings.problem
 
     def set_question_rules(self, server: str, rules: QuestionRules) -> None:
         """Answer a server's questions by `rules` from now on.
 
-        What a server is told that it can ask changes with the next connection; in 2026-07-28 with
-        the next request. `UserError` when this cannot be saved.
+        The declared capabilities change with the next connection; in 2026-07-28 with the next
+        request. `UserError` when this cannot be saved.
         """
         definition = self._definition(server)
         try:
@@ -47,7 +47,7 @@ class Settings:
             self._declare(server, definition)
 
     def set_roots(self, server: str, roots: Iterable[Root]) -> None:
-        """Tell a server of other roots, and that they have changed if it is connected.
+        """Set a server's roots, and notify it if it is connected.
 
         `UserError` when this cannot be saved.
         """
@@ -60,10 +60,10 @@ class Settings:
                 self._notify_roots(server)
 
     def set_log_level(self, server: str, level: str | None) -> None:
-        """Ask a server for log messages from `level` on; with None as it likes, or for none.
+        """Request log messages from `level` on; None leaves it to the server, or requests none.
 
-        In the handshake era a level stays set until the connection ends. `UserError` for an
-        unknown level, and when this cannot be saved.
+        In the handshake era a level stays set until the connection ends. `UserError` for an unknown
+        level, and when this cannot be saved.
         """
         if level is not None and level not in LOG_LEVELS:
             hint = f"Use one of {', '.join(LOG_LEVELS)}."
@@ -87,7 +87,7 @@ class Settings:
             self._manager.changed(definition.name)
 
     def _declare(self, server: str, definition: ServerDefinition) -> None:
-        """Say in the stamps of the next requests what the server may ask."""
+        """Declare the capabilities in the stamps of the next requests."""
         session = self._manager.session(server)
         incoming = None if session is None else session.incoming
         if session is None or incoming is None or incoming.era is not Era.PER_REQUEST:

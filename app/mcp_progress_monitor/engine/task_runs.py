@@ -1,4 +1,4 @@
-"""Tasks that servers keep for us: followed, saved, and found again by the next run."""
+"""Tasks on servers: followed, saved, and restored by the next run."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Entry:
-    """A job's task as far as it is needed to ask for it again. `saved` is None if it is not saved.
+    """What is needed of a job's task to follow it again.
 
-    `began_at` is the task's beginning, monotonic seconds.
+    `saved` is None if it is not saved. `began_at` is the task's beginning, monotonic seconds.
     """
 
     origin: Origin
@@ -46,25 +46,25 @@ class Entry:
 
     @property
     def expires_at(self) -> float | None:
-        """When the server may forget the task; None if never, or not known."""
+        """When the server may discard the task; None if never, or not known."""
         ttl_ms = self.view.ttl_ms
         return None if ttl_ms is None else self.began_at + min(ttl_ms, 1e15) / 1000
 
 
 class TaskKeeper:
-    """What is on disk of the tasks of jobs; without a store, in memory alone."""
+    """The saved tasks of jobs; without a store, in memory alone."""
 
     def __init__(self, store: TaskStore | None, keeper: Keeper, live: LiveTracker) -> None:
-        """What the disk refuses goes to `keeper`, changes of jobs to `publish`."""
+        """Errors of the disk go to `keeper`, changes of jobs to `publish`."""
         self.entries: dict[JobId, Entry] = {}
-        """The tasks that are not known to be over, by job."""
+        """The tasks that are not known to have ended, by job."""
         self._store = store
         self._keeper = keeper
         self._tracker, self._clock, self._publish = live
         self._owed: dict[int, None] = {}
 
     async def begin(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
-        """Save a task that has just begun, then let it be shown."""
+        """Save a new task, then let it be shown."""
         entry = self.entries[job] = Entry(origin, view, at)
         try:
             if self._store is not None:
@@ -80,12 +80,12 @@ class TaskKeeper:
         self._publish(self._tracker.note_task_saved(job))
 
     async def claim(self, entry: Entry) -> None:
-        """See that no other program follows a task; `UserError` when one does, or it is gone."""
+        """Prevent other programs from following a task; `UserError` if one does, or it is gone."""
         if self._store is not None and entry.saved is not None:
             await self._store.claim(entry.saved)
 
     async def release(self, job: JobId, view: TaskView) -> None:
-        """Nobody follows a task any more, which may go on: another program may pick it up."""
+        """Nobody follows a task any more, which may continue: another program may pick it up."""
         entry = self.entries.get(job)
         if entry is None:
             return
@@ -99,19 +99,19 @@ class TaskKeeper:
             self._keeper.complain(error.problem)
 
     async def finish(self, jobs: Iterable[JobId]) -> None:
-        """Delete tasks whose end is known, or that nobody wants to know."""
+        """Delete tasks whose end is known, or that are no longer of interest."""
         self.owe(jobs)
         await self.pay()
 
     def owe(self, jobs: Iterable[JobId]) -> None:
-        """Delete tasks when there is an occasion."""
+        """Delete tasks when there is time."""
         for job in jobs:
             entry = self.entries.pop(job, None)
             if entry is not None and entry.saved is not None:
                 self._owed[entry.saved] = None
 
     async def pay(self) -> None:
-        """Delete what is to be deleted; what the disk refuses is tried again later."""
+        """Delete what is due; failed deletions are retried later."""
         owed = tuple(self._owed)
         if self._store is None or not owed:
             return
@@ -124,14 +124,14 @@ class TaskKeeper:
             self._owed.pop(saved, None)
 
     def drop(self, jobs: Iterable[JobId]) -> None:
-        """Forget jobs that have no row any more; what is on disk stays there."""
+        """Forget jobs that no longer have a row; their tasks stay on disk."""
         for job in jobs:
             self.entries.pop(job, None)
 
-    # What was found on disk
+    # Restoring
 
     async def restore(self) -> None:
-        """Make rows of the tasks on disk; of those that have expired for the last time."""
+        """Make rows of the tasks on disk; for expired ones, for the last time."""
         saved = await self._read()
         now, wall = self._clock.monotonic(), self._clock.wall()
         changes = self._tracker.restore_tasks(map(_restored, saved), now, wall)
@@ -143,7 +143,7 @@ class TaskKeeper:
         self._publish(changes)
 
     async def look(self) -> list[JobId]:
-        """See what other programs have made of tasks; the jobs whose task is not saved any more."""
+        """Check what other programs did with tasks; the jobs whose task is no longer saved."""
         waiting = {job: e.saved for job, e in self.entries.items() if e.saved is not None}
         if self._store is None or not waiting:
             return []
@@ -186,7 +186,7 @@ class TaskKeeper:
 
 
 def not_a_task(job: JobId) -> UserError:
-    """There is nothing to be picked up."""
+    """There is nothing to pick up."""
     what = "This job has no task running on a server"
     return UserError(ErrorDetails(what, f"job {job}", "Re-issue the request from the start."))
 
@@ -225,10 +225,10 @@ _log = logging.getLogger(__name__)
 
 
 class TaskRuns:
-    """One run for each task that is followed."""
+    """One run for each followed task."""
 
     def __init__(self, keeper: TaskKeeper, manager: SessionManager, live: LiveTracker) -> None:
-        """Tasks are saved by `keeper`, changes of jobs go to `publish`."""
+        """`keeper` saves tasks, changes of jobs go to `publish`."""
         self._keeper = keeper
         self._manager = manager
         self._tracker, self._clock, self._publish = live
@@ -241,7 +241,7 @@ class TaskRuns:
         return job in self._runs
 
     def close(self) -> None:
-        """The program ends: tasks go on at their servers, whoever waits for them gives up."""
+        """The program is closing: tasks continue on their servers, calls stop waiting for them."""
         self.is_closing = True
         for run in self._runs.values():
             run.is_left = True
@@ -249,7 +249,7 @@ class TaskRuns:
     async def begin(
         self, connection: Connection, exchange: PendingRequest, job: JobId
     ) -> TaskRun | None:
-        """Follow the task that a call was answered with, once it is saved; None if it was not."""
+        """Follow the task that answered a call, once it is saved; None if it was not."""
         reply = exchange.reply
         view = None if reply is None or reply.result is None else created_task(reply.result)
         session = self._manager.session_of(connection.id)
@@ -267,17 +267,17 @@ class TaskRuns:
         followed = self.followed(job, view, reply.at)
         try:
             run = self.start(session, connection, job, followed, exchange.clock)
-        except UserError:  # the session is over meanwhile, of which its connection tells
+        except UserError:  # the session has ended meanwhile, which its connection reports
             await self._keeper.release(job, view)
             return None
         if found is not None and found.state is JobState.CANCELLING:
-            run.cancel()  # it was cancelled before anybody knew that it is a task
+            run.cancel()  # it was cancelled before it was known to be a task
         return run
 
     async def _save(
         self, job: JobId, session: Session, exchange: PendingRequest, view: TaskView, at: float
     ) -> None:
-        """Save a task that has begun; nobody sees it before that."""
+        """Save a task that has begun; it is shown afterwards."""
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is not None:
             server = session.snapshot()
@@ -286,7 +286,7 @@ class TaskRuns:
             await self._keeper.begin(job, origin, view, at)
 
     def followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:
-        """What a run is told of its task, which began at that monotonic time."""
+        """A run's description of its task, which began at that monotonic time."""
 
         def request() -> int:
             found = self._snapshot(job)
@@ -321,7 +321,7 @@ class TaskRuns:
         try:
             await run.run()
         except Exception:  # noqa: BLE001
-            # The one place for our own errors in following a task: the session goes on.
+            # The one place for internal errors in following a task: the session continues.
             _log.exception("following the task of job %s met a defect", job)
         finally:
             with anyio.CancelScope(shield=True):
@@ -346,9 +346,9 @@ class TaskRuns:
     # How it ends
 
     async def cancel(self, job: JobSnapshot, reason: str) -> bool:
-        """Have a task cancelled by its server, the way tasks are; whether the job is one.
+        """Cancel a task on its server; whether the job is one.
 
-        `UserError` when the server does not offer that, or is not connected.
+        `UserError` when the server does not support that, or is not connected.
         """
         run = self._runs.get(job.id)
         if run is None and job.id in self._beginning:  # it is sent once the task is followed
@@ -370,7 +370,7 @@ class TaskRuns:
         return True
 
     def release(self, job: JobId) -> None:
-        """Follow a task no longer whose job has ended by time alone."""
+        """Stop following a task whose job has ended by time alone."""
         run = self._runs.get(job)
         if run is not None:
             run.stop("The server did not answer the cancel request")
@@ -384,4 +384,4 @@ _UNTOLD = {
     TaskFate.UNKNOWN: "lost",
     TaskFate.GIVEN_UP: "cancelled",
 }
-"""Ends that no message states by itself, and what they are for the job."""
+"""Ends that no message states, and what they mean for the job."""

@@ -1,4 +1,4 @@
-"""Tasks left at servers: picked up when their server is connected, followed, listed, forgotten."""
+"""Tasks left on servers: picked up when their server is connected, followed, listed, forgotten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 5.0
-"""How often to look what became of tasks that nobody here follows."""
+"""How often to check tasks that nobody here follows."""
 
 
 class Tasks:
@@ -47,7 +47,7 @@ class Tasks:
         reach: Callable[..., Awaitable[str]],
         spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
     ) -> None:
-        """What is on disk is known to `keeper`, what is followed to `runs`.
+        """`keeper` knows the saved tasks, `runs` the followed ones.
 
         `reach` connects the server of an origin and returns its name; tasks that are picked up
         automatically run in `spawn`.
@@ -63,34 +63,34 @@ class Tasks:
         self._picks_up_alone = True
 
     def leave_alone(self) -> None:
-        """Pick up no task automatically from now on, only those that are asked for.
+        """Pick up no task automatically from now on, only on request.
 
         For a front end that shows no others: an end that nobody sees would be lost.
         """
         self._picks_up_alone = False
 
     def leave(self) -> None:
-        """The program is about to close: giving up a call leaves its task at the server."""
+        """The program is about to close: giving up a call leaves its task on the server."""
         self._runs.close()
 
     def can_pick_up(self, job: JobId) -> bool:
-        """Whether a job is a task that may go on at its server while nobody follows it."""
+        """Whether a job is a task that may continue on its server while nobody follows it."""
         entry = self._keeper.entries.get(job)
         if entry is None or self._is_busy(job) or entry.is_elsewhere:
             return False
         return not self._is_expired(entry)
 
     def job_of(self, server: str, task: str) -> JobId | None:
-        """The job whose task has that id at a server; None when it is none of ours."""
+        """The job whose task has that id on a server; None when it is none of ours."""
         return self._tracker.task_job(f"{server}#0", task)
 
     def saved_id(self, job: JobId) -> SavedTaskId | None:
-        """What names a job's task on disk; None once its end is known, or if it is not saved."""
+        """The key of a job's saved task; None once its end is known, or if it is not saved."""
         entry = self._keeper.entries.get(job)
         return None if entry is None else entry.saved
 
     def find(self, saved: SavedTaskId) -> JobId | None:
-        """The job of a task on disk."""
+        """The job of a saved task."""
         found = (job for job, entry in self._keeper.entries.items() if entry.saved == saved)
         return next(found, None)
 
@@ -107,9 +107,9 @@ class Tasks:
             raise UserError(not_connected(server)) from error
 
     async def pick_up(self, job: JobId, *, use_saved_definition: bool = False) -> Outcome:
-        """Follow a task again that was left at its server, and wait for its end.
+        """Follow a task again that was left on its server, and wait for its end.
 
-        The server is connected first if need be. Tasks are picked up automatically when their
+        The server is connected first if necessary. Tasks are picked up automatically when their
         server is connected.
 
         Raises:
@@ -149,9 +149,9 @@ class Tasks:
     ) -> Outcome:
         """Follow a task that no call of ours began to its end; giving up leaves it as it is.
 
-        `view` is what the server has just answered to `tasks/get`. The limits are those of a tool.
-        `UserError` when the server is not connected, the task is none of its jobs, or is
-        followed already.
+        `view` is the server's newest reply to `tasks/get`. The limits are those of a tool.
+        `UserError` when the server is not connected, the task belongs to no job, or is followed
+        already.
         """
         definition = self._manager.snapshot(server).definition
         usual = usual_limits(CALL_TOOL, definition.idle_timeout_s, definition.total_timeout_s)
@@ -172,7 +172,7 @@ class Tasks:
         return await self._requests.complete_task(run, job, now)
 
     def on_connected(self, server: str) -> None:
-        """Pick up what waits for a server that is connected now."""
+        """Pick up the tasks of a server that has just been connected."""
         if not self._picks_up_alone:
             return
         key = self._manager.key_of(server)
@@ -187,7 +187,7 @@ class Tasks:
             _log.info("the task of job %s is not picked up: %s", job, error)
 
     async def forget(self, jobs: Iterable[JobId]) -> None:
-        """Delete what is saved of tasks that nobody follows, and let their jobs be over."""
+        """Delete what is saved of tasks that nobody follows, and end their jobs."""
         idle = self._idle(jobs)
         await self._keeper.finish(idle)
         for job in idle:
@@ -196,7 +196,7 @@ class Tasks:
             )
 
     def note_removed(self, jobs: Iterable[JobId]) -> None:
-        """The user has seen the last of these jobs: their tasks are not to come back."""
+        """The user removed these jobs: their tasks must not be restored."""
         over = [job for job in self._idle(jobs) if self._snapshot(job) is None]
         self._keeper.owe(over)
 
@@ -211,7 +211,7 @@ class Tasks:
     # Automatically
 
     async def watch(self) -> None:
-        """Delete what has expired, and see what other programs make of saved tasks."""
+        """Delete what has expired, and check what other programs do with saved tasks."""
         while True:
             await anyio.sleep(_LOOK_S)
             entries = self._keeper.entries
@@ -227,7 +227,7 @@ class Tasks:
             self._end(job, "lost", "The task finished or was forgotten in another program")
 
     def _end(self, job: JobId, outcome: str, words: str) -> None:
-        """Let a job be over of which no connection tells."""
+        """End a job that no connection reports on."""
         found = self._snapshot(job)
         if found is not None and not found.state.is_over:
             now, wall = self._clock.monotonic(), self._clock.wall()

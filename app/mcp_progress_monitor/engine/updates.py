@@ -21,10 +21,10 @@ _NOTHING = ChangeSet()
 
 
 class Update(NamedTuple):
-    """What one chunk brought: its frames, the facts read from them, what these changed.
+    """The content of one chunk: its frames, the facts read from them, and the changes they made.
 
     `servers` names the servers whose snapshot changed, `questions` are the ids of questions of
-    servers that came, went or changed (see `sessions.questions`). Delivered at once and in
+    servers that opened, closed or changed (see `sessions.questions`). Delivered immediately and in
     order; a listener must be quick, and may not wait.
     """
 
@@ -36,7 +36,7 @@ class Update(NamedTuple):
 
 
 class LiveTracker(NamedTuple):
-    """The tracker with the clock that it is read at, and where its changes are published."""
+    """The tracker with its clock and its publisher."""
 
     tracker: Tracker
     clock: Clock
