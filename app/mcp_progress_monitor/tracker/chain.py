@@ -24,7 +24,7 @@ INVALID_PARAMS: Final = -32602
 
 REFUSED: Final = "refused"
 INTERRUPTED: Final = "interrupted"
-"""Outcomes of attempts for which there is no state of a job."""
+"""Outcomes of attempts that are no job states."""
 
 _UNUSABLE: Final = (
     "The server's new resume token is not a non-empty string and cannot be sent. The "
@@ -34,11 +34,11 @@ _TASK: Final = "The server turned the request into a task, which is not resumed 
 
 
 class AttemptOutcome(NamedTuple):
-    """How an attempt ended, and what that makes of its job.
+    """How an attempt ended, and what that means for its job.
 
-    `ending` is the job's, `outcome` the attempt's alone. `token` is a new one to go on with;
-    `is_complete` means that the chain is over and its tokens have expired. `is_by_hand` means that
-    the result asks for something else first: it is never resumed automatically.
+    `ending` is the job's, `outcome` the attempt's alone. `token` is a new one to resume with;
+    `is_complete` means that the chain has ended and its tokens have expired. `is_by_hand` means
+    that the result requires something else first: it is never resumed automatically.
     """
 
     ending: JobEnding
@@ -49,14 +49,14 @@ class AttemptOutcome(NamedTuple):
 
 
 def is_usable(token: Any) -> TypeGuard[str]:
-    """Whether a server's `nextResumeToken` can be sent back: a string with content."""
+    """Whether a server's `nextResumeToken` can be sent back: a non-empty string."""
     return isinstance(token, str) and bool(token)
 
 
 def of_answer(
     answer: RequestAnswered, plain: JobEnding, *, in_chain: bool
 ) -> AttemptOutcome | None:
-    """What a reply means; `plain` is its ending if there were no resuming.
+    """What a reply means; `plain` is its ending without resuming.
 
     `in_chain` says that the job has a token already. None when no chain is concerned.
     """
@@ -73,7 +73,7 @@ def of_answer(
 
 
 def stopped(plain: JobEnding) -> AttemptOutcome:
-    """An attempt that ended without a reply to go on from: the last token stays usable."""
+    """An attempt that ended without a reply to resume from: the last token stays usable."""
     return AttemptOutcome(plain._replace(state=JobState.RESUMABLE), plain.state)
 
 
@@ -96,7 +96,7 @@ def _resumable(answer: RequestAnswered, plain: JobEnding, token: str) -> Attempt
 
 
 ATTEMPTS_KEPT: Final = 1000
-"""Attempts that are told of one job; of older ones only the count stays."""
+"""Most attempts that one job shows; older ones are only counted."""
 
 
 class Settling(NamedTuple):
@@ -132,10 +132,10 @@ class Restored(NamedTuple):
 class Chain:
     """The part of a job that only resumable ones have.
 
-    `id` is that in the store, None while nothing is stored. `token` is None before the first one
-    is safe, and when there is none to go on with any more. `obstacle` says why the newest token
-    is not on disk. `busy` says what is being done before the next attempt is sent. `settling` is
-    the attempt that ended and is not noted yet.
+    `id` is that in the store, None while nothing is stored. `token` is None before the first one is
+    saved, and when there is none left to resume with. `obstacle` says why the newest token is not
+    on disk. `busy` says what is being done before the next attempt is sent. `settling` is the
+    attempt that ended and is not recorded yet.
     """
 
     __slots__ = (
@@ -172,7 +172,7 @@ class Chain:
 
     @property
     def words(self) -> str:
-        """What is to be told of the chain, in one or two sentences."""
+        """The note about the chain, in one or two sentences."""
         if self.settling is not None:
             return "Saving the resume token" if self.settling.verdict.token else ""
         if self.is_elsewhere:
@@ -191,7 +191,7 @@ class Chain:
         return self.token is not None and not (self.busy or self.settling or self.is_elsewhere)
 
     def conclude(self, settling: Settling) -> None:
-        """Take the attempt that ended as the newest one that is known."""
+        """Add the attempt that ended as the newest one."""
         verdict = settling.verdict
         self.attempts.append(settling.attempt)
         self.note = settling.attempt.detail
@@ -203,11 +203,11 @@ class Chain:
             self.expire()
 
     def forgotten(self) -> int | None:
-        """The request of the attempt that goes when the next one is kept; None if there is room."""
+        """The request of the attempt that is dropped for the next one; None if there is room."""
         return self.attempts[0].request if len(self.attempts) == self.attempts.maxlen else None
 
     def expire(self) -> None:
-        """Have no token any more."""
+        """Drop the token."""
         self.token, self.next_attempt_at = None, None
 
     def add_earlier(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:
@@ -227,7 +227,7 @@ class Chain:
 
 
 def without_resume_token(params: JsonObject) -> JsonObject:
-    """A request's parameters as they are in every attempt of a chain; an empty `_meta` goes."""
+    """A request's parameters as in every attempt of a chain; an empty `_meta` is dropped."""
     meta: Any = params.get(META)
     if not isinstance(meta, dict):
         return params

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 
 class RestoredTask(NamedTuple):
-    """A task as it was found on disk, not known to be over. Times are wall seconds.
+    """A task as found on disk, not known to have ended.
 
-    `key` is its server's identity; `began_when` the time of the reply that made it a task.
+    Times are wall seconds. `key` is its server's identity; `began_when` the time of the reply that
+    made it a task.
     """
 
     server: str
@@ -51,9 +52,9 @@ class RestoredTask(NamedTuple):
 
 
 def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
-    """A running row for a task from the disk, of which nobody hears yet; `offset` as in `job_of`.
+    """A running row for a task from the disk that nobody follows yet; `offset` as in `job_of`.
 
-    It is not entered anywhere.
+    It is entered nowhere.
     """
     made = Job(job, _request(job, restored, offset))
     task = made.task = JobTask(restored.view, restored.began_when + offset)
@@ -68,7 +69,7 @@ def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
 
 
 def _request(job: JobId, restored: Restored | RestoredTask, offset: float) -> RequestMade:
-    """The request of an earlier run of the program. It is in no log of this one: it is below 0."""
+    """A request of an earlier run of the program: its number is negative, as it is in no log."""
     meta = restored.params.get(META)
     token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
     return RequestMade(
@@ -112,16 +113,16 @@ def _take_progress(job: Job, restored: Restored | RestoredTask) -> None:
 
 
 class Chains:
-    """The jobs that can be resumed, and those that are.
+    """The resumable jobs, and those being resumed.
 
     With `saves`, the end of every attempt of a chain is first put on disk (`Changes.steps`): the
-    job is shown as running until `note_saved`. Without, as in a replay, it ends at once.
+    job is shown as running until `note_saved`. Without, as in a replay, it ends immediately.
     """
 
     def __init__(
         self, rows: Rows, key_of: Callable[[str], str] = server_name, *, saves: bool = False
     ) -> None:
-        """Chains of the jobs in `rows`; `key_of` tells a connection's server, whatever its name."""
+        """Chains of the jobs in `rows`; `key_of` returns a connection's server identity."""
         self._rows = rows
         self._key_of = key_of
         self._saves = saves
@@ -134,7 +135,7 @@ class Chains:
         return sum(map(len, self._by_token.values())) + len(self._expected)
 
     def of(self, job: JobId) -> Chain | None:
-        """What is known of a job's chain, to be read only; None when it has none."""
+        """A job's chain, read-only; None when it has none."""
         found = self._rows.by_id.get(job)
         return None if found is None else found.chain
 
@@ -144,7 +145,7 @@ class Chains:
             return None
         return next((job.id for job in self._by_token.get((key, method, token), ())), None)
 
-    # What the facts say
+    # From facts
 
     def take_request(self, fact: RequestMade, delta: PendingChanges) -> bool:
         """Let a request that resumes a job begin its next attempt; whether it was one."""
@@ -167,7 +168,7 @@ class Chains:
         return True
 
     def _resumed_by(self, fact: RequestMade) -> Job | None:
-        """The job that rests on the request's resume token; the one with the same parameters."""
+        """The job that stopped with the request's resume token; the one with equal parameters."""
         if fact.sender is not Side.CLIENT or not chain.is_usable(fact.resume_token):
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
@@ -178,7 +179,7 @@ class Chains:
         return found[0] if len(found) == 1 else None
 
     def rival_of(self, fact: RequestMade) -> Job | None:
-        """The job that has an attempt with the same resume token in flight."""
+        """The job whose attempt in flight has the same resume token."""
         if not chain.is_usable(fact.resume_token):
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
@@ -198,7 +199,7 @@ class Chains:
         return verdict
 
     def end(self, job: Job, verdict: AttemptOutcome, at: float, delta: PendingChanges) -> None:
-        """End an attempt: at once, or as soon as that is on disk."""
+        """End an attempt: immediately, or as soon as that is on disk."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
         attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))
@@ -241,7 +242,7 @@ class Chains:
             self.learn_late(job, job.answer, delta)
 
     def learn_late(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
-        """Let a late result bring a resumable job forward: its token is the newest there is."""
+        """Let a late result advance a resumable job: its token is the newest there is."""
         is_new = job.chain is None and is_usable(fact.next_resume_token)
         is_idle = job.chain is not None and job.chain.can_resume
         if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
@@ -253,7 +254,7 @@ class Chains:
             job.wake()
             self.end(job, verdict, fact.at, delta)
 
-    # What is noted by whoever drives them
+    # From the engine
 
     def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> ChangeSet:
         """Make rows of chains from the disk, with ids after `newest`."""
@@ -269,9 +270,9 @@ class Chains:
         return delta.freeze()
 
     def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> ChangeSet:
-        """What a step asked for is on disk under the id `chain`, or is not because of `obstacle`.
+        """The step is on disk under the id `chain`, or is not because of `obstacle`.
 
-        From here on the job is shown as what it has become.
+        From here on the job is shown in its new state.
         """
         delta = PendingChanges()
         found = self._rows.by_id.get(job)
@@ -284,7 +285,7 @@ class Chains:
         return delta.freeze()
 
     def note_busy(self, job: JobId, words: str) -> ChangeSet:
-        """Say what is being done before the next attempt; with no words that was given up."""
+        """Set what is being done before the next attempt; empty when that was given up."""
 
         def change(chain: Chain) -> None:
             chain.busy = words
@@ -294,7 +295,7 @@ class Chains:
     def note_automatic(
         self, job: JobId, *, is_automatic: bool, next_attempt_at: float | None = None
     ) -> ChangeSet:
-        """Say whether the job is gone on with by itself, and until when that waits."""
+        """Set whether the job is resumed automatically, and until when that waits."""
         found = self._rows.by_id.get(job)
         if found is None or (found.state.is_over and found.state is not JobState.RESUMABLE):
             return ChangeSet()
@@ -304,7 +305,7 @@ class Chains:
         return ChangeSet(progressed=frozenset({job}))
 
     def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> ChangeSet:
-        """Say whether another running program has an attempt of it in flight."""
+        """Set whether another running program has an attempt of it in flight."""
 
         def change(chain: Chain) -> None:
             chain.is_elsewhere = is_elsewhere
@@ -312,7 +313,7 @@ class Chains:
         return self._change(job, change)
 
     def note_attempts(self, job: JobId, attempts: Sequence[AttemptSnapshot]) -> ChangeSet:
-        """Tell of attempts of earlier runs of the program."""
+        """Add attempts of earlier runs of the program."""
         found = self._rows.by_id.get(job)
         is_in_flight = found is not None and not found.state.is_over
 
@@ -322,7 +323,7 @@ class Chains:
         return self._change(job, change)
 
     def note_reason(self, job: JobId, words: str) -> ChangeSet:
-        """Say why the job is not gone on with just now."""
+        """Set why the job is not being resumed just now."""
 
         def change(chain: Chain) -> None:
             chain.note = words
@@ -330,7 +331,7 @@ class Chains:
         return self._change(job, change)
 
     def note_claimed(self, job: JobId, token: str, attempt_count: int) -> ChangeSet:
-        """Take what the disk has of the chain: another program may have gone on with it."""
+        """Update the chain from the disk: another program may have resumed it."""
         found = self._rows.by_id.get(job)
 
         def change(chain: Chain) -> None:
@@ -355,7 +356,7 @@ class Chains:
     def note_unsent(
         self, job: JobId, ending: JobEnding, began_when: float, now: float
     ) -> ChangeSet:
-        """An attempt that was begun on disk ended before its request was written."""
+        """An attempt that was claimed on disk ended before its request was written."""
         delta = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
@@ -377,7 +378,7 @@ class Chains:
         return delta.freeze()
 
     def note_gone(self, job: JobId, words: str) -> ChangeSet:
-        """Another program has completed or forgotten the chain: there is nothing to go on with."""
+        """Another program has completed or forgotten the chain: nothing is left to resume."""
         delta = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
@@ -393,19 +394,19 @@ class Chains:
         return delta.freeze()
 
     def forget(self, jobs: Iterable[JobId]) -> ChangeSet:
-        """Take the rows of jobs away that are over, resumable ones as well."""
+        """Remove the rows of jobs that have ended, resumable ones as well."""
         delta = PendingChanges()
         self.leave(self._rows.remove(jobs, with_resting=True), delta)
         return delta.freeze()
 
     def leave(self, dropped: Iterable[Job], delta: PendingChanges) -> None:
-        """Forget the tokens of jobs whose rows had to go."""
+        """Forget the tokens of jobs whose rows were dropped."""
         for job in dropped:
             self._release(job)
             delta.removed.append(job.id)
 
     def _resting(self, job: JobId) -> Job | None:
-        """A job that rests on its token, with no attempt under way."""
+        """A job that has a token, with no attempt in flight."""
         found = self._rows.by_id.get(job)
         return found if found is not None and found.state is JobState.RESUMABLE else None
 
@@ -422,7 +423,7 @@ class Chains:
             self._by_token.setdefault((chain.key, job.first.method, chain.token), []).append(job)
 
     def _release(self, job: Job) -> None:
-        """Find the job by its token no more."""
+        """Remove the job from the table of newest tokens."""
         chain = job.chain
         if chain is None or chain.token is None:
             return
@@ -433,7 +434,7 @@ class Chains:
 
 
 def _detail(verdict: AttemptOutcome) -> str:
-    """Why an attempt stopped, in words; empty when all is well."""
+    """Why an attempt stopped, in words; empty when nothing went wrong."""
     failure = verdict.ending.failure
     if failure is None:
         return ""

@@ -1,4 +1,4 @@
-"""How a job ends: what a reply, a lost connection or a time limit makes of it."""
+"""How a job ends: what a reply, a lost connection or a time limit means for it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.job_parts import JobTask
 
 WORDS_LIMIT: Final = 2000
-"""Most characters of a server's words that a failure carries; the answer keeps the whole."""
+"""Most characters of a server's message in a failure; the answer has all of it."""
 
 LONGEST_WAY_S: Final = 5.0
-"""Seconds that we may have heard of a task after its server began to count its time to live."""
+"""Seconds by which we may learn of a task after its server began to count its time to live."""
 
 _NO_QUESTIONS: Final = re.compile(
     r"server-to-client requests? (?:is|are) not available"
@@ -33,12 +33,12 @@ _NO_QUESTIONS: Final = re.compile(
     r"|no back-channel for server-initiated requests",
     re.IGNORECASE,
 )
-"""How servers of 2026-07-28 refuse what their own code asks the client: the TypeScript SDK, FastMCP
-4, the Python SDK 2."""
+"""How servers of 2026-07-28 refuse the requests that their own code sends: the TypeScript SDK,
+FastMCP 4, the Python SDK 2."""
 
 
 class JobEnding(NamedTuple):
-    """A job's last state, why it failed, and what is irregular about the reply itself."""
+    """A job's last state, why it failed, and the violations of the reply itself."""
 
     state: JobState
     failure: Failure | None = None
@@ -46,12 +46,12 @@ class JobEnding(NamedTuple):
 
 
 def of_answer(answer: RequestAnswered) -> JobEnding:
-    """What a reply to an open request that nobody gave up makes of its job."""
+    """What a reply to an open request means for its job."""
     if answer.error is not None:
         return _failed(failure_of_error(answer.sender, answer.error))
     result = answer.result or {}
     if result.get("isError") is True:
-        # A tool that reports its own error does as it should: a failure, nothing irregular.
+        # A tool that reports its own error is correct: a failure, no violation.
         return _failed(Failure("server", _words_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
@@ -67,7 +67,7 @@ def of_answer(answer: RequestAnswered) -> JobEnding:
 
 
 def _failed(failure: Failure) -> JobEnding:
-    """The end of a job in its server's words, with a mark where these call for advice."""
+    """The end of a job in its server's words, with a finding where these call for advice."""
     is_question = failure.where == "server" and _NO_QUESTIONS.search(failure.message)
     return JobEnding(JobState.FAILED, failure, Finding(rules.SERVER_ASKS) if is_question else None)
 
@@ -83,7 +83,7 @@ def failure_of_error(sender: Side, error: JsonObject) -> Failure:
 
 
 def _words_of_tool(result: JsonObject) -> str:
-    """The text blocks of a tool's error result; what to look at when there are none."""
+    """The text blocks of a tool's error result; a default when there are none."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     words = "\n".join(block for block in map(_text_of_block, blocks) if block)
@@ -97,7 +97,7 @@ def _text_of_block(block: Any) -> str:
 
 
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
-    """What the end of its connection makes of a job that waits for a reply, or of its `task`."""
+    """What the end of its connection means for a job that waits for a reply, or for its `task`."""
     left = "" if task is None else f". {_left_behind(task, closed.at)}"
     left += f". {closed.outlook}" if closed.outlook else ""
     if closed.is_wanted:
@@ -112,7 +112,7 @@ def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding
 
 
 def _left_behind(task: JobTask, now: float) -> str:
-    """What may become of a task that nobody hears of any more."""
+    """What may happen to a task that nobody follows any more."""
     name = formatting.one_line(task.id, 60)
     expires_at = task.expires_at
     if expires_at is None:
@@ -131,7 +131,7 @@ def _left_behind(task: JobTask, now: float) -> str:
 
 
 def of_task(task: JobTask, reason: str | None) -> JobEnding:
-    """What its task's terminal status makes of a job, where its result tells no more.
+    """What its task's terminal status means for a job, where its result does not say more.
 
     `reason` is why the user cancelled, None if that was not done.
     """
@@ -145,10 +145,10 @@ def of_task(task: JobTask, reason: str | None) -> JobEnding:
 
 
 def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: float) -> JobEnding:
-    """What it makes of a job that its server does not know its task any more.
+    """The end of a job whose server no longer knows its task.
 
-    The task was asked for at `asked_at`, and its server counts from somewhere between that and the
-    moment at which we heard of it.
+    The task was requested at `asked_at`, and its server counts from somewhere between that and the
+    moment at which we learned of it.
     """
     failure = failure_of_error(Side.SERVER, error)
     expires_at = task.expires_at
@@ -162,13 +162,13 @@ def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: flo
 
 
 def of_expired_task() -> JobEnding:
-    """What it makes of a job that nobody asked for its task until that may be forgotten."""
+    """The end of a job whose task nobody polled until it may have been discarded."""
     words = "The task's time to live has expired: the server may have discarded it"
     return JobEnding(JobState.LOST, Failure("local", words))
 
 
 def of_silence(task: JobTask | None, reason: str | None) -> JobEnding:
-    """What no answer to a cancel makes of a job: it is confirmed, though a task may still run."""
+    """The end of a job whose cancel was not answered: confirmed, though a task may run."""
     if task is None:
         return of_cancel(None, reason)
     words = (
@@ -178,7 +178,7 @@ def of_silence(task: JobTask | None, reason: str | None) -> JobEnding:
 
 
 def of_call_ended(fact: CallEnded) -> JobEnding:
-    """What it makes of a job that this side goes on with it no more."""
+    """The end of a job that this side has given up."""
     state = _OUTCOMES.get(fact.outcome, JobState.FAILED)
     return JobEnding(state, Failure("local", fact.text or state.value))
 
@@ -192,12 +192,12 @@ _OUTCOMES: Final = {
 
 
 def of_timeout(words: str) -> JobEnding:
-    """What running out of time makes of a job; `words` say what was outstanding and since when."""
+    """The end of a job that timed out; `words` say what was pending and since when."""
     return JobEnding(JobState.TIMED_OUT, Failure("local", words))
 
 
 def of_cancel(answer: RequestAnswered | None, reason: str | None) -> JobEnding:
-    """What a cancel makes of a job, once a reply confirmed it or silence had lasted long enough."""
+    """The end of a job after a cancel, confirmed by a reply or by enough silence."""
     if answer is not None and answer.error is not None:
         return JobEnding(JobState.CANCELLED, failure_of_error(answer.sender, answer.error))
     words = reason or "Cancelled"

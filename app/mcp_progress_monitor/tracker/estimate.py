@@ -1,4 +1,4 @@
-"""How fast a job goes, and its estimated time left."""
+"""How fast a job progresses, and its estimated time left."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from typing import Final, NamedTuple
 
 HAIR: Final = 1e-9
-"""How far above its total a float may be, relative to it, and still be the whole of it."""
+"""How far above its total a float may be, relative to it, and still count as all of it."""
 
 _LARGEST: Final = sys.float_info.max
 
 
 def as_float(value: float) -> float:
-    """A float for charts and rates; an integer beyond its range becomes its end."""
+    """A float for charts and rates; an integer out of range becomes the largest float."""
     try:
         return float(value)
     except OverflowError:
@@ -31,10 +31,10 @@ def is_above(progress: float, total: float) -> bool:
 
 
 def fraction(progress: float | None, total: float | None) -> float | None:
-    """The share of a bar that is full, 0.0 to 1.0; None when the bar must be busy.
+    """The filled share of a bar, 0.0 to 1.0; None when the bar must be busy.
 
-    Busy is a total that is missing, not positive, or clearly exceeded (the project's decision,
-    see `JobSnapshot`).
+    Busy is a total that is missing, not positive, or clearly exceeded (the project's decision, see
+    `JobSnapshot`).
     """
     if progress is None or total is None or total <= 0 or is_above(progress, total):
         return None
@@ -70,20 +70,20 @@ class Rates:
     over the last 8 ticks or 30 s, whichever is longer, which is steady. The first value is the
     start, so that a resumed job is not credited with what was done before.
 
-    A sample weighs by its duration, however many there are: ticks that come in bursts or late
-    leave the rate of a steady job alone. Smoothing per sample, as tqdm does, remembers only the
-    last few ticks, which in a flood is a fraction of a second. What is smoothed once still jumps
-    with each burst; smoothed again, as indicatif does it, a sample gains its weight gradually.
+    A sample weighs by its duration, however many there are: ticks that arrive in bursts or late do
+    not change the rate of a steady job. Smoothing per sample, as tqdm does, remembers only the last
+    few ticks, which in a flood is a fraction of a second. What is smoothed once still jumps with
+    each burst; smoothed again, as indicatif does it, a sample gains its weight gradually.
     """
 
     __slots__ = ("_gap", "_smoothed", "_window", "at", "began_at", "first_tick", "value")
 
     def __init__(self, at: float, value: float, first_tick: int) -> None:
-        """Begin at `value`; `first_tick` is how many good ticks the job had with this one."""
+        """Begin at `value`; `first_tick` is how many good ticks the job had, including this one."""
         self.reset(at, value, first_tick)
 
     def reset(self, at: float, value: float, first_tick: int) -> None:
-        """Forget everything and begin again, as when the total changed."""
+        """Forget everything and start again, as when the total changed."""
         self.began_at = at
         self.first_tick = first_tick
         self.at = at
@@ -93,13 +93,13 @@ class Rates:
         self._window = collections.deque([(at, value)])
 
     def add(self, at: float, value: float) -> None:
-        """Take a sample: the progress after a good tick."""
+        """Add a sample: the progress after a good tick."""
         passed = at - self.at
         if passed <= 0:
             return
         gained = value - self.value
         self.at, self.value = at, value
-        if gained <= 0:  # went on from below, after a tick that broke the rules
+        if gained <= 0:  # continued from a lower value, after a violation
             self._window = collections.deque([(at, value)])
             return
         # By duration as well: of bursts it is the pause between them, not the gaps within, and
@@ -138,7 +138,7 @@ class Rates:
         if self.at > began_at:
             window = (self.value - began + gained) / (self.at - began_at + passed)
             estimate = (estimate + window) / 2
-        # Numbers near the end of a float's range make no number of a quotient.
+        # Numbers near the end of a float's range give no finite quotient.
         return estimate if math.isfinite(estimate) else None
 
 

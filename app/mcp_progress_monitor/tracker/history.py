@@ -35,7 +35,7 @@ class Chart:
         self._until = float("-inf")
 
     def add(self, at: float, value: float) -> None:
-        """Take a value seen at `at`; times are expected not to go back."""
+        """Add a value seen at `at`; times do not decrease."""
         cells = self._cells
         if at < self._until:
             cells[-4] = at
@@ -108,7 +108,7 @@ class PhaseLog:
         self.dropped = 0
 
     def turn(self, message: str, at: float, count: int) -> None:
-        """Look at the message of the job's tick number `count`: it may begin a phase."""
+        """Check the message of the job's tick number `count`: it may begin a phase."""
         if message == self._newest:
             return
         key = message[:_COMPARED].translate(_WITHOUT_NUMBERS)
@@ -121,7 +121,7 @@ class PhaseLog:
         self._newest = message
 
     def _close(self, at: float, count: int) -> None:
-        """Put the phase under way, if there is one, among the ended ones."""
+        """Put the current phase, if there is one, among the ended ones."""
         if self._key is None:
             return
         if len(self._ended) == self._ended.maxlen:
@@ -130,7 +130,7 @@ class PhaseLog:
         self._ended.append(Phase(self._name(), self._began_at, at, ticks))
 
     def _name(self) -> str:
-        """What the messages of the phase under way have in common."""
+        """What the messages of the current phase have in common."""
         return common_words(self._first, self._first if self._newest is None else self._newest)
 
     def shrink(self, most: int) -> None:
@@ -149,10 +149,10 @@ class PhaseLog:
 
 
 def common_words(first: str, newest: str) -> str:
-    """What stays of two messages that differ in their numbers only, bounded.
+    """The common part of two messages that differ only in their numbers, bounded.
 
-    Numbers that differ become "…": "Step … of 64". Where no word follows the first of them, what
-    stands before it is enough: "Compiling (1/20)" and "Compiling (7/20)" are "Compiling".
+    Numbers that differ become "…": "Step … of 64". Where no word follows the first of them, the
+    text before it is enough: "Compiling (1/20)" and "Compiling (7/20)" are "Compiling".
     """
     short = first[:_COMPARED]
     bounded = short if short == first else short + _GAP
@@ -169,7 +169,7 @@ def common_words(first: str, newest: str) -> str:
 
 
 def _without_tail(words: str) -> str:
-    """What stands before the first gap, if no letter follows it and no bracket is cut open."""
+    """The text before the first gap, if no letter follows it and no bracket is cut open."""
     head, gap, rest = words.partition(_GAP)
     head = head.rstrip(_JOINTS)
     is_cut_open = any(head.count(left) > head.count(right) for left, right in _PAIRS)
@@ -183,7 +183,7 @@ _TIMES = (*_PARTS, *(60 * n for n in _PARTS), *(3600 * n for n in (1, 2, 3, 6, 1
 
 
 class AxisSpan(NamedTuple):
-    """An axis from `low` to `high`, always of a length above zero."""
+    """An axis from `low` to `high`, always longer than zero."""
 
     low: float
     high: float
@@ -197,7 +197,7 @@ class AxisSpan(NamedTuple):
         return self._lines(_round_step((self.high - self.low) / max(wanted, 1)))
 
     def time_lines(self, wanted: int) -> list[float]:
-        """The same in seconds, at whole minutes, hours and days where the span is so long."""
+        """Round values in seconds: whole minutes, hours and days if the span is long."""
         return self._lines(_round_time((self.high - self.low) / max(wanted, 1)))
 
     def _lines(self, step: float) -> list[float]:
@@ -221,9 +221,9 @@ def span(values: Iterable[float]) -> AxisSpan:
 def label_places(
     wanted: Iterable[tuple[float, float]], low: float, high: float
 ) -> list[float | None]:
-    """Where labels of a centre and a length each begin, so that they lie within `low` to `high`.
+    """Where labels with a centre and a length each begin, so that they lie within `low` to `high`.
 
-    None for those that would touch one before them: the most important comes first.
+    None for those that would overlap one before them: the most important comes first.
     """
     taken: list[tuple[float, float]] = []
     places: list[float | None] = []
@@ -246,9 +246,9 @@ def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
 
 
 def _round_time(least_s: float) -> float:
-    """The smallest usual stretch of time that is at least about `least_s`.
+    """The smallest usual duration that is at least about `least_s`.
 
-    They lie further apart than round numbers do: a little less is better than twice as much.
+    They are further apart than round numbers: a little less is better than twice as much.
     """
     least_s *= 0.9
     if least_s <= 1.0:

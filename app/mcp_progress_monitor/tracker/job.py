@@ -1,4 +1,4 @@
-"""One job while it lives: takes ticks, judges them, ends. Views read its snapshots instead."""
+"""One job while it lives: counts ticks, checks them, ends. Views read its snapshots instead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TICKS_KEPT: Final = 200
 _CONDENSED_TICKS: Final = 16
 _CONDENSED_POINTS: Final = 128
 _CONDENSED_PHASES: Final = 32
-# An enum member is looked up in ten times the time of a global.
+# Looking up an enum member takes ten times as long as a global.
 _STALLED: Final = JobState.STALLED
 _NEVER: Final = float("-inf")
 _ENDLESS: Final = float("inf")
@@ -48,7 +48,7 @@ _LATE: Final = {
 
 
 class ProgressHistory:
-    """How a job's progress went: made with its first tick, so that other jobs stay small.
+    """A job's progress: created with its first tick, so that other jobs stay small.
 
     `odd` is the newest tick that broke a rule.
     """
@@ -67,19 +67,17 @@ class Job:
     """One long operation, from its request to its end.
 
     The loop's attributes: a tick is plain when `progress` < its number <= `limit` and its total
-    equals `total`. `progress` is minus infinity before the first number; `limit` is minus
-    infinity while every tick needs judging, infinity while no total is known. At `sample_at` or
-    later a tick is also to be sampled; minus infinity asks for the very next one. `ticks` and
-    `last` are facts but for their type: see `PlainTick`.
+    equals `total`. `progress` is minus infinity before the first number; `limit` is minus infinity
+    while every tick needs checking, infinity while no total is known. At `sample_at` or later a
+    tick is also to be sampled; minus infinity asks for the very next one. `ticks` and `last` are
+    facts but for their type: see `PlainTick`.
 
     A job that is resumed stays one job: `first` is its first request, `request` the newest
-    attempt's, `chain` what else only resumable jobs have, `is_automatic` that it is gone on with by
-    itself. `worked_s` is the time spent on earlier
-    attempts. With `is_fresh`, numbers of an earlier attempt prove nothing against the next tick.
-
-    `task` is what it has become at its server, `asked` what it was asked for, `parent` the job that
-    it was asked for itself: all None with most jobs. `heard_at` is the newest sign of life but
-    for ticks.
+    attempt's, `chain` what only resumable jobs have, `is_automatic` that it is resumed
+    automatically. `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an
+    earlier attempt prove nothing against the next tick. `task` is its task on the server, `asked`
+    the questions about it, `parent` the job on whose behalf it was requested: all None with most
+    jobs. `heard_at` is the newest message except ticks.
     """
 
     __slots__ = (
@@ -126,7 +124,7 @@ class Job:
     )
 
     def __init__(self, job: JobId, request: RequestMade) -> None:
-        """A job that runs since `request` was made."""
+        """A job that runs since `request` was sent."""
         self.id = job
         self.request = self.first = request
         self.chain: Chain | None = None
@@ -180,7 +178,7 @@ class Job:
 
     @property
     def needs_user(self) -> bool:
-        """Whether something is asked that only the user can answer."""
+        """Whether a question is open that only the user can answer."""
         is_asked = self.asked is not None and bool(self.asked.open)
         return (
             is_asked
@@ -190,7 +188,7 @@ class Job:
 
     @property
     def last_at(self) -> float | None:
-        """When the newest tick came that its state shows; None before the first."""
+        """When the newest tick that counts arrived; None before the first."""
         return None if self.last is None else at_of(self.last)
 
     @property
@@ -204,7 +202,7 @@ class Job:
         return rates.value if is_odd else as_float(self.progress)
 
     def sample(self, at: float) -> bool:
-        """Let the newest tick, a good one of time `at`, into rate, chart and phases.
+        """Enter the newest tick, a good one of time `at`, into rate, chart and phases.
 
         True when the job was stalled and runs again.
         """
@@ -227,7 +225,7 @@ class Job:
             self.course.phases.turn(self.message, at, self.tick_count)
 
     def take(self, fact: ProgressReceived) -> None:
-        """Take any tick, however wrong: count it, mark it, show its number; never raises."""
+        """Handle any tick, however wrong: count it, mark it, show its number; never raises."""
         self.tick_count += 1
         self.ticks.append(fact)
         is_other = (
@@ -257,7 +255,7 @@ class Job:
         """Show the number of a tick that was queued until after the reply.
 
         Such a server delivers most of its ticks so: without them its jobs would end with no
-        progress at all. They enter no rate, since they tell nothing of when the work was done.
+        progress at all. They do not enter the rate, since they do not say when the work was done.
         """
         progress = fact.progress
         is_news = progress is not None and progress > self.progress and not fact.findings
@@ -271,7 +269,7 @@ class Job:
         self._keep_extremes()
 
     def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
-        """Take what became of the stream of one of the job's requests."""
+        """Update the stream of one of the job's requests."""
         self.stream = self.stream or JobStream()
         is_current = self.is_resuming and fact.request == self.request.number
         self.stream.take(fact, is_current=is_current)
@@ -279,7 +277,7 @@ class Job:
             self.heard_at = max(self.heard_at, fact.at)
 
     def take_stale(self, fact: ProgressReceived) -> None:
-        """Count a tick of an earlier attempt: it says nothing of the one in flight."""
+        """Count a tick of an earlier attempt: it says nothing about the one in flight."""
         self.tick_count += 1
         self.odd_count += 1
         self.late_count += 1
@@ -294,7 +292,7 @@ class Job:
             self.look(at)
 
     def _take_odd(self, fact: ProgressReceived) -> None:
-        """After a bad tick: it ends a silence, and is drawn, but enters no rate."""
+        """After a bad tick: it ends a silence, and is drawn, but does not enter the rate."""
         self.odd_count += 1
         course = self.course = self.course or ProgressHistory(fact.at)
         course.odd = fact
@@ -304,7 +302,7 @@ class Job:
         self._wake()
 
     def _wake(self) -> bool:
-        """Run again if stalled; whether that is so."""
+        """Leave the stalled state; whether it was stalled."""
         is_woken = self.state is JobState.STALLED
         if is_woken:
             self.state = JobState.RUNNING
@@ -339,7 +337,7 @@ class Job:
             self.marks.note(rules.TICK_OF_TASK, fact.number)
 
     def _take_numbers(self, fact: ProgressReceived) -> bool:
-        """Show the tick's numbers and mark what is wrong with them; whether they only rise."""
+        """Show the tick's numbers and mark their violations; whether they only rise."""
         was_above = self._is_above()
         self._take_total(fact)
         progress, before = fact.progress, self.progress
@@ -362,7 +360,7 @@ class Job:
         return total is not None and total > 0 and is_above(self.progress, total)
 
     def _take_total(self, fact: ProgressReceived) -> None:
-        """Show the tick's total and mark what is wrong with it."""
+        """Show the tick's total and mark its violations."""
         before, total = self.total, fact.total
         if total is None and fact.findings:
             return  # it could not be read, which is marked already
@@ -380,7 +378,7 @@ class Job:
             self.marks.note(rules.TOTAL_NOT_POSITIVE, fact.number, total)
 
     def _restart_rate(self) -> None:
-        """Forget the rate: the next good tick is the start of a new one."""
+        """Forget the rate: the next good tick starts a new one."""
         if self.course is not None:
             self.course.rates = None
         self.sample_at = _NEVER
@@ -390,10 +388,10 @@ class Job:
         return None if self.course is None else self.course.gaps.stall_after_s()
 
     def stall_if_silent(self, now: float) -> bool:
-        """Become stalled if that is due; whether it was."""
+        """Become stalled if that is due; whether it did."""
         if self.state is not JobState.RUNNING or self.course is None or self.last is None:
             return False
-        if self.request.sender is Side.SERVER:  # the silence is ours: the user is thinking
+        if self.request.sender is Side.SERVER:  # we are the silent side: the user is thinking
             return False
         silence_s = now - max(at_of(self.last), self.heard_at)
         if self.is_settling or not self.course.gaps.is_stalled(silence_s):
@@ -403,30 +401,30 @@ class Job:
         return True
 
     def cancel(self, at: float, reason: str | None, due_at: float) -> None:
-        """Wait from `at` until `due_at` for what the other side makes of a cancel."""
+        """Wait from `at` until `due_at` for the other side's reaction to a cancel."""
         self.state = JobState.CANCELLING
         self.cancel_at, self.cancel_due_at = at, due_at
         self.cancel_reason = reason or self.cancel_reason
 
     @property
     def over_state(self) -> JobState:
-        """What the job has become, or is about to be shown as once that is on disk."""
+        """The job's state, or the one about to be shown once it is on disk."""
         settling = None if self.chain is None else self.chain.settling
         return self.state if settling is None else settling.verdict.ending.state
 
     @property
     def over_at(self) -> float | None:
-        """When that came about; None while it goes on."""
+        """When it ended; None while it runs."""
         settling = None if self.chain is None else self.chain.settling
         return self.ended_at if settling is None else settling.at
 
     def settle(self) -> None:
-        """Be over but for the showing: no tick counts any more."""
+        """End, but for the showing: no tick counts any more."""
         self.state = JobState.RUNNING
         self.limit = _NEVER
 
     def end(self, ending: JobEnding, at: float) -> None:
-        """Be over. What a running job needs is let go; its course stays to be looked at."""
+        """End. What a running job needs is freed; its history stays for display."""
         self.state = ending.state
         self.failure = ending.failure
         self.ended_at = at
@@ -440,7 +438,7 @@ class Job:
             self.course.rates = None
 
     def begin_attempt(self, request: RequestMade) -> None:
-        """Go on with a further request: numbers, chart and ticks stay, the rate begins anew."""
+        """Continue with a further request: numbers, chart and ticks stay, the rate starts again."""
         if self.ended_at is not None:
             self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
         self.server = server_name(request.connection)
@@ -457,7 +455,7 @@ class Job:
         self.begin_round(request)
 
     def begin_round(self, request: RequestMade) -> None:
-        """Go on within an attempt with a further request, whose progress may count anew."""
+        """Continue within an attempt with a further request, whose progress may start again."""
         self.request = request
         self.heard_at = request.at
         if self.stream is not None:
@@ -469,22 +467,22 @@ class Job:
             self.course.gaps.pause()
 
     def wake(self) -> None:
-        """Run again without a new request: more has come of the last one."""
+        """Run again without a new request: more has arrived for the last one."""
         self.state = JobState.RUNNING
         self.failure = self.ended_at = None
 
     def follow(self, request: RequestMade, at: float) -> None:
-        """Go on over another connection of the same server: `request` asks there for the task."""
+        """Continue over another connection of the server, where `request` asks for the task."""
         self.begin_round(request)
         self.heard_at = at
 
     def chart(self) -> list[ChartPoint]:
-        """The whole course up to the newest tick."""
+        """The whole history up to the newest tick."""
         self._keep_extremes()
         return [] if self.course is None else self.course.chart.points()
 
     def condense(self) -> None:
-        """Keep only the outline of the course, as an older finished row does."""
+        """Keep only the outline of the history, as an older finished row does."""
         self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
         self.marks.shrink(_CONDENSED_TICKS)
         if self.course is not None:
@@ -506,9 +504,9 @@ def is_rising(job: Job, run: TickRun) -> bool:
 
 
 def take(job: Job, run: TickRun) -> bool:
-    """Take such a run at once; whether the job was stalled and runs again.
+    """Handle such a run at once; whether the job was stalled and runs again.
 
-    Only the first tick can be due to be sampled: all came at one moment.
+    Only the first tick can be due to be sampled: all arrived at the same moment.
     """
     is_woken = False
     if run.at >= job.sample_at:

@@ -1,4 +1,4 @@
-"""Parts of a job: its HTTP stream, the questions asked because of it, the task it has become."""
+"""Parts of a job: its HTTP stream, the questions about it, and its task."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 STREAM_STEPS_KEPT: Final = 200
-"""Newest breaks and takings-up that are told of one job; of older ones only the counts stay."""
+"""Newest stream events that one job shows; older ones are only counted."""
 _REASON: Final = 400
 
 
 class JobStream:
-    """The stream of a job that had one break: other jobs have none.
+    """The stream of a job that broke at least once: other jobs have none.
 
-    `broken` is the break under way, `broken_at` when it began: a stream that breaks again before
-    it was taken up is still the same break.
+    `broken` is the current break, `broken_at` when it began: a stream that breaks again before it
+    was resumed is still the same break.
     """
 
     __slots__ = ("broken", "broken_at", "broken_count", "resumed_count", "steps")
@@ -53,7 +53,7 @@ class JobStream:
         self.resumed_count = 0
 
     def take(self, fact: StreamBroken | StreamResumed, *, is_current: bool) -> None:
-        """Take what became of the stream; of a request that is over it is only told."""
+        """Handle a stream event; for a request that has ended it is only listed."""
         is_broken = isinstance(fact, StreamBroken)
         away_s = None
         if isinstance(fact, StreamBroken):
@@ -79,11 +79,11 @@ class JobStream:
         )
 
     def settle(self) -> None:
-        """The request is over, or another is made: nothing is waited for on this stream."""
+        """The request has ended, or another was sent: nothing is expected on this stream."""
         self.broken = None
 
     def picture(self, now: float) -> StreamSnapshot:
-        """How the stream stands at `now`."""
+        """The stream's state at `now`."""
         newest = self.steps[-1]
         retry_at = None if newest.retry_s is None else newest.at + newest.retry_s
         is_broken = self.broken is not None
@@ -98,18 +98,18 @@ class JobStream:
 
 
 ROUNDS_KEPT: Final = 1000
-"""Earlier requests of a job that find it; older ones do no more."""
+"""Earlier requests of a job that find it; older ones no longer do."""
 CHILDREN_KEPT: Final = 1000
-"""Newest jobs that are told of as asked for because of one job."""
+"""Newest children that one job shows."""
 
 
 class JobQuestions:
-    """The part of a job that only those have which were asked something.
+    """The part of a job that only those have for which questions were asked.
 
-    `open` has the numbers of the frames with open questions. `reply` is the one that requires
-    input and awaits a further request, None while none does. `rounds` counts such replies.
-    `requests` are the numbers of the requests that were answered so. `children` are the jobs of
-    the other side's requests. `history` tells the newest questions of replies, with their answers.
+    `open` has the numbers of the frames with open questions. `reply` is the one that requires input
+    and awaits a further request, None while none does. `rounds` counts such replies. `requests` are
+    the numbers of the requests that were answered so. `children` are the jobs of the other side's
+    requests. `history` has the newest questions of replies, with their answers.
     """
 
     __slots__ = ("children", "history", "open", "reply", "requests", "rounds")
@@ -131,7 +131,7 @@ class JobQuestions:
 
     @property
     def state(self) -> Any:
-        """The `requestState` of `reply`, which is to be sent back as it is; None if it has none."""
+        """The `requestState` of `reply`, to be returned unchanged; None if it has none."""
         return None if self.reply is None else (self.reply.result or {}).get("requestState")
 
     def _requests(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class JobQuestions:
         return as_object((result or {}).get("inputRequests"))
 
     def require(self, reply: RequestAnswered) -> None:
-        """Begin a round: a reply requires input, though perhaps nothing that a user must give."""
+        """Begin a round: a reply requires input, though perhaps none from the user."""
         self.reply = reply
         self.rounds += 1
         self.note(reply.number, self._requests(), reply.at, reply.when)
@@ -147,14 +147,14 @@ class JobQuestions:
             self.open[reply.number] = None
 
     def note(self, number: int, requests: JsonObject, at: float, when: float) -> None:
-        """Keep what is asked, by its keys, in the message `number`."""
+        """Keep the questions, by their keys, of the message `number`."""
         for key, value in requests.items():
             asks = as_object(value)
             method, params = str(asks.get("method")), as_object(asks.get("params"))
             self.history.append(ServerRequestSnapshot(number, key, method, params, at, when))
 
     def note_of_task(self, fact: TaskStated, reused: Collection[str] = ()) -> None:
-        """Keep what a task asks, once for each key: it is stated again until it is answered.
+        """Keep a task's questions, once for each key: they are repeated until they are answered.
 
         Keys that are `reused` stand for other questions than before.
         """
@@ -163,13 +163,13 @@ class JobQuestions:
         self.note(fact.number, fresh, fact.at, fact.when)
 
     def note_answers(self, answers: JsonObject, at: float) -> None:
-        """Keep what was answered to those questions that had no answer yet."""
+        """Keep the answers to questions that had none yet."""
         for place, asked in enumerate(self.history):
             if asked.answered_at is None and asked.key in answers:
                 self.history[place] = asked._replace(answer=answers[asked.key], answered_at=at)
 
     def answer(self, request: int) -> int | None:
-        """End the round: `request`, which was answered so, is not the newest one any more.
+        """End the round: `request`, which was answered so, is no longer the newest one.
 
         Returns the number of a request that is to be forgotten for it, None if there is room.
         """
@@ -180,21 +180,21 @@ class JobQuestions:
         return self.requests.popleft() if len(self.requests) > ROUNDS_KEPT else None
 
     def adopt(self, job: JobId) -> None:
-        """Take a job as asked for because of this one."""
+        """Add a job that was requested because of this one."""
         self.children[job] = None
         if len(self.children) > CHILDREN_KEPT:
             del self.children[next(iter(self.children))]
 
 
 def digests(requests: JsonObject) -> dict[str, bytes]:
-    """What each key asks, in a few bytes: two questions that differ have different ones."""
+    """The question of each key, in a few bytes: two questions that differ have different ones."""
     return {key: digest(request) for key, request in requests.items()}
 
 
 def digest(request: Any) -> bytes:
-    """What one question asks; the order of its members is no matter.
+    """A digest of one question; the order of its members does not matter.
 
-    Those that nobody can write down, nested too deep or with endless numbers, count as alike.
+    Those that cannot be encoded, nested too deep or with infinite numbers, count as equal.
     """
     try:
         words = json.dumps(request, sort_keys=True)
@@ -206,14 +206,15 @@ def digest(request: Any) -> bytes:
 TASK_STEPS_KEPT: Final = 500
 """Newest changes of a task that are kept."""
 _ANSWERED_KEPT: Final = 1000
-"""Keys of answered questions that are remembered: a server may show them until it has read."""
+"""Answered keys that are remembered: a server may repeat them until it has read the answer."""
 
 
 class JobTask:
-    """A task of a job. `status` is the last one that counts: a terminal one is final.
+    """A task of a job.
 
-    `key` is its server's identity. While it `is_saving` it is not shown yet. `reused` are the keys
-    that stand for other questions in the newest statement than before.
+    `status` is the last one that counts: a terminal one is final. `key` is its server's identity.
+    While it `is_saving` it is not shown yet. `reused` are the keys that stand for other questions
+    in the newest statement than before.
     """
 
     __slots__ = (
@@ -240,7 +241,7 @@ class JobTask:
     )
 
     def __init__(self, view: TaskView, began_at: float | None) -> None:
-        """A task that began at `began_at`, monotonic seconds; None where that is not known."""
+        """A task that began at `began_at`, monotonic seconds; None if unknown."""
         self.id = view.id
         self.is_flat = view.is_flat
         self.began_at = began_at
@@ -264,30 +265,30 @@ class JobTask:
 
     @property
     def is_over(self) -> bool:
-        """Whether its status is one after which a task never changes."""
+        """Whether its status is final."""
         return is_terminal(self.status)
 
     @property
     def expires_at(self) -> float | None:
-        """When the server may forget the task; None if never, or not known."""
+        """When the server may discard the task; None if never, or unknown."""
         if self.ttl_ms is None or self.began_at is None:
             return None
         return self.began_at + as_float(self.ttl_ms) / 1000
 
     @property
     def needs_user(self) -> bool:
-        """Whether it waits for input that nobody has given yet."""
+        """Whether it waits for input that was not given yet."""
         if self.status != TaskStatus.INPUT_REQUIRED:
             return False
         return bool(self._asks) or not self._is_met
 
     @property
     def questions(self) -> set[int]:
-        """The numbers of the frames that stated questions which are still open."""
+        """The numbers of the frames with questions that are still open."""
         return set(self._asks.values())
 
     def take(self, fact: TaskStated) -> bool:
-        """Take what is stated; whether that is news. The status of a task that is over stays."""
+        """Update the task; whether anything changed. A final status stays."""
         view = fact.task
         self.is_followed = True
         if fact.how == "get":
@@ -305,7 +306,7 @@ class JobTask:
         return self._ask(fact) or is_news
 
     def _step(self, fact: TaskStated) -> bool:
-        """Note a change of status or message; whether there was one."""
+        """Record a change of status or message; whether there was one."""
         view, last = fact.task, self.steps[-1] if self.steps else None
         if last is not None and (last.status, last.message) == (view.status, view.message):
             return False
@@ -313,7 +314,7 @@ class JobTask:
         return True
 
     def _ask(self, fact: TaskStated) -> bool:
-        """Note which questions are open now; whether others than before."""
+        """Record which questions are open; whether that changed."""
         before = set(self._asks)
         self._take_asks(fact)
         return self._asks.keys() != before
@@ -332,7 +333,7 @@ class JobTask:
             self._is_met = not keys
 
     def _note_reused(self, known: Mapping[str, bytes]) -> None:
-        """Take keys that stand for another question than before for open ones."""
+        """Treat keys that stand for another question than before as open."""
         asked = self._asked.items()
         self.reused = tuple(key for key, now in asked if known.get(key, now) not in {b"", now})
         for key in self.reused:
@@ -340,7 +341,7 @@ class JobTask:
             self._asks.pop(key, None)
 
     def answer(self, keys: Iterable[str]) -> None:
-        """Count questions as answered; with all of them the task has what it waits for."""
+        """Count questions as answered; with all of them the task has its input."""
         for key in keys:
             self._asks.pop(key, None)
             self._answered[key] = self._asked.get(key, b"")
@@ -349,7 +350,7 @@ class JobTask:
         self.meet()
 
     def meet(self) -> None:
-        """Count what the task waits for as given, unless questions of its own are open."""
+        """Count the task's input as given, unless questions of its own are open."""
         self._is_met = not self._asks
 
     def picture(self, now: float, *, is_ours: bool) -> TaskSnapshot:

@@ -1,4 +1,4 @@
-"""Cancels under way: from the request to the other side's reaction, or its silence."""
+"""Pending cancels: from the request to the other side's reaction, or its silence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER: Final = float("inf")
 
 
 class PendingCancels:
-    """The jobs that wait for their cancel to be confirmed, by the time that silence confirms it."""
+    """The jobs whose cancel is not confirmed yet, by the time at which silence confirms it."""
 
     def __init__(
         self,
@@ -27,10 +27,10 @@ class PendingCancels:
         grace_s: float,
         finish: Callable[[Job, JobEnding, float, PendingChanges], None],
     ) -> None:
-        """Cancels of the jobs in `rows`; `finish` ends one that met with silence."""
+        """Cancels of the jobs in `rows`; `finish` ends one that was met with silence."""
         self.grace_s = grace_s
         self.due_at = _NEVER
-        """When the next silence is long enough: for the tracker's loop, to compare with."""
+        """When the next cancel is due: for the tracker's loop to compare with."""
         self._rows = rows
         self._finish = finish
         self._due: list[tuple[float, JobId]] = []
@@ -45,15 +45,15 @@ class PendingCancels:
         self.due_at = self._due[0][0]
 
     def lapse(self, now: float, delta: PendingChanges) -> float:
-        """End every cancel that has met with silence for the grace time; when the next is due.
+        """End every cancel that met with silence for the grace time; when the next is due.
 
-        Each ends at its own deadline, whenever that is noticed.
+        Each ends at its own deadline, however late that is noticed.
         """
         while self._due and self._due[0][0] <= now:
             due_at, place = heapq.heappop(self._due)
             job = self._rows.by_id.get(place)
             if job is None or not job.is_resuming or job.cancel_due_at != due_at:
-                continue  # it is over, was answered, or the cancel was renewed
+                continue  # it has ended, was answered, or the cancel was renewed
             delta.lapsed.append(job.id)
             self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)
         self.due_at = self._due[0][0] if self._due else _NEVER
@@ -61,7 +61,7 @@ class PendingCancels:
 
 
 def state_of(job: Job) -> str:
-    """How far the cancel of a job has come, as `JobSnapshot.cancel_state` has it."""
+    """The state of a job's cancel, as in `JobSnapshot.cancel_state`."""
     if job.state is JobState.CANCELLING:
         return "sent" if job.is_cancel_sent else "requested"
     if job.cancel_at is None and not job.is_cancel_sent:
@@ -75,5 +75,5 @@ def state_of(job: Job) -> str:
 
 
 _SILENT: Final = frozenset({JobState.TIMED_OUT, JobState.LOST})
-"""Nothing was awaited any more: only a reply that came all the same tells."""
+"""Nothing was expected any more: only a later reply can tell."""
 _HEEDED: Final = frozenset({JobState.CANCELLED, JobState.RESUMABLE})

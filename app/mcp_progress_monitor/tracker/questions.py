@@ -29,7 +29,7 @@ _REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
 def is_open_round(answer: RequestAnswered) -> bool:
     """Whether a reply requires input, and nothing else, before its request can be completed.
 
-    One that hands out a resume token as well is a matter of that token: see `verdicts`.
+    One that also has a resume token is handled by that token: see `verdicts`.
     """
     kind = (answer.result or {}).get("resultType")
     return kind == "input_required" and not is_usable(answer.next_resume_token)
@@ -52,7 +52,7 @@ class QuestionReducer:
     # Rounds
 
     def take_reply(self, job: Job, reply: RequestAnswered, delta: PendingChanges) -> None:
-        """Let a job wait for what its request's reply requires."""
+        """Let a job wait for the input that its request's reply requires."""
         asked = job.asked = job.asked or JobQuestions()
         asked.require(reply)
         self._waiting[job.id] = job
@@ -61,7 +61,7 @@ class QuestionReducer:
         self.review(job, reply.at, delta)
 
     def take_retry(self, fact: RequestMade, delta: PendingChanges) -> bool:
-        """Let a request that brings what was required go on with its job; whether it was one."""
+        """Let a request with the required input continue its job; whether it was one."""
         if not any(name in fact.params for name in _ANSWERS):
             return False
         job = self._retried_by(fact)
@@ -79,7 +79,7 @@ class QuestionReducer:
         return True
 
     def _retried_by(self, fact: RequestMade) -> Job | None:
-        """The job that the request is a further round of: the oldest that it fits best."""
+        """The job that the request is a further round of: the oldest that matches best."""
         waiting = [
             job
             for job in self._waiting.values()
@@ -92,7 +92,7 @@ class QuestionReducer:
     # Questions that are requests
 
     def adopt(self, child: Job, delta: PendingChanges) -> None:
-        """Put a job that the other side asked for under the one that caused it."""
+        """Put a job that the other side requested under the one that caused it."""
         fact = child.request
         self.review(child, fact.at, delta)
         parent, child.parent_is_unclear = self._cause_of(fact)
@@ -107,10 +107,10 @@ class QuestionReducer:
             self.review(parent, fact.at, delta)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
-        """The job that made the other side ask; of several that may have, none, and that is said.
+        """The job that made the other side ask; of several candidates, none, and that is shown.
 
-        A request does not tell what it is for, but for one that names a task: nobody is told of a
-        job that it needs the user where that may be another.
+        A request does not say what it is for, unless it names a task: no job is shown as needing
+        the user if it may be another one.
         """
         task = related_task(fact.params)
         known = None if task is None else self._task_job(fact.connection, task)
@@ -123,7 +123,7 @@ class QuestionReducer:
     # The end of jobs
 
     def close(self, job: Job, at: float, delta: PendingChanges) -> None:
-        """Take note that a job is over: it waits no more, nor does its parent for it."""
+        """Handle the end of a job: it waits no more, nor does its parent for it."""
         self._waiting.pop(job.id, None)
         if job.asked is not None and job.asked.reply is not None:
             job.asked.open.pop(job.asked.reply.number, None)
@@ -139,7 +139,7 @@ class QuestionReducer:
             self.review(parent, at, delta)
 
     def forget(self, job: Job) -> None:
-        """Take a job that has no row any more out of the family."""
+        """Remove a job that no longer has a row from its parent and children."""
         self._waiting.pop(job.id, None)
         for child in () if job.asked is None else job.asked.children:
             orphan = self._rows.by_id.get(child)
@@ -150,7 +150,7 @@ class QuestionReducer:
             parent.asked.children.pop(job.id, None)
 
     def review(self, job: Job, at: float, delta: PendingChanges) -> None:
-        """Show whether a job that goes on waits for the user. A cancel under way is shown first."""
+        """Show whether a running job waits for the user. A pending cancel takes precedence."""
         job.heard_at = max(job.heard_at, at)
         if job.needs_user and job.state in _REVIEWED and not job.is_settling:
             job.state = JobState.NEEDS_YOU
@@ -169,7 +169,7 @@ def _is_of(job: Job, fact: RequestMade) -> bool:
 
 
 def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
-    """How well a request fits as a further round of a job: what counts most comes first."""
+    """How well a request matches as a further round of a job: the most important first."""
     asked = job.asked
     if asked is None:
         return False, False, False
@@ -179,12 +179,12 @@ def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
 
 
 def _work(request: RequestMade) -> bytes:
-    """What a request asks for, without what is of one round."""
+    """A request's parameters without what belongs to one round."""
     return canonical({k: v for k, v in request.params.items() if k not in _OF_ROUND})
 
 
 def _mark_changes(job: Job, fact: RequestMade) -> None:
-    """Mark what of a further round is not as the protocol wants it."""
+    """Mark the violations of a further round."""
     asked, sent = job.asked, fact.params
     if asked is None:
         return

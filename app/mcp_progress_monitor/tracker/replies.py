@@ -1,4 +1,4 @@
-"""What replies make of jobs: their end, a further round, a task that continues; late replies."""
+"""What replies mean for jobs: their end, a further round, a task that continues; late replies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Replies:
-    """Takes replies to requests, and ends jobs."""
+    """Handles replies to requests, and ends jobs."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Replies:
         self._begin = begin
 
     def take(self, fact: RequestAnswered, delta: PendingChanges) -> None:
-        """End the job of a reply, or keep a late reply with the job it belongs to."""
+        """End the job of a reply, or keep a late reply with its job."""
         job = self._rows.of_request(fact.request) or self._begin_late(fact, delta)
         if job is None:
             return
@@ -67,16 +67,16 @@ class Replies:
         return is_asked
 
     def _begin_late(self, fact: RequestAnswered, delta: PendingChanges) -> Job | None:
-        """A request that was no job becomes one when its result can be gone on with."""
+        """Make a plain request a job when its result can be resumed."""
         request = self._plain.answer(fact.request)
         if request is None or fact.result is None or not is_usable(fact.next_resume_token):
             return None
         if request.method.startswith(OF_TASKS):
-            return None  # what it says is of the task's job
+            return None  # its content belongs to the task's job
         return self._begin(request, delta)
 
     def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
-        """Keep a reply to a job that is over, unless it has one; mark it either way."""
+        """Keep a reply to a job that has ended, unless it has one; mark it either way."""
         if job.answer is not None or fact.request != job.request.number:
             job.marks.note(rules.DUPLICATE_REPLY, fact.number)
             return
@@ -85,12 +85,12 @@ class Replies:
         if fact.result is not None or state is not JobState.CANCELLED:
             late_s = fact.at - (ended_at or fact.at)
             job.marks.note(rules.LATE_REPLY, fact.number, late_s, state.value)
-        if not job.is_settling:  # else it is accounted for, and learned of, once that is saved
+        if not job.is_settling:  # else it is counted, and learned of, once that is saved
             self.keep_answer(job, delta)
             self._chains.learn_late(job, fact, delta)
 
     def finish(self, job: Job, ending: JobEnding, at: float, delta: PendingChanges) -> None:
-        """End a job, or an attempt of one that can be resumed."""
+        """End a job, or an attempt of a resumable one."""
         self._questions.close(job, at, delta)
         verdict = self._verdict(job, ending)
         ending = ending if verdict is None else verdict.ending
@@ -113,7 +113,7 @@ class Replies:
         return None if job.chain is None else stopped(ending)
 
     def keep_answer(self, job: Job, delta: PendingChanges) -> None:
-        """Account for the reply that a job was given after its end."""
+        """Count the bytes of a reply that a job got after its end."""
         self._chains.leave(self._rows.keep_answer(job), delta)
 
 
@@ -124,14 +124,14 @@ def _mark_plain(job: Job, answer: RequestAnswered) -> None:
 
 
 def _ending_of(job: Job, answer: RequestAnswered) -> JobEnding:
-    """What a reply makes of a job that is not over.
+    """What a reply means for a job that has not ended.
 
-    A result that came before the cancel went out (its standing is active) ends the job as usual.
+    A result that arrived before the cancel was sent (its standing is active) ends the job as usual.
     """
     if job.cancel_at is None:
         return endings.of_answer(answer)
     if answer.error is None and answer.standing is RequestStanding.ACTIVE:
-        if is_open_round(answer):  # nothing is under way that could be cancelled
+        if is_open_round(answer):  # nothing is pending that could be cancelled
             return endings.of_cancel(None, job.cancel_reason)
         return endings.of_answer(answer)
     return endings.of_cancel(answer, job.cancel_reason)

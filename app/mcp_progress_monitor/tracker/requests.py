@@ -28,10 +28,10 @@ METHODS: Final = frozenset(
         ELICIT,
     }
 )
-"""What is a job even without a progress token; with one, every request is."""
+"""The methods that are jobs even without a progress token; with one, every request is."""
 
 QUESTIONS: Final = frozenset({CREATE_MESSAGE, ELICIT})
-"""Requests of a server that ask something of the user."""
+"""Requests of a server that ask the user something."""
 
 NAME_LIMIT: Final = 200
 _SUBJECTS: Final = {
@@ -44,7 +44,7 @@ _LEFT_OUT: Final = frozenset({META, "arguments"})
 
 
 class JobRequest(Protocol):
-    """What a name is made of, on the wire (`RequestMade`) and on disk (the origin of a chain)."""
+    """What a title is made of, on the wire (`RequestMade`) and on disk (the origin of a chain)."""
 
     @property
     def method(self) -> str:
@@ -56,17 +56,17 @@ class JobRequest(Protocol):
 
 
 def is_job(request: RequestMade) -> bool:
-    """Whether a request is an operation that the user sees as a job."""
+    """Whether the user sees a request as a job."""
     return request.token is not None or request.method in METHODS
 
 
 def is_question(request: RequestMade) -> bool:
-    """Whether a request asks something of the user."""
+    """Whether a request asks the user something."""
     return request.sender is Side.SERVER and request.method in QUESTIONS
 
 
 def name(request: JobRequest) -> str:
-    """The tool, prompt, resource or task that is asked for, else the method; visible, bounded."""
+    """The tool, prompt, resource or task of a request, else its method; visible, bounded."""
     subject = request.params.get(_SUBJECTS.get(request.method, ""))
     if isinstance(subject, str) and subject:
         return formatting.one_line(subject, NAME_LIMIT)
@@ -84,7 +84,7 @@ def summary(request: JobRequest) -> str:
 
 
 PLAIN_KEPT: Final = 1000
-"""Open requests that are remembered; beyond, the oldest is not."""
+"""Open requests that are remembered; beyond, the oldest is dropped."""
 
 
 class PlainRequests:
@@ -93,7 +93,7 @@ class PlainRequests:
     def __init__(self) -> None:
         self._open: dict[int, RequestMade] = {}
         self.answered: RequestMade | None = None
-        """What the newest reply answers, if that is a request that was remembered here."""
+        """The request that the newest reply answers, if it was remembered here."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -105,7 +105,7 @@ class PlainRequests:
             del self._open[next(iter(self._open))]
 
     def answer(self, request: int | None) -> RequestMade | None:
-        """Take out the request that a reply is to; None if it was not remembered."""
+        """Remove the request that a reply answers; None if it was not remembered."""
         self.answered = self._open.pop(request or 0, None)
         return self.answered
 
@@ -114,6 +114,6 @@ class PlainRequests:
         self._open.pop(request or 0, None)
 
     def drop_connection(self, connection: str) -> None:
-        """Forget all that is open on a connection that is gone."""
+        """Forget all open requests of a closed connection."""
         for number in [n for n, r in self._open.items() if r.connection == connection]:
             del self._open[number]

@@ -1,4 +1,4 @@
-"""All rows of the job list and the tables that find them, within bounds; what changed of them."""
+"""All rows of the job list and the tables that find them, within bounds, and their changes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]
 
 
 class TickLog(LazyRun[Tick]):
-    """The entries for the ticks of a run, in order: `jobs` and `counts` have two of their columns.
+    """The entries for the ticks of a run, in order.
 
-    They are made when somebody looks, which in a window nobody does.
+    `jobs` and `counts` have two of their columns. They are created when they are read, which in a
+    window they never are.
     """
 
     __slots__ = ("counts", "jobs", "run")
@@ -48,7 +49,7 @@ class TickLog(LazyRun[Tick]):
 
 
 class PendingChanges:
-    """What was done to which jobs, until it is frozen into `Changes`."""
+    """The changes to jobs, until they are frozen into `Changes`."""
 
     def __init__(self) -> None:
         self.added: list[JobId] = []
@@ -82,24 +83,24 @@ class PendingChanges:
 
 
 ENDED_KEPT: Final = 10_000
-"""Ended jobs that stay until the user removes them; beyond, the oldest go."""
+"""Ended jobs that stay until the user removes them; beyond, the oldest are dropped."""
 ASKED_KEPT: Final = 500
-"""Requests of servers that have ended, among these: a server may ask a thousand a second. Ten
-thousand rows of them cost the window 70 ms a batch (measured), and drove out the user's own jobs.
-"""
+"""Requests of servers that have ended, among these: a server may send a thousand a second. Ten
+thousand rows of them cost the window 70 ms a batch (measured), and displaced the user's own
+jobs."""
 RESTING_KEPT: Final = 20_000
 """Resumable jobs in the list; beyond, the oldest leave it, but not the disk."""
 BYTES_KEPT: Final = 256 * 2**20
-"""Bytes of replies that jobs hold; beyond, the oldest ended ones go."""
+"""Bytes of replies that jobs hold; beyond, the oldest ended ones are dropped."""
 FRESH_KEPT: Final = 500
-"""Ended jobs whose whole course is kept; older ones keep an outline."""
+"""Ended jobs whose whole history is kept; older ones keep an outline."""
 
 
 class RowLimits(NamedTuple):
-    """How many jobs keep their rows: of ended ones also by the bytes of their replies.
+    """How many jobs keep their rows: ended ones also by the bytes of their replies.
 
-    `asked` is for those that servers asked for and that have ended. Jobs that run are kept,
-    however many, unless `running` says otherwise.
+    `asked` is for ended ones that servers requested. Running jobs are kept, however many, unless
+    `running` says otherwise.
     """
 
     ended: int = ENDED_KEPT
@@ -110,7 +111,7 @@ class RowLimits(NamedTuple):
 
 
 class Rows:
-    """Jobs by id; by request the running ones, the ended ones, and those that can be resumed.
+    """Jobs by id; by request the running ones, the ended ones, and the resumable ones.
 
     The latter two in order of their end. The tables by request name a job once and only while it
     has a row: nothing grows with the number of calls. `_earlier` finds a job by the requests of
@@ -123,7 +124,7 @@ class Rows:
         self._forget_elsewhere = forget
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
-        """To be changed by the methods here alone."""
+        """Changed only by the methods here."""
         self._sides: dict[tuple[str, Side], dict[int | None, Job]] = {}
         """The same by connection and sender."""
         self._side_of: dict[int | None, tuple[str, Side]] = {}
@@ -136,7 +137,7 @@ class Rows:
         self._bytes = 0
 
     def add(self, job: Job) -> list[Job]:
-        """Take a new, running job; those that had to go for it."""
+        """Add a new, running job; those that were dropped for it."""
         self.by_id[job.id] = job
         self.enter(job, job.request)
         if len(self.running) <= self._limits.running:
@@ -162,7 +163,7 @@ class Rows:
         return self.running.pop(number)
 
     def running_of(self, connection: str, sender: Side) -> Iterable[Job]:
-        """The running jobs that one side of a connection asked for, oldest first."""
+        """The running jobs that one side of a connection requested, oldest first."""
         return self._sides.get((connection, sender), {}).values()
 
     def of_request(self, request: int | None) -> Job | None:
@@ -173,7 +174,7 @@ class Rows:
         return self.ended.get(request) or self.resting.get(request) or self._earlier.get(request)
 
     def end(self, job: Job) -> list[Job]:
-        """Move a job out of the running ones; those that had to go for it, oldest first."""
+        """Move a job out of the running ones; those that were dropped for it, oldest first."""
         number = job.request.number
         self._leave(number)
         (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
@@ -186,12 +187,12 @@ class Rows:
         return self._trim()
 
     def keep_answer(self, job: Job) -> list[Job]:
-        """Account for the reply that an ended job was given late."""
+        """Count the bytes of a late reply to an ended job."""
         self._bytes += _weight(job)
         return self._trim()
 
     def wake(self, job: Job, request: RequestMade | None = None) -> None:
-        """Let a job that was over run again, with a new `request` if there is one."""
+        """Let an ended job run again, with a new `request` if there is one."""
         number = job.request.number
         self._bytes -= _weight(job)
         (self.resting if number in self.resting else self.ended).pop(number)
@@ -202,7 +203,7 @@ class Rows:
             self._keep_earlier(job, number)
 
     def go_on(self, job: Job, request: RequestMade, forgotten: int | None) -> None:
-        """Let a running job go on with a further request; find it no more by `forgotten`."""
+        """Let a running job continue with a further request; find it no more by `forgotten`."""
         number = job.request.number
         self._leave(number)
         self.enter(job, request)
@@ -211,7 +212,7 @@ class Rows:
             self._earlier.pop(forgotten, None)
 
     def _keep_earlier(self, job: Job, number: int) -> None:
-        """Find the job by its last request, too, and no more by one that it has forgotten."""
+        """Find the job also by its last request, and no more by one that it has forgotten."""
         self._earlier[number] = job
         forgotten = job.chain.forgotten() if job.chain is not None else None
         if forgotten is not None:
@@ -230,7 +231,7 @@ class Rows:
         return removed
 
     def _is_full(self) -> bool:
-        """Whether the ended jobs are beyond a bound."""
+        """Whether the ended jobs exceed a bound."""
         return len(self.ended) > self._limits.ended or self._bytes > self._limits.bytes
 
     def _is_resting_full(self) -> bool:
@@ -241,9 +242,9 @@ class Rows:
         return job
 
     def remove(self, jobs: Iterable[JobId], *, with_resting: bool = False) -> list[Job]:
-        """Remove those of `jobs` that exist and are over, and return them.
+        """Remove those of `jobs` that exist and have ended, and return them.
 
-        Those that can be resumed stay, unless `with_resting`.
+        Resumable ones stay, unless `with_resting`.
         """
         removed = []
         for job in map(self.by_id.get, jobs):
@@ -255,7 +256,7 @@ class Rows:
         return removed
 
     def _forget(self, job: Job) -> None:
-        """Take a job that is over out of every table."""
+        """Remove a job that has ended from every table."""
         number = job.request.number
         (self.resting if number in self.resting else self.ended).pop(number)
         self._asked.pop(number, None)
@@ -274,5 +275,5 @@ class Rows:
 
 
 def _weight(job: Job) -> int:
-    """The bytes of the reply that the job holds."""
+    """The size of the job's reply in bytes."""
     return 0 if job.answer is None else job.answer.size

@@ -1,4 +1,4 @@
-"""What views read: immutable snapshots of jobs, and what changed since the last ones."""
+"""The data for views: immutable snapshots of jobs, and changes since the last ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JobState(enum.Enum):
 
     @property
     def is_over(self) -> bool:
-        """Whether no more is expected of the job."""
+        """Whether the job has ended."""
         return self not in _GOING_ON
 
 
@@ -46,11 +46,11 @@ _GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, J
 
 
 class ViolationCount(NamedTuple):
-    """Something irregular about a job: a stable `key`, and how often it was seen.
+    """A violation of a job: a stable `key`, and how often it was seen.
 
     Keys: not-increasing, above-total, after-end, late-delivery, after-cancel, wrong-type,
-    total-changed, total-not-positive, late-result, duplicate-reply … (see `marks.py`).
-    `finding` is the first case, `first` the number of the frame that showed it.
+    total-changed, total-not-positive, late-result, duplicate-reply … (see `findings/rules.py`).
+    `finding` is the first case, `first` the number of its frame.
     """
 
     key: str
@@ -65,9 +65,9 @@ class ViolationCount(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A stretch of progress under one message: when it began and ended (`at`), ticks within.
+    """A stretch of progress under one message: its beginning and end (`at`), and its ticks.
 
-    Where messages differed in numbers, `message` is what they have in common.
+    If messages differed in numbers, `message` is their common part.
     """
 
     message: str
@@ -86,9 +86,10 @@ class ChartPoint(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a job did not succeed: `where` is server or local; `code` the JSON-RPC code if any.
+    """Why a job did not succeed.
 
-    `is_wanted` says that the user brought it about, other than by a cancel: nothing went wrong.
+    `where` is server or local; `code` the JSON-RPC code if any. `is_wanted` says that the user
+    caused it, other than by a cancel: nothing went wrong.
     """
 
     where: str
@@ -99,14 +100,14 @@ class Failure(NamedTuple):
 
 
 class TaskSnapshot(NamedTuple):
-    """The task that a job has become, as its server last stated it.
+    """A job's task, as last reported by its server.
 
     `status` is as received. `ttl_left_s` counts down to `expires_at` (monotonic seconds) and stays
-    at 0; both are None when the task is kept without limit, or that is not known. `poll_count` is
-    how often its state was asked for, `polled_s` how long ago that was told last.
-    `is_ours_to_cancel` says that `tasks/cancel` can be sent: our request began it and it is not
-    over. Without `is_followed` nobody hears of it now: its connection is gone, or it was found on
-    disk and its server has not been asked yet.
+    at 0; both are None when the task is kept without limit, or that is unknown. `poll_count` is how
+    often its state was requested, `polled_s` how long ago it was last reported. `is_ours_to_cancel`
+    says that `tasks/cancel` can be sent: our request began it and it has not ended. Without
+    `is_followed` nobody follows it now: its connection is gone, or it was found on disk and its
+    server has not been asked yet.
     """
 
     id: str
@@ -123,10 +124,10 @@ class TaskSnapshot(NamedTuple):
 
 
 class TaskStep(NamedTuple):
-    """A change in a task's course: what it was stated to be from `at` (monotonic seconds) on.
+    """A change of a task: its reported state from `at` (monotonic seconds) on.
 
     `how` is the kind of message that said so, as in `TaskStated.how`; `number` its frame's number,
-    None for what was found on disk.
+    None for one found on disk.
     """
 
     status: str
@@ -137,11 +138,11 @@ class TaskStep(NamedTuple):
 
 
 class StreamStep(NamedTuple):
-    """The HTTP stream of a request broke, or was taken up again, at `at` (monotonic seconds).
+    """The HTTP stream of a request broke, or was resumed, at `at` (monotonic seconds).
 
-    `number` is the frame that tells it. `attempt` counts the tries to take it up, from the event
-    after `last_event_id`, the next of them `retry_s` later; `away_s` is how long it was broken
-    when it was taken up. What is not known, or not tried, is None.
+    `number` is the frame that says so. `attempt` counts the tries to resume it, from the event
+    after `last_event_id`, the next of them `retry_s` later; `away_s` is how long it was broken when
+    it was resumed. What is unknown, or not tried, is None.
     """
 
     is_broken: bool
@@ -155,9 +156,10 @@ class StreamStep(NamedTuple):
 
 
 class StreamSnapshot(NamedTuple):
-    """How a job's HTTP stream stands: `since_s` ago it broke or, where it runs, `newest` happened.
+    """The state of a job's HTTP stream.
 
-    `retry_in_s` counts down to the next try; None where none is due.
+    It broke `since_s` ago or, if it runs, `newest` happened then. `retry_in_s` counts down to the
+    next try; None if none is due.
     """
 
     is_broken: bool
@@ -169,7 +171,7 @@ class StreamSnapshot(NamedTuple):
 
 
 class Clocks(NamedTuple):
-    """Both clocks at one moment: seconds left and the limits they count down from; None is off.
+    """Both limits of a call at one moment: seconds left, and the limits themselves; None is off.
 
     `is_suspended` says that they stand still, because a question to the user is open.
     """
@@ -185,15 +187,15 @@ class Clocks(NamedTuple):
 class JobSnapshot:
     """One job at one moment, cheap enough to make ten times a second for every visible row.
 
-    Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is
-    None. `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not
-    positive, or clearly exceeded. `eta_s` is None when unknown, also once it ran out, and
-    `math.inf` beyond 100 days.
+    Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is None.
+    `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not positive, or
+    clearly exceeded. `eta_s` is None when unknown, also once it ran out, and `math.inf` beyond 100
+    days.
 
-    A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored
-    of it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
-    stopped; `saved_when` is when its newest token was received. With `is_automatic` it is gone on
-    with by itself, at `next_attempt_at` if it waits for that.
+    A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored of
+    it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
+    stopped; `saved_when` is when its newest token was received. With `is_automatic` it is resumed
+    automatically, at `next_attempt_at` if it waits for that.
 
     `parent` is the job that made the other side ask this; None as well when several may have,
     which is `parent_is_unclear`.
@@ -258,11 +260,11 @@ class JobSnapshot:
 
 
 class AttemptSnapshot(NamedTuple):
-    """One request of a job that was gone on with; `number` counts from 1.
+    """One request of a resumed job; `number` counts from 1.
 
-    `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome`
-    is the state it ended in, or words for it; `request` the number of its frame, None when that
-    was sent before this program was started; `detail` says more about its end.
+    `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome` is
+    the state it ended in, or words for it; `request` the number of its frame, None when that was
+    sent before this program was started; `detail` says more about its end.
     """
 
     number: int
@@ -275,10 +277,10 @@ class AttemptSnapshot(NamedTuple):
 
 
 class ServerRequestSnapshot(NamedTuple):
-    """A question that came in a message about a job of ours, and what was answered.
+    """A question in a message about a job of ours, and its answer.
 
     `number` is the frame that asked, `key` the question's name in it. `answer` is the result as we
-    sent it at `answered_at`; None while there is none, or where it was never sent.
+    sent it at `answered_at`; None while there is none, or if it was never sent.
     """
 
     number: int
@@ -292,18 +294,16 @@ class ServerRequestSnapshot(NamedTuple):
 
 
 class JobDetail(NamedTuple):
-    """The longer story of one job, made when its pane is open.
+    """The details of one job, created when its pane is open.
 
-    `params` is the request's, `answer` the reply that ended it (None while it runs or when it
-    was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first,
-    of which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume
-    chain, oldest first; `resume_token` is its newest token, which views hide until asked for it.
-    `marked` tells what is wrong with a tick of `ticks`, by its frame's number.
-
-    `task_course` are the newest changes of its task, oldest first; `children` the jobs that the
-    other side asked for because of it; `rounds` how often a reply required input first, and
-    `asked` the newest questions of such replies, oldest first. `stream_course` are the newest
-    breaks of its HTTP streams and what became of them, oldest first.
+    `params` is the request's, `answer` the reply that ended it (None while it runs or when it was
+    lost); `ticks` the newest ones; `chart` the whole history, thinned; `phases` oldest first, of
+    which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume chain,
+    oldest first; `resume_token` is its newest token, which views hide until it is revealed.
+    `marked` has the findings of `ticks`, by their frame's number. `task_course` are the newest
+    changes of its task, oldest first; `children` the jobs that the other side requested because of
+    it; `rounds` how often a reply required input first, and `asked` the newest questions of such
+    replies, oldest first. `stream_course` are the newest events of its HTTP streams, oldest first.
     """
 
     snapshot: JobSnapshot
@@ -327,7 +327,7 @@ class ChainStep(NamedTuple):
     """How an attempt of a resumable job ended: to be put on disk before anyone sees it.
 
     `chain` is the id in the store, None for a chain that is not stored. `token` is a new one to
-    save; `is_complete` says that the chain is over and is to be deleted; else `outcome` says how
+    save; `is_complete` says that the chain has ended and is to be deleted; else `outcome` says how
     the attempt stopped, and `reason` why. `when` is the attempt's end, wall seconds.
     """
 
@@ -342,16 +342,16 @@ class ChainStep(NamedTuple):
 
 
 class ChangeSet(NamedTuple):
-    """What one `apply` or `tick` did.
+    """What one `apply` or `tick` changed.
 
     `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
     snapshot; `moved` is the part of them whose state changed. `ticks` has one entry for every
-    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact);
-    the count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps`
-    are for whoever keeps tokens: the jobs in them are shown as running until each is answered
-    with `Chains.note_saved`. `marked` tells what is wrong with a message, by its frame's number;
-    it has no entry for a message that breaks no rule. `lapsed` are jobs that ended, or whose
-    attempt did, by time alone: whoever waits for a reply is to be let go.
+    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact); the
+    count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps` are
+    for the code that saves tokens: the jobs in them are shown as running until each is answered
+    with `Chains.note_saved`. `marked` has a message's findings, by its frame's number; it has no
+    entry for a message that breaks no rule. `lapsed` are jobs that ended, or whose attempt did, by
+    time alone: nobody needs to wait for their reply.
     """
 
     added: tuple[JobId, ...] = ()

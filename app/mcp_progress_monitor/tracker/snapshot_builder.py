@@ -100,14 +100,14 @@ def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
 
 
 def _questions(job: Job) -> tuple[int, ...]:
-    """The numbers of the frames with questions that are open, oldest first."""
+    """The numbers of the frames with open questions, oldest first."""
     asked = set() if job.asked is None else set(job.asked.open)
     of_task = set() if job.task is None or not job.is_resuming else job.task.questions
     return tuple(sorted(asked | of_task))
 
 
 def _cancel_s(job: Job, state: str, now: float) -> float | None:
-    """How long a cancel has been under way, or how late the result came that ignored it."""
+    """How long a cancel has been pending, or how late the result was that ignored it."""
     if job.cancel_at is None:
         return None
     if job.state is JobState.CANCELLING:
@@ -119,7 +119,7 @@ def _cancel_s(job: Job, state: str, now: float) -> float | None:
 def attempt_of(
     job: Job, outcome: JobState | str, ended_when: float | None = None, detail: str = ""
 ) -> AttemptSnapshot:
-    """The newest attempt of the job, as it goes on or ended."""
+    """The newest attempt of the job."""
     number = 1 if job.chain is None else job.chain.attempt_count
     ticks, request = job.tick_count - job.attempt_ticks, job.request
     frame = request.number if request.number > 0 else None
@@ -127,7 +127,7 @@ def attempt_of(
 
 
 def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, float | None]:
-    """Rate and ETA at `now`, None where unknown, which they are once a job is over."""
+    """Rate and ETA at `now`, None if unknown, which they are once a job has ended."""
     course, last_at, total = job.course, job.last_at, job.total
     if course is None or course.rates is None or last_at is None:
         return None, None
@@ -170,7 +170,7 @@ def detail_of(
 
 
 def _marked(job: Job) -> dict[int, tuple[Finding, ...]]:
-    """What is wrong with the ticks that are kept, by the number of their frames."""
+    """The findings of the ticks that are kept, by the number of their frames."""
     numbers = (fact_of(tick).number for tick in job.ticks)
     found = ((number, job.marks.of_frame(number)) for number in numbers)
     return {number: findings for number, findings in found if findings}

@@ -34,13 +34,13 @@ class TickGaps:
                 self._stall_after_s = None
 
     def pause(self) -> None:
-        """Ignore the silence until the next tick: nobody works on the job."""
+        """Ignore the silence until the next tick: the job is not being worked on."""
         self._at = None
 
     def stall_after_s(self) -> float:
         """The silence beyond which the job is stalled: 10 s or five median gaps, if longer."""
         if self._stall_after_s is None:
-            import statistics  # with fractions and decimals: no start waits for them
+            import statistics  # imports fractions and decimal: not at startup
 
             usual = statistics.median(self._gaps)
             self._stall_after_s = max(STALL_LEAST_S, STALL_GAPS * usual)

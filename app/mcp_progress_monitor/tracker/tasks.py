@@ -1,4 +1,4 @@
-"""Tasks: requests answered with work under way become jobs that continue after the reply."""
+"""Tasks: requests whose reply is a task become jobs that continue after the reply."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHOWN: Final = 60
 def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
     """Whether a reply leaves the work of an open request to a task.
 
-    One that hands out a resume token as well is a matter of that token: see `verdicts`.
+    One that also has a resume token is handled by that token: see `verdicts`.
     """
     return (
         answer.result is not None
@@ -69,14 +69,14 @@ class TaskIndex:
         return self._by_id.get((self.key_of(connection), task))
 
     def enter(self, job: Job, task: JobTask, key: str) -> None:
-        """Let a job be the task `task` of the server with the identity `key`."""
+        """Make a job the task `task` of the server with the identity `key`."""
         self.leave(job)
         job.task = task
         task.key = key
         self._by_id[key, task.id] = job
 
     def leave(self, job: Job) -> None:
-        """Find the job by its task no more."""
+        """Remove the job from the table of tasks."""
         if job.task is None:
             return
         key = (job.task.key, job.task.id)
@@ -114,7 +114,7 @@ class TaskReducer:
     # Requests about tasks
 
     def take_request(self, fact: RequestMade, delta: PendingChanges) -> None:
-        """Let what is sent about a task show on its job."""
+        """Show the requests about a task on its job."""
         name = task_named_by(fact.method, fact.params)
         job = None if name is None else self._index.of(fact.connection, name)
         if job is None or job.task is None or job.request.sender is not fact.sender:
@@ -136,7 +136,7 @@ class TaskReducer:
             return
         job.marks.note(rules.CANCEL_OF_FINISHED, fact.number)
 
-    # What is stated of tasks
+    # Statements about tasks
 
     def take(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
         """Let what a message states of a job's task show on it."""
@@ -155,12 +155,12 @@ class TaskReducer:
         if job.task is not None and fact.standing is RequestStanding.ACTIVE:
             self._take(fact, job, job.task, delta)
         elif job.task is not None and not job.is_resuming:
-            job.task.take(fact)  # a task made of a request that was given up: only to be seen
+            job.task.take(fact)  # a task made of a request that was given up: only shown
 
     def find(self, fact: TaskStated) -> Job | None:
         """The job that a statement is about: by the request that began it, else by its id.
 
-        An id alone may be one that the server used before it was started anew: the time of its
+        An id alone may be one that the server used before it was restarted: the time of its
         creation has to be the same.
         """
         begun = self._rows.of_request(fact.request)
@@ -192,7 +192,7 @@ class TaskReducer:
     def _take_status(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, is_news: bool
     ) -> None:
-        """Let a status that counts show on the job."""
+        """Apply a status that counts to the job."""
         self._mark_contents(fact, job, task)
         if job.state is JobState.LOST:
             self._find_again(fact, job, delta)
@@ -208,17 +208,17 @@ class TaskReducer:
             self._questions.review(job, fact.at, delta)
 
     def _find_again(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
-        """Go on with a task that was taken for lost: its server still knows it."""
+        """Continue a task that was considered lost: its server still knows it."""
         self._rows.wake(job)
         job.wake()
         delta.move(job)
         self._follow(fact, job)
 
     def _follow(self, fact: TaskStated, job: Job) -> None:
-        """Hear of a task on another connection from now on.
+        """Follow a task over another connection from now on.
 
-        The request that asks for it there becomes the job's own: what the log says of the job from
-        now on is about that.
+        The request that asks for it there becomes the job's own: later log entries of the job refer
+        to it.
         """
         if job.request.connection == fact.connection or job.task is None:
             return
@@ -234,7 +234,7 @@ class TaskReducer:
     def _take_late_status(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
     ) -> None:
-        """Take a status that comes when the job is over already."""
+        """Handle a status that arrives after the job's end."""
         if not task.is_over:
             status, state = _shown(task.status), job.state.value
             job.marks.note(rules.STATUS_AFTER_END, fact.number, status, state)
@@ -242,7 +242,7 @@ class TaskReducer:
             self._take_result(fact, job, task, delta)
 
     def _end(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
-        """End a job with its task; what a result tells more counts as well."""
+        """End a job with its task; a result that says more counts as well."""
         reason = None if job.cancel_at is None else job.cancel_reason or "Cancelled"
         ending = endings.of_task(task, reason)
         if task.is_flat and (fact.result is not None or fact.error is not None):
@@ -252,7 +252,7 @@ class TaskReducer:
         self._finish(job, ending, fact.at, delta)
 
     def _mark_contents(self, fact: TaskStated, job: Job, task: JobTask) -> None:
-        """Mark what a task of the extension has that does not go with its status, or lacks."""
+        """Mark members of an extension task that contradict its status, or are missing."""
         has_result, has_error = fact.result is not None, fact.error is not None
         if (has_result or has_error) and not task.is_over:
             job.marks.note(rules.RESULT_TOO_EARLY, fact.number, _shown(task.status))
@@ -275,7 +275,7 @@ class TaskReducer:
     def _take_result(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
     ) -> None:
-        """Take the result of the work: it is the job's answer, and may be its end."""
+        """Handle the result of the work: it is the job's answer, and may be its end."""
         if job.state is JobState.LOST:
             self._find_again(fact, job, delta)
         if job.is_settling:
@@ -294,7 +294,7 @@ class TaskReducer:
     def _keep_result(
         self, fact: TaskStated, job: Job, task: JobTask, ending: JobEnding, delta: PendingChanges
     ) -> None:
-        """Give a job that is over the answer it lacked; its state follows where that tells more."""
+        """Give an ended job its missing answer; its state follows if that says more."""
         self._keep_answer(job, delta)
         if task.status == TaskStatus.COMPLETED and ending.state is JobState.FAILED:
             job.marks.note(rules.RESULT_IS_ERROR, fact.number)
@@ -313,7 +313,7 @@ class TaskReducer:
         error: dict[str, Any],
         delta: PendingChanges,
     ) -> None:
-        """Take an error in reply to a request about the task; that to `tasks/result` may be it."""
+        """Handle an error reply about the task; that to `tasks/result` may be its outcome."""
         failure = endings.failure_of_error(fact.sender, error)
         is_refusal = failure.code == INVALID_PARAMS
         if fact.how == "result" and (task.is_over or not is_refusal):
@@ -327,7 +327,7 @@ class TaskReducer:
             self._finish(job, ending, fact.at, delta)
 
     def _take_failed_result(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
-        """Take an error as what became of the work."""
+        """Treat an error as the outcome of the work."""
         if job.is_resuming and job.cancel_at is not None:
             job.answer = _answer_of(fact, job)
             self._finish(job, endings.of_cancel(job.answer, job.cancel_reason), fact.at, delta)
@@ -337,7 +337,7 @@ class TaskReducer:
     def _take_cancel_reply(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
     ) -> None:
-        """Take the reply to `tasks/cancel`: the wait for it is over, that for the end is not."""
+        """Handle the reply to `tasks/cancel`: it ends the wait for that, but not for the task."""
         if job.state is not JobState.CANCELLING or task.is_over:
             return
         job.cancel_due_at = None
@@ -348,10 +348,10 @@ class TaskReducer:
         elif fact.task.status and not task.is_flat:
             job.marks.note(rules.STATUS_OF_CANCEL, fact.number, _shown(task.status))
 
-    # What happens to jobs
+    # Events of jobs
 
     def note_saved(self, job: JobId) -> bool:
-        """Let a task be shown that is on disk now, or cannot be; whether it was not before."""
+        """Show a task that is on disk now, or cannot be; whether it was hidden before."""
         found = self._rows.by_id.get(job)
         if found is None or found.task is None or not found.task.is_saving:
             return False
@@ -359,13 +359,13 @@ class TaskReducer:
         return True
 
     def lose(self, jobs: Iterable[Job]) -> None:
-        """The connection of these jobs is gone: nobody hears of their tasks."""
+        """The connection of these jobs is closed: nobody follows their tasks."""
         for job in jobs:
             if job.task is not None:
                 job.task.is_followed = False
 
     def expired(self, now: float) -> list[Job]:
-        """Running jobs whose task nobody hears of, and whose time to live is over."""
+        """Running jobs whose task nobody follows, and whose time to live has expired."""
         return [
             job
             for job in self._rows.running.values()
@@ -384,7 +384,7 @@ _METHODS: Final = {
 
 
 def _is_task(job: Job, fact: TaskStated) -> bool:
-    """Whether a job is the task that is stated: of that id, and created at the same time."""
+    """Whether a job is the task of a statement: of that id, and created at the same time."""
     task = job.task
     if task is None or task.id != fact.task.id:
         return False
@@ -394,7 +394,7 @@ def _is_task(job: Job, fact: TaskStated) -> bool:
 
 
 def _mark_unasked(job: Job, fact: TaskStated) -> None:
-    """Mark a task of 2025-11-25 that came without having been asked for."""
+    """Mark a task of 2025-11-25 that was not requested."""
     if fact.how == "created" and not fact.task.is_flat and "task" not in job.request.params:
         job.marks.note(rules.TASK_UNASKED, fact.number)
 
@@ -406,7 +406,7 @@ def _mark_resume_token(job: Job, fact: TaskStated) -> None:
 
 
 def _answer_of(fact: TaskStated, job: Job) -> RequestAnswered:
-    """What became of the work, as if it were the reply to the job's request."""
+    """The outcome of the work, as if it were the reply to the job's request."""
     number, connection, at, when, sender = fact[:5]
     result, error = (None, fact.error) if fact.result is None else (fact.result, None)
     request = job.request

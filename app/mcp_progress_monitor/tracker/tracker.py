@@ -1,4 +1,4 @@
-"""The reducer: facts in, changed jobs out. The one place that knows which jobs there are."""
+"""The reducer: facts in, changed jobs out. The one place that knows all jobs."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import Clocks
 
 CANCEL_GRACE_S: Final = 5.0
-"""Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
+"""Default silence after a cancel that counts as its confirmation."""
 _LOOKS: Final = 8
-"""Messages of one moment that are compared with the phase under way: a flood has hundreds."""
+"""Messages of one moment that are compared with the current phase: a flood has hundreds."""
 _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
 
@@ -69,7 +69,7 @@ class Tracker:
         saves: bool = False,
         cancel_grace_s: float = CANCEL_GRACE_S,
     ) -> None:
-        """Begin with no jobs, of which `limits` are kept.
+        """Begin with no jobs, and keep them within `limits`.
 
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation. `client_of` tells the client of
@@ -79,7 +79,7 @@ class Tracker:
         self.cancel_grace_s: Final = cancel_grace_s
         self._rows = Rows(limits, self._forget)
         self.chains = Chains(self._rows, key_of, saves=saves)
-        """The jobs that can be resumed: what happens to them outside the facts is noted there."""
+        """The resumable jobs: events other than facts are reported there."""
         self._plain = PlainRequests()
         self._task_index = TaskIndex(key_of)
         self._questions = QuestionReducer(self._rows, self._task_index.of)
@@ -113,9 +113,9 @@ class Tracker:
         }
 
     def apply(self, facts: Sequence[Fact], now: float) -> ChangeSet:
-        """Take facts in wire order; what they changed. Never raises for what they say.
+        """Apply facts in wire order; returns the changes. Never raises for what they say.
 
-        What they make of the jobs depends on the facts alone: not on `now`, nor on how they are
+        What they mean for the jobs depends on the facts alone: not on `now`, nor on how they are
         divided among calls, so that a recording gives the same jobs again.
         """
         return self._apply_run(facts) if type(facts) is TickRun else self._apply_each(facts)
@@ -160,7 +160,7 @@ class Tracker:
         return delta.freeze(ticks)
 
     def _apply_run(self, run: TickRun) -> ChangeSet:
-        """Take ticks that are plain as far as they tell themselves: as `apply` does, in a third."""
+        """Apply ticks that are plain in themselves: like `apply`, in a third of the time."""
         delta = PendingChanges()
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, delta)
@@ -200,14 +200,14 @@ class Tracker:
         return TickLog(run, jobs, counts)
 
     def _look(self, job: Job, at: float) -> None:
-        """Compare a job's newest message with its phase: one of the first that came at `at`."""
+        """Compare a job's newest message with its phase: one of the first at `at`."""
         if at != self._looked_at:
             self._looked_at, self._looks = at, _LOOKS
         self._looks -= 1
         job.look(at)
 
     def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Tick:
-        """Take a tick that is not plain."""
+        """Apply a tick that is not plain."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
@@ -226,7 +226,7 @@ class Tracker:
 
     @staticmethod
     def _mark(delta: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
-        """State what is wrong with a message, if anything is."""
+        """State a message's findings, if there are any."""
         if findings:
             known = delta.marked.get(fact.number, ())
             delta.marked[fact.number] = (*known, *(each for each in findings if each not in known))
@@ -242,7 +242,7 @@ class Tracker:
         return self._unattached.get(connection, 0)
 
     def _handle(self, fact: Fact, delta: PendingChanges) -> None:
-        """Take any fact but progress; those that concern no job pass by."""
+        """Apply any fact but progress; those that concern no job are ignored."""
         if fact.at >= self._cancels.due_at:
             self._cancels.lapse(fact.at, delta)
         self._mark(delta, fact, violations_of(fact))
@@ -260,7 +260,7 @@ class Tracker:
             self._mark(delta, fact, tuple(each for each in found if each.rule.id not in stated))
 
     def _on_request_made(self, fact: RequestMade, delta: PendingChanges) -> None:
-        """Begin a job or go on with one, if the request is for that."""
+        """Begin or continue a job, if the request is one."""
         if self._rows.of_request(fact.number) is not None:
             return
         if fact.resume_token is not None and self.chains.take_request(fact, delta):
@@ -293,7 +293,7 @@ class Tracker:
         return changes
 
     def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> ChangeSet:
-        """Make running rows of tasks that were found on disk; nobody hears of them yet."""
+        """Make running rows of tasks that were found on disk; nobody follows them yet."""
         delta = PendingChanges()
         for restored in found:
             self._newest += 1
@@ -305,7 +305,7 @@ class Tracker:
         return delta.freeze()
 
     def note_task_saved(self, job: JobId) -> ChangeSet:
-        """Show the task that a job has become: it is on disk, or cannot be."""
+        """Show a job's task: it is on disk, or cannot be."""
         is_news = self._tasks.note_saved(job)
         return ChangeSet(progressed=frozenset({job}) if is_news else frozenset())
 
@@ -315,7 +315,7 @@ class Tracker:
         return None if job is None else job.id
 
     def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
-        """Let a task's state show on its job; one that was begun elsewhere becomes a job."""
+        """Apply a task's state to its job; one that was begun elsewhere becomes a job."""
         job = self._tasks.find(fact)
         asked = self._plain.answered
         is_new = fact.how == "get" and bool(fact.task.status)
@@ -326,7 +326,7 @@ class Tracker:
             self._mark(delta, fact, job.marks.of_frame(fact.number))
 
     def _on_request_cancelled(self, fact: RequestCancelled, delta: PendingChanges) -> None:
-        """Wait for what becomes of a cancelled job."""
+        """Wait for the outcome of a cancel."""
         self._plain.drop(fact.request)
         job = self._rows.of_request(fact.request)
         if job is None:
@@ -344,7 +344,7 @@ class Tracker:
             self._cancels.begin(job, fact.at, fact.reason, delta)
 
     def _on_cancel_requested(self, fact: CancelRequested, delta: PendingChanges) -> None:
-        """Wait for what becomes of a job whose server is about to be told of the cancel."""
+        """Wait for the outcome of a cancel that is about to be sent."""
         job = self._waiting(fact.request)
         if job is not None:
             job.cancel_grace_s = fact.grace_s
@@ -353,27 +353,27 @@ class Tracker:
                 self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
 
     def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
-        """End a job that this side goes on with no more."""
+        """End a job that this side has given up."""
         self._plain.drop(fact.request)
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)
 
     def _on_stream(self, fact: StreamBroken | StreamResumed, delta: PendingChanges) -> None:
-        """Tell a job what became of the stream of one of its requests."""
+        """Apply a stream event to the job of its request."""
         job = self._rows.of_request(fact.request)
         if job is not None:
             job.take_stream(fact)
             delta.progressed.add(job.id)
 
     def _on_timed_out(self, fact: CallTimedOut, delta: PendingChanges) -> None:
-        """End a job that ran out of time."""
+        """End a job that timed out."""
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
 
     def _on_output_checked(self, fact: OutputChecked, delta: PendingChanges) -> None:
-        """Mark the job of a result that breaks its tool's output schema."""
+        """Mark the job of a result that violates its tool's output schema."""
         job = self._rows.of_request(fact.request)
         if job is None:
             return
@@ -384,7 +384,7 @@ class Tracker:
         delta.move(job)
 
     def _on_connection_closed(self, fact: ConnectionClosed, delta: PendingChanges) -> None:
-        """Lose every job that still waits on the connection, and tell each why."""
+        """End every job that still waits on the connection as lost, with the reason."""
         self._plain.drop_connection(fact.connection)
         waiting = [
             job
@@ -401,7 +401,7 @@ class Tracker:
         self._questions.forget(job)
 
     def tick(self, now: float) -> ChangeSet:
-        """Let time pass, about once a second: stalls, and cancels that met with silence.
+        """Advance time, about once a second: stalls, and unconfirmed cancels.
 
         Every running job is among `progressed`: its elapsed time, rate and ETA have changed.
         """
@@ -416,7 +416,7 @@ class Tracker:
         return delta.freeze()
 
     def note_cancel_requested(self, job: JobId) -> ChangeSet:
-        """Show at once that a cancel was asked for. The fact of it follows and has the effect."""
+        """Show immediately that a cancel was requested. Its fact follows and has the effect."""
         delta = PendingChanges()
         known = self._running(job)
         if known is not None and known.state is not JobState.CANCELLING:
@@ -440,14 +440,14 @@ class Tracker:
         return ChangeSet(removed=tuple(job.id for job in self._rows.remove(jobs)))
 
     def snapshot(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobSnapshot | None:
-        """A picture of a job with its clocks; None when there is no such job (any more)."""
+        """A snapshot of a job with its clocks; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
         return snapshot_of(known, now, clocks, self._client_of(known.request.connection))
 
     def detail(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobDetail | None:
-        """The longer story of a job; None when there is no such job (any more)."""
+        """The details of a job; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
@@ -468,7 +468,7 @@ class Tracker:
         return None if job is None else job.id
 
     def requests_of(self, job: JobId) -> frozenset[int]:
-        """The numbers of the frames of all requests of a job, as far as it remembers them.
+        """The numbers of the frames of all requests of a job that it remembers.
 
         Empty when there is no such job, or none of its requests is of this run of the program.
         """
@@ -503,29 +503,29 @@ class Tracker:
 
 
 class Jobs:
-    """What windows, exports and the command line ask of jobs; changes nothing."""
+    """What windows, exports and the command line read of jobs; changes nothing."""
 
     def __init__(self, tracker: Tracker, now: Callable[[], float]) -> None:
-        """Read `tracker` at the monotonic time that `now` tells."""
+        """Read `tracker` at the monotonic time of `now`."""
         self._tracker = tracker
         self._now = now
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing will come any more, as of a recording that was read to its end."""
+        """Whether nothing will arrive any more, as in a recording that was read to its end."""
         return False
 
     @property
     def dropped_count(self) -> int:
-        """How many ended jobs have left the list to stay within bounds, not by the user."""
+        """How many ended jobs were removed to stay within bounds, not by the user."""
         return self._tracker.dropped_count
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no more."""
+        """A job now; None when there is none of that id, or no longer."""
         return self._tracker.snapshot(job, self._now())
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id, or no more."""
+        """The details of a job; None when there is none of that id, or no longer."""
         return self._tracker.detail(job, self._now())
 
     def ids(self) -> Sequence[JobId]:

@@ -29,22 +29,22 @@ FRAMES_KEPT: Final = 200
 """Newest irregular frames of a job whose findings are kept, at least: as many as it keeps ticks."""
 
 WRONG_TYPE: Final = "wrong-type"
-"""A tick that is not formed as the protocol asks; the words say how."""
+"""A malformed tick; the finding says how."""
 IRREGULAR_REPLY: Final = "irregular-reply"
 IRREGULAR_REQUEST: Final = "irregular-request"
 TASK: Final = "irregular-task"
-"""A message about the job's task that is not formed as the protocol asks; the words say how."""
+"""A malformed message about the job's task; the finding says how."""
 
 
 def spoils(findings: Sequence[Finding]) -> bool:
-    """Whether a tick with these findings cannot enter a rate; where it came is no matter."""
+    """Whether a tick with these findings must not enter a rate; its place does not matter."""
     return any(finding.rule is not rules.OTHER_STREAM for finding in findings)
 
 
 class ViolationCounts:
-    """The marks of one job, in the order of their first cases. Never more than one per key.
+    """The violations of one job, in the order of their first cases.
 
-    Beside them it keeps what was wrong with each of the newest irregular frames.
+    Never more than one per key. It also keeps the findings of each of the newest irregular frames.
     """
 
     __slots__ = ("_by_frame", "_by_key", "_frozen")
@@ -55,11 +55,11 @@ class ViolationCounts:
         self._by_frame: dict[int, tuple[Finding, ...]] = {}
 
     def note(self, rule: Rule, number: int, *arguments: object) -> None:
-        """Count one more case of a rule that was broken in frame `number`."""
+        """Count a violation of a rule in frame `number`."""
         self.add(Finding(rule, arguments), number)
 
     def add(self, finding: Finding, number: int, kind: str = "") -> None:
-        """Count one more finding in frame `number`; of each key the first case stays.
+        """Count a finding in frame `number`; of each key the first case stays.
 
         `kind` is the key for a rule that has none of its own.
         """
@@ -75,17 +75,17 @@ class ViolationCounts:
             self.shrink(FRAMES_KEPT)
 
     def shrink(self, most: int) -> None:
-        """Keep what was found in the newest `most` irregular frames."""
+        """Keep the findings of the newest `most` irregular frames."""
         gone = len(self._by_frame) - most
         if gone > 0:
             self._by_frame = dict(itertools.islice(self._by_frame.items(), gone, None))
 
     def of_frame(self, number: int) -> tuple[Finding, ...]:
-        """What was found in frame `number`; empty when nothing was, or it was long ago."""
+        """The findings of frame `number`; empty if it has none, or is too old."""
         return self._by_frame.get(number, ())
 
     def as_tuple(self) -> tuple[ViolationCount, ...]:
-        """All marks; the same object until one is added."""
+        """All violations; the same object until one is added."""
         if self._frozen is None:
             self._frozen = tuple(self._by_key.values())
         return self._frozen
@@ -108,7 +108,7 @@ _OF_CANCEL: Final = {
 
 
 def violations_of(fact: Fact) -> tuple[Finding, ...]:
-    """What is wrong with `fact` as far as it tells itself."""
+    """The findings that `fact` itself shows."""
     reader = _READERS.get(type(fact))
     return () if reader is None else reader(fact)
 
@@ -143,7 +143,7 @@ def _with(found: Finding | None, findings: tuple[Finding, ...]) -> tuple[Finding
 
 
 def _of_answer(fact: RequestAnswered) -> tuple[Finding, ...]:
-    """An error in reply to a cancelled request confirms the cancel: nothing is wrong with it."""
+    """An error in reply to a cancelled request confirms the cancel: no violation."""
     if fact.standing is RequestStanding.UNKNOWN and not fact.findings:
         rule = rules.REPLY_UNKNOWN
     elif fact.standing is RequestStanding.ANSWERED:
