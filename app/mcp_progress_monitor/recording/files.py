@@ -1,4 +1,4 @@
-"""The files that make up a recording: their headers, the stamps of frames, what is damaged."""
+"""The files of a recording: their headers, the stamps of frames, and what is damaged."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class _Fault(NamedTuple):
 
 
 class RecordingFaults:
-    """Problems met while a recording is read: of each kind the first one, and how many there were.
+    """Faults found while a recording is read: the first of each kind, and how many there were.
 
-    A kind is the words of `what`; these never hold anything that a file says.
+    A kind is the text of `what`; it never contains anything from the file.
     """
 
     def __init__(self) -> None:
         self._faults: dict[str, _Fault] = {}
 
     def note(self, what: str, where: str, hint: str = "", detail: str = "") -> None:
-        """Count one more case; the first one's place and details stay."""
+        """Count one more case; the place and details of the first are kept."""
         known = self._faults.get(what)
         if known is None:
             self._faults[what] = _Fault(ErrorDetails(what, where, hint, detail), 1)
@@ -47,7 +47,7 @@ class RecordingFaults:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """One problem for each kind, in the order of their first cases."""
+        """One error for each kind, in the order of their first cases."""
         return [_told(fault) for fault in self._faults.values()]
 
 
@@ -68,12 +68,12 @@ _CHANNELS: Final = {
 }
 _SOURCES_KEPT: Final = 4096
 _MICRO: Final = 1_000_000
-# Skips the named tuple's own constructor, which takes as long again for every line.
+# Skips the named tuple's own constructor, which doubles the time of every line.
 _new = tuple.__new__
 
 
 class FrameStamp(NamedTuple):
-    """What stands before a frame: whence and when it came, and its own `length` in bytes.
+    """The line's prefix: the source and time of a frame, and the prefix's own `length` in bytes.
 
     `when` is seconds since the epoch, `at` monotonic seconds.
     """
@@ -85,9 +85,10 @@ class FrameStamp(NamedTuple):
 
 
 class StampReader:
-    """Reads the stamps of one part. Sources are the same objects as long as they are known.
+    """Reads the stamps of one part.
 
-    Times are whole microseconds, so that the very floats come back that were written.
+    Equal sources are the same object. Times are whole microseconds, so that the floats come back
+    exactly as written.
     """
 
     def __init__(self, form: LineFormat, base_us: int) -> None:
@@ -115,7 +116,7 @@ class StampReader:
         return _new(FrameStamp, (source, when, at, found.end()))
 
     def _turn(self, second: bytes) -> bool:
-        """Take a new second; whether it is a time at all."""
+        """Parse a new second; whether it is a valid time."""
         try:
             epoch_s = self._form.epoch_s(second)
         except ValueError:
@@ -152,11 +153,11 @@ _FOREIGN_HINT: Final = (
 
 
 class RecordingPart(NamedTuple):
-    """One file of a recording. `number` counts from 1, in the order in which parts were written.
+    """One file of a recording.
 
-    `fields` are the header's, `begin` is where the first frame may stand, `base_us` what its
-    monotonic times count from, in microseconds. `first` is the number of its first frame, None
-    when it is not told.
+    `number` counts from 1, in the order in which parts were written. `fields` are the header's,
+    `begin` is where the first frame may start, `base_us` the origin of its monotonic times, in
+    microseconds. `first` is the number of its first frame, None if it is not stated.
     """
 
     path: Path
@@ -177,8 +178,8 @@ class RecordingPart(NamedTuple):
 def open_part(path: Path) -> RecordingPart:
     """Read the header of a file.
 
-    A file without one whose first line is a frame is a recording that something was cut out of,
-    as with `grep`.
+    A file without one whose first line is a frame is an excerpt of a recording, made for example
+    with `grep`.
 
     Raises:
         UserError: there is no such file, it cannot be read, or it is no recording that this
@@ -212,20 +213,20 @@ def open_part(path: Path) -> RecordingPart:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a pipe or a device: opening one may wait for ever, and it is read but once."""
+    """Whether it is a pipe or a device: opening one may block, and it can be read only once."""
     mode = path.stat().st_mode
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # a folder is refused by opening it
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # opening a folder fails
 
 
 def _beginning(path: Path) -> tuple[bytes, int]:
-    """The bytes that a header may take, and the size of the file."""
+    """The bytes of a possible header, and the size of the file."""
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEADER)
         return head, file.seek(0, 2)
 
 
 def read_header(path: Path, line: bytes, size: int) -> RecordingPart:
-    """What a header line says of the frames behind it; `UserError` as of `open_part`."""
+    """Parse a header line; `UserError` as of `open_part`."""
     try:
         fields = as_object(read_value(line.removeprefix(HEADER)).value)
     except (NotJsonError, TooDeepError) as error:
@@ -271,7 +272,7 @@ def _micros(value: object) -> int:
 def parts_of(path: Path, faults: RecordingFaults) -> list[RecordingPart]:
     """All parts of the run that a file belongs to, oldest first.
 
-    `UserError` for the file itself; what is wrong with the others goes to `faults`.
+    `UserError` for the file itself; faults of the others go to `faults`.
     """
     given = open_part(path)
     run = given.fields.get("run")
@@ -294,7 +295,7 @@ def parts_of(path: Path, faults: RecordingFaults) -> list[RecordingPart]:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Files in the same folder whose names say that they are parts of the same recording."""
+    """Files in the same folder whose names mark them as parts of the same recording."""
     named = _NAME.fullmatch(path.name)
     if named is None:
         return []
@@ -344,7 +345,7 @@ def first_stamp(part: RecordingPart) -> FrameStamp | None:
 def last_stamp(part: RecordingPart) -> FrameStamp | None:
     """The stamp of the last frame; None when none is found within some megabytes.
 
-    The last line counts although it may be cut off.
+    The last line counts although it may be incomplete.
     """
     read, source = part.stamps.read, FileBytes(part.path)
     for reach in (_NEAR, _FAR):

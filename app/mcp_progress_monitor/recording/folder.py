@@ -33,15 +33,15 @@ _OF_TAPS: Final = re.compile(rf"{_STAMP}-[A-Za-z0-9._-]{{1,60}}")
 _BESIDE: Final = ".notes.json"
 _DAY_S: Final = 24 * 3600
 _LOOK_S: Final = 0.005
-"""Longer than another program holds a lock that it only tries, shorter than anyone would notice."""
+"""Longer than another program holds a lock while trying it, too short to notice."""
 _PATIENCE_S: Final = 1.0
 _HEADER_BYTES: Final = 4096
 
 
 class RecordingEntry(NamedTuple):
-    """One run of the program on disk: its parts, oldest first, and their bytes in all.
+    """One run of the program on disk: its parts, oldest first, and their total size.
 
-    `path` is the oldest part that is still there; `begun_when` is wall time.
+    `path` is the oldest existing part; `begun_when` is wall time.
     """
 
     path: Path
@@ -70,13 +70,13 @@ class RecordingsFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        """`path` is made when the first recording is."""
+        """`path` is created with the first recording."""
         self.path = path
         self._lock: FileLock | None = None
         self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
-        """Where a run that begins at `when` (wall time) is to be recorded; nothing is there yet."""
+        """The path for a run that begins at `when` (wall time); nothing is there yet."""
         stamp = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
         name = f"{stamp}-p{os.getpid()}"
         number, path = 1, self.path / f"{name}{SUFFIX}"
@@ -86,7 +86,7 @@ class RecordingsFolder:
         return path
 
     def begin(self, path: Path) -> None:
-        """Make the folder and let other programs know that this one writes the run at `path`.
+        """Create the folder and lock the run at `path`, which this program writes.
 
         Raises:
             OSError: the folder cannot be made, or somebody else writes that run.
@@ -116,10 +116,11 @@ class RecordingsFolder:
     def prune(
         self, settings: RecordingSettings, now_when: float, written: Path | None = None
     ) -> list[Path]:
-        """Delete what is older or more than `settings` allow, oldest parts first; what was deleted.
+        """Delete what is older or more than `settings` allow, oldest parts first.
 
-        Recordings that other programs write stay, and what the user put here under another name.
-        Of this program's own run everything may go but `written`, the part that grows.
+        Returns the deleted files. Recordings that other programs write stay, and files that the
+        user put here under another name. Of this program's own run everything may go except
+        `written`, the growing part.
         """
         now = [file for file in self._files() if file.path != written]
         oldest_first = sorted((file for file in now if _is_ours(file)), key=_age_order)
@@ -220,7 +221,7 @@ class RecordingsFolder:
         return False
 
     def _sweep(self, now_when: float) -> None:
-        """Delete what belongs to recordings that are gone: notes, and locks left by a crash."""
+        """Delete what belongs to deleted recordings: notes, and locks left by a crash."""
         runs = {file.run for file in self._files()}
         for path in (*_beside(self.path), *_beside(self.path / LIVE)):
             with contextlib.suppress(OSError):
@@ -281,7 +282,7 @@ def part_path(path: Path, number: int) -> Path:
 
 
 def run_of(path: Path) -> str:
-    """What the names of all parts of a run begin with."""
+    """The common prefix of the names of all parts of a run."""
     found = _PART.fullmatch(path.name)
     return path.name if found is None else found["run"]
 
@@ -305,7 +306,7 @@ def _run_beside(path: Path) -> Path | None:
 
 
 def _started(file: _File) -> float:
-    """When a run began, by its header; else when its file changed last."""
+    """When a run began, from its header; else the time of its last change."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         with file.path.open("rb") as stream:
             line = stream.readline(_HEADER_BYTES)

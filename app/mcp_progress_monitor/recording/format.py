@@ -50,7 +50,7 @@ def prefix(
     is_complete: bool = True,
     is_escaped: bool = False,
 ) -> bytes:
-    """What stands before a frame's bytes; `at` counts from the header's."""
+    """The text before a frame's bytes; `at` counts from the header's."""
     moment = datetime.datetime.fromtimestamp(round(when, 6), _UTC).isoformat("T", "microseconds")
     flags = ("" if is_complete else _INCOMPLETE) + (_ESCAPED if is_escaped else "")
     return f"{moment[:26]}Z {at:.6f} {_quoted(connection)} {_MARKS[channel]}{flags} ".encode()
@@ -84,7 +84,7 @@ def unescaped_in_slices(raw: bytes) -> Generator[None, None, bytes]:
 
 
 def _whole_escapes(raw: bytes, begin: int, end: int) -> int:
-    """`end`, or one more where that would part a backslash from what it escapes."""
+    """`end`, or one more if that would separate a backslash from what it escapes."""
     piece = raw[begin:end]
     is_parted = (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
     return end + 1 if is_parted else end
@@ -94,10 +94,10 @@ _VERSION_UTC: Final = datetime.UTC
 
 
 class LineFormat(NamedTuple):
-    """How a version writes what stands before a frame.
+    """How a version writes a line's prefix.
 
     Groups of `pattern`: second, microseconds; monotonic seconds, their microseconds; connection;
-    mark. `epoch_s` reads the second (`ValueError` if it is none), `connection` the name.
+    mark. `epoch_s` parses the second (`ValueError` if it is none), `connection` the name.
     """
 
     pattern: re.Pattern[bytes]
@@ -125,4 +125,4 @@ LINE_FORMATS: Final = {
         lambda name: urllib.parse.unquote_to_bytes(name).decode(errors="replace"),
     ),
 }
-"""By version, all that can be read."""
+"""All readable versions."""

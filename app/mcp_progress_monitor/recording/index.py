@@ -1,6 +1,6 @@
 """The index of a recording: some thirty bytes a frame, in columns, enough to find and filter.
 
-Values that rows have in common are kept once and named by a small number.
+Values that rows share are kept once, and rows refer to them by a small number.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 NONE: Final = 0
-"""The number of "there is none"."""
+"""The number for "none"."""
 _LONGEST: Final = 200
 """Longer texts are not kept: the frame has them."""
 
 
 class FrameSource(NamedTuple):
-    """Where frames came from: all that is alike in the rows of one connection's channel.
+    """The source of frames: everything that the rows of one connection's channel share.
 
     `is_escaped` says that the bytes on disk have their line feeds escaped (see `format`).
     """
@@ -54,15 +54,15 @@ class FrameSource(NamedTuple):
 
 
 class SharedValues(Generic[_Value]):
-    """Numbers from 1 for values, in order of their coming; `many` is the number of all beyond.
+    """Numbers values from 1 in their order; `many` is the number of all beyond.
 
-    A value numbered `many` has to be looked up in its frame: there were too many, or it is long.
+    A value numbered `many` must be looked up in its frame: there were too many, or it is long.
     """
 
     def __init__(self, many: int) -> None:
         self.many: Final = many
         self.ids: dict[Hashable, int] = {}
-        """For reading only; a token's key is its type and value (see `key_of`)."""
+        """Read-only; a token's key is its type and value (see `key_of`)."""
         self._values: list[_Value] = []
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class SharedValues(Generic[_Value]):
         return iter(enumerate(self._values, 1))
 
     def number(self, key: Hashable, value: _Value) -> int:
-        """The number of a value, a new one if need be."""
+        """The number of a value, a new one if necessary."""
         known = self.ids.get(key)
         if known is not None:
             return known
@@ -89,7 +89,7 @@ class SharedValues(Generic[_Value]):
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value takes more room than an index gives one."""
+    """Whether a value is too large for an index."""
     return len(value) > _LONGEST if isinstance(value, str) else isinstance(value, list | dict)
 
 
@@ -105,13 +105,13 @@ def key_of(token: Any) -> Hashable:
 ROWS: Final = 1 << 16
 """Most rows of a segment."""
 _SPAN: Final = 1 << 32
-"""Bytes of a file that a segment's offsets can reach."""
+"""Bytes of a file that a segment's offsets can address."""
 _MASK: Final = _SPAN - 1
 _TOKENS_KEPT: Final = 100_000
 """Requests whose token is remembered for their replies."""
 
 _DRIFT_S: Final = 0.0005
-"""How far wall time may move against monotonic time before it is noted."""
+"""How far wall time may drift from monotonic time before it is recorded."""
 _ONLY_PROGRESS: Final = {ProgressReceived}
 _OF_REQUEST: Final = (
     CancelRequested,
@@ -139,11 +139,11 @@ _at_of = itemgetter(4)
 class Segment:
     """Rows `first` to `end` of the index, all of one part of the recording.
 
-    One entry a row in each column. `offsets` count from `base`, in bytes, and with `sizes` tell
-    where the frame's bytes stand; `ats` are monotonic seconds; `kinds` are `FrameKind`, with
-    `MARKED` set on those that break a rule; `sources`, `methods`, `tokens` are numbers in the
-    tables of `Columns`, 0 for none. `exchanges` are the number of the request that the frame is,
-    answers, cancels or reports on; 0 for none. A reply has the token of its request.
+    One entry a row in each column. `offsets` count from `base`, in bytes, and with `sizes` locate
+    the frame's bytes; `ats` are monotonic seconds; `kinds` are `FrameKind`, with `MARKED` set on
+    those that break a rule; `sources`, `methods`, `tokens` are numbers in the tables of `Columns`,
+    0 for none. `exchanges` are the number of the request that the frame is, answers, cancels or
+    reports on; 0 for none. A reply has the token of its request.
     """
 
     MARKED: Final = 0x80
@@ -180,7 +180,7 @@ class Segment:
         return len(self.kinds)
 
     def enter_places(self, offsets: Sequence[int], sizes: Sequence[int]) -> None:
-        """Enter where the bytes of further rows stand; their other columns follow."""
+        """Add the locations of further rows; their other columns follow."""
         base = self.base
         self.offsets += array("I", [offset - base for offset in offsets] if base else offsets)
         self.sizes += array("I", sizes)
@@ -191,7 +191,7 @@ class Segment:
         return self.first + len(self.kinds)
 
     def until(self, row: int) -> Segment:
-        """The rows before one; whoever looks at this segment meanwhile sees no change."""
+        """The rows before one; readers of this segment see no change meanwhile."""
         cut = Segment(self.first, self.part, self.base)
         for name in _COLUMNS:
             setattr(cut, name, getattr(self, name)[:row])
@@ -199,14 +199,14 @@ class Segment:
 
 
 class _Ticks(NamedTuple):
-    """Of each tick the number of its request and that of its token."""
+    """Of each tick the numbers of its request and of its token."""
 
     requests: Sequence[int]
     tokens: Sequence[int]
 
 
 class _Runs:
-    """A value by place that seldom changes: written down only where it does."""
+    """A value by place that rarely changes: stored only where it does."""
 
     def __init__(self, typecode: str) -> None:
         self.places = array("Q")
@@ -228,20 +228,20 @@ class _Runs:
 
 
 class Columns:
-    """All segments, the tables their numbers refer to, and what is not worth a column."""
+    """All segments, the tables that their numbers refer to, and values too rare for a column."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
-        """Oldest first; those of parts that are gone are dropped."""
+        """Oldest first; those of dropped parts are removed."""
         self.sources: SharedValues[FrameSource] = SharedValues(0xFFFF)
         self.methods: SharedValues[str] = SharedValues(0xFFFF)
         self.tokens: SharedValues[Any] = SharedValues(0xFFFF_FFFF)
         self.end = 0
         """One past the place of the newest frame: how many there were."""
         self.gap = range(0)
-        """Places between others whose frames are gone (see `give_up`); empty where none are."""
+        """Places in the middle whose frames are gone (see `give_up`); empty if there are none."""
         self._numbers = _Runs("Q")
-        # The same the other way round, in the order of numbers.
+        # The reverse, in the order of numbers.
         self._first_numbers = array("Q")
         self._first_places = array("Q")
         self._wall = _Runs("d")
@@ -254,7 +254,7 @@ class Columns:
 
     @property
     def first(self) -> int:
-        """The place of the oldest frame still there."""
+        """The place of the oldest existing frame."""
         return self.segments[0].first if self.segments else self.end
 
     def take(
@@ -268,13 +268,12 @@ class Columns:
         is_escaped: Sequence[bool] | None = None,
         is_mixed: bool = False,
     ) -> bool:
-        """Enter frames of one connection, with the facts read from them.
+        """Add frames of one connection, with the facts read from them.
 
-        With `is_mixed` they may be of several, all of them complete and none of a batch.
-
-        `offsets` and `sizes` tell where each one's bytes stand in `part`; they rise, but for the
-        elements of a batch. `is_escaped` tells of each whether its line feeds are escaped there.
-        Returns whether all are ticks of known requests, the messages that come in floods.
+        With `is_mixed` they may be of several, all of them complete and none of a batch. `offsets`
+        and `sizes` locate each one's bytes in `part`; they increase, except for the elements of a
+        batch. `is_escaped` says for each whether its line feeds are escaped there. Returns whether
+        all are ticks of known requests, the messages that arrive in floods.
         """
         ticks = self._ticks(frames, facts) if is_escaped is None else None
         done = 0
@@ -296,7 +295,7 @@ class Columns:
         return ticks is not None
 
     def drop_part(self, part: int) -> None:
-        """Forget the rows of all parts up to `part`.
+        """Drop the rows of all parts up to `part`.
 
         Elements of a batch may have come when a newer part had begun: their rows stay until those
         before them go, without bytes, so that there is no gap. Rows of other programs' files
@@ -311,7 +310,7 @@ class Columns:
         self._forget_batches(0, self.first)
 
     def keep_newest(self, rows: int) -> None:
-        """Forget the oldest segments while there are more than so many rows."""
+        """Drop the oldest segments while there are more than so many rows."""
         gone = bisect.bisect_left(self.segments, self.end - rows, key=_first_of)
         if not gone or len(self.segments) == 1:
             return
@@ -321,9 +320,9 @@ class Columns:
         self._forget_batches(0, self.first)
 
     def give_up(self, start: int, end: int) -> None:
-        """Forget the rows from place `start` up to `end`: those before them are there still.
+        """Drop the rows from place `start` up to `end`: those before them still exist.
 
-        There is one gap at most: what is given up next follows on what was.
+        There is one gap at most: rows that are dropped next follow on it.
         """
         begin = min(start, self.gap.start) if self.gap else start
         kept: list[Segment] = []
@@ -338,7 +337,7 @@ class Columns:
         self._forget_batches(begin, end)
 
     def after(self, place: int) -> int:
-        """The place, or the next behind the gap if it lies within."""
+        """The place, or the next after the gap if it lies within."""
         return self.gap.stop if place in self.gap else place
 
     def before(self, place: int) -> int:
@@ -346,19 +345,19 @@ class Columns:
         return self.gap.start - 1 if place in self.gap else place
 
     def locate(self, place: int) -> tuple[Segment, int] | None:
-        """The segment and the row of a place; None when it is gone or has not come yet."""
+        """The segment and the row of a place; None when it is gone or does not exist yet."""
         at = bisect.bisect_right(self.segments, place, key=_first_of) - 1
         if at < 0 or place >= self.segments[at].end:
             return None
         return self.segments[at], place - self.segments[at].first
 
     def number(self, place: int) -> int:
-        """The number of the frame at a place that is, or was, there."""
+        """The number of the frame at a place that exists, or did."""
         begun, number = self._numbers.at(place)
         return int(number) + place - begun
 
     def place_of(self, number: int) -> int | None:
-        """The place of the frame of that number; None when there is, or was, none."""
+        """The place of the frame of that number; None when there never was one."""
         run = bisect.bisect_right(self._first_numbers, number) - 1
         if run < 0:
             return None
@@ -393,28 +392,28 @@ class Columns:
             del column[begin:until]
 
     def _room(self, part: int, offset: int, last: int) -> tuple[Segment, int]:
-        """The segment that takes the next rows, and how many rows it has room for."""
+        """The segment for the next rows, and how many rows fit."""
         segment = self.segments[-1] if self.segments else None
         rows = 0 if segment is None else len(segment.kinds)
         if (
             segment is None
             or segment.part != part
-            or segment.first + rows != self.end  # what came behind it is given up
+            or segment.first + rows != self.end  # the rows after it were dropped
             or rows >= ROWS
             or offset < segment.base
             or last - segment.base >= _SPAN
         ):
-            # Offsets as they are where they fit: nothing to subtract for every frame.
+            # Unchanged offsets if they fit: nothing to subtract for every frame.
             segment, rows = Segment(self.end, part, offset if last >= _SPAN else 0), 0
             self.segments.append(segment)
         far = last - segment.base >= _SPAN
         return segment, 1 if far else ROWS - rows
 
     def _ticks(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Ticks | None:
-        """What the index has of frames that are all ticks of known requests; None if not all are.
+        """What the index needs of frames that are all ticks of known requests; None if not all are.
 
-        Of the same connection, with numbers that follow each other; of one chunk, or of several
-        where a recording is read.
+        Of the same connection, with consecutive numbers; of one chunk, or of several where a
+        recording is read.
         """
         if len(frames) != len(facts) or not frames:
             return None
@@ -432,7 +431,7 @@ class Columns:
         return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
-        """Whether the clocks go on alike in all of the frames."""
+        """Whether both clocks advance alike in all of the frames."""
         aheads = [frame.when - frame.at for frame in frames]
         is_known = abs(aheads[0] - self._wall_ahead) < _DRIFT_S
         ahead = self._wall_ahead if is_known else aheads[0]
@@ -445,7 +444,7 @@ class Columns:
         requests: Sequence[int],
         tokens: Sequence[int],
     ) -> None:
-        """Enter ticks but for their sources: hundreds of thousands a second."""
+        """Add ticks except their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
@@ -482,7 +481,7 @@ class Columns:
             segment.kinds.append(_kind(frame, meaning))
 
     def _note_runs(self, place: int, frame: Frame, count: int) -> None:
-        """Note what `count` frames in a row, of which this is the first, do not go on with."""
+        """Note where `count` consecutive frames, this one first, break with the last ones."""
         if frame.number != self._next_number:
             self._note_number(place, frame.number)
         self._next_number = frame.number + count
@@ -492,7 +491,7 @@ class Columns:
             self._wall_ahead = ahead
 
     def _note_number(self, place: int, number: int) -> None:
-        """Note where numbers go on from another one; they may go back, though to none given."""
+        """Note where numbers continue from another one; they may go back, but are never reused."""
         self._numbers.note(place, number)
         at = bisect.bisect(self._first_numbers, number)
         self._first_numbers.insert(at, number)
@@ -534,13 +533,13 @@ class Columns:
             return
         self._token_of[request] = token
         if len(self._token_of) > _TOKENS_KEPT:
-            # Many at a time: finding the oldest of a dictionary passes over those deleted before.
+            # Many at a time: finding the oldest of a dictionary skips those deleted before.
             for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
                 del self._token_of[old]
 
 
 def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
-    """Of each tick the request; None where there are other facts."""
+    """Of each tick the request; None if there are other facts."""
     if type(facts) is TickRun:
         return facts.requests
     return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
@@ -551,14 +550,14 @@ def _first_of(segment: Segment) -> int:
 
 
 def _kind(frame: Frame, meaning: Fact | None) -> FrameKind:
-    """A frame's kind. Like a batch, one whose reading met a defect of ours has no meaning."""
+    """A frame's kind. Like a batch, one that an internal error kept from being read has none."""
     kind = kind_of(frame.channel, meaning)
     is_defect = kind is FrameKind.BATCH and not may_be_batch(frame.raw)
     return FrameKind.UNREADABLE if is_defect else kind
 
 
 def _whole_numbers(numbers: Sequence[int]) -> array[int]:
-    """Numbers as a column has them: of larger ones the last 32 bits."""
+    """Numbers for a column: of larger ones the last 32 bits."""
     try:
         return array("I", numbers)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Marks and notes that a person put on frames: a small file beside the recording."""
+"""Marks and notes that a person set on frames: a small file beside the recording."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".notes.json"
 _VERSION: Final = 1
 _LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of a file that is read; nobody writes so many notes."""
+"""Most bytes of the file; nobody writes so many notes."""
 
 _Stamp = tuple[int, int, int]
 
@@ -33,11 +33,11 @@ _NOTHING: Final = _StoredNote(is_marked=False, text="")
 
 
 class _UnusableError(Exception):
-    """The file is there and cannot be understood; the message says why."""
+    """The file exists but cannot be parsed; the message says why."""
 
 
 def notes_path(recording: Path) -> Path:
-    """Where the notes on a recording are kept: beside its first part, whichever part is given."""
+    """The path of the notes on a recording: beside its first part, whichever part is given."""
     is_named_so = recording.suffix == RECORDING
     first = run_of(recording) + RECORDING if is_named_so else recording.name
     return recording.with_name(first + SUFFIX)
@@ -48,8 +48,8 @@ class Notes:
 
     Every change is on disk when its call returns. A file that another program has changed in the
     meantime is read again first, so that two windows on one recording do not undo each other's
-    notes. Where reading or writing fails, `problem` says so and everything goes on in memory; a
-    file that was not understood is never written over.
+    notes. If reading or writing fails, `problem` says so and everything continues in memory; a file
+    that was not understood is never overwritten.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -70,28 +70,28 @@ class Notes:
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The numbers of all frames with a mark or a note, rising."""
+        """The numbers of all frames with a mark or a note, in order."""
         return self._numbers
 
     def after(self, number: int) -> int | None:
-        """The first number behind `number` with a mark or a note."""
+        """The first number after `number` with a mark or a note."""
         at = bisect.bisect_right(self._numbers, number)
         return self._numbers[at] if at < len(self._numbers) else None
 
     def before(self, number: int) -> int | None:
-        """The last number in front of `number` with a mark or a note."""
+        """The last number before `number` with a mark or a note."""
         at = bisect.bisect_left(self._numbers, number)
         return self._numbers[at - 1] if at else None
 
     def set_marked(self, numbers: Iterable[int], *, is_marked: bool) -> None:
-        """Mark frames, or take their marks away."""
+        """Mark frames, or remove their marks."""
         self._read_anew()
         for number in numbers:
             self._put(number, _StoredNote(is_marked, self.note(number)))
         self._save()
 
     def set_note(self, number: int, text: str) -> None:
-        """Put a note on a frame; an empty one takes it away."""
+        """Set the note on a frame; an empty one removes it."""
         self._read_anew()
         self._put(number, _StoredNote(self.is_marked(number), text))
         self._save()
@@ -108,7 +108,7 @@ class Notes:
             bisect.insort(self._numbers, number)
 
     def _read_anew(self) -> None:
-        """Read the file unless it is as it was left."""
+        """Read the file if it has changed."""
         if self._path is None:
             return
         try:
@@ -155,7 +155,7 @@ def _words_of(error: Exception) -> str:
 
 
 def _stamp_of(path: Path) -> _Stamp | None:
-    """What tells one content of the file from another; None without a file."""
+    """What identifies the file's content; None without a file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -165,7 +165,7 @@ def _stamp_of(path: Path) -> _Stamp | None:
 
 def _read(path: Path) -> dict[int, _StoredNote]:
     if not stat.S_ISREG(path.stat().st_mode):
-        raise _UnusableError("it is not a regular file")  # opening a pipe may wait for ever
+        raise _UnusableError("it is not a regular file")  # opening a pipe may block forever
     with path.open("rb") as file:
         raw = file.read(_LARGEST + 1)
     if len(raw) > _LARGEST:
@@ -196,7 +196,7 @@ def _entry(number: str, fields: Any) -> tuple[int, _StoredNote]:
 
 
 def _write(path: Path, entries: dict[int, _StoredNote]) -> None:
-    """Put a whole new file in the old one's place, or leave the old one as it is."""
+    """Replace the whole file, or leave the old one unchanged."""
     if not entries:
         path.unlink(missing_ok=True)
         return
@@ -205,5 +205,5 @@ def _write(path: Path, entries: dict[int, _StoredNote]) -> None:
         for number, entry in sorted(entries.items())
     }
     text = json.dumps({"version": _VERSION, "frames": frames}, ensure_ascii=True, indent=1)
-    # Beside a recording that is being written, the disk would hold the window.
+    # Beside a recording that is being written, the disk would block the window.
     private_file.put(path, text.encode("ascii"), waits_for_disk=False)

@@ -1,4 +1,4 @@
-"""Reads a recording back: chunks of frames, in their order, from all files that make it up."""
+"""Reads a recording: chunks of frames, in their order, from all its files."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ __all__ = ["Chunk", "FileBytes", "RecordingReader"]
 
 BLOCK_BYTES: Final = 1024 * 1024
 LONGEST_LINE: Final = 128 * 1024 * 1024
-"""A longer line is never held as a whole."""
+"""A longer line is never in memory as a whole."""
 HEAD_BYTES: Final = 64 * 1024
-"""What is kept of such a line."""
+"""How much of such a line is kept."""
 
 
 class Block(NamedTuple):
-    """Lines that follow each other, without their line feeds; the first begins at `offset`.
+    """Consecutive lines without their line feeds; the first begins at `offset`.
 
     With `size`, there is one line of so many bytes, of which only the head is here. `is_ended` is
     False for a last line that the file ends within.
@@ -55,7 +55,7 @@ class Block(NamedTuple):
 
 
 class _Rest:
-    """The beginning of a line whose end has not been read yet, held up to a bound."""
+    """The beginning of an incomplete line, kept up to a bound."""
 
     def __init__(self, longest: int) -> None:
         self.size = 0
@@ -75,7 +75,7 @@ class _Rest:
             self._pieces.append(piece)
 
     def take(self) -> bytes:
-        """The line, or its head if it is too long; begin anew."""
+        """The line, or its head if it is too long; then start a new one."""
         whole = b"".join(self._pieces)
         line = whole[:HEAD_BYTES] if self.is_too_long else whole
         self._pieces.clear()
@@ -122,9 +122,9 @@ class LineBlocks:
 def read_blocks(
     file: FileIO, offset: int, longest: int = LONGEST_LINE, at_once: int = BLOCK_BYTES
 ) -> Iterator[Block | None]:
-    """Read lines from `offset` on, `at_once` bytes at a time; None between, within a long line.
+    """Read lines from `offset` on, `at_once` bytes at a time; None as a pause within a long line.
 
-    `OSError` when the file cannot be read on.
+    `OSError` when reading fails.
     """
     file.seek(offset)
     blocks = LineBlocks(offset, longest)
@@ -145,19 +145,19 @@ _STRETCHES_KEPT: Final = 100_000
 
 
 class FrameNumbering(FrameNumbers):
-    """Numbers frames on, and from another number where the recording says so.
+    """Numbers frames consecutively, and from another number where the recording says so.
 
-    Frames are recorded in the order in which they were understood, and numbered as they came:
-    numbers may go back, though never to one that was given.
+    Frames are recorded in the order in which they were understood, and numbered as they arrived:
+    numbers may go back, but are never reused.
     """
 
     def __init__(self, on_clash: Callable[[], None]) -> None:
-        """Begin with 1; `on_clash` is called where numbers lead on to those of other frames."""
+        """Begin with 1; `on_clash` is called where numbers reach those of other frames."""
         super().__init__()
         self._on_clash = on_clash
         self._begin = self._next
         self._limit = MOST_NUMBER + 1
-        # Stretches of numbers that were given, apart from the one that goes on; in order.
+        # Ranges of used numbers, apart from the current one; in order.
         self._begins: list[int] = []
         self._ends: list[int] = []
 
@@ -170,7 +170,7 @@ class FrameNumbering(FrameNumbers):
         return super().take(count)
 
     def go_to(self, number: int) -> bool:
-        """Let the next frame have `number`; False if that was given already, or cannot be."""
+        """Give the next frame `number`; False if that is used or out of range."""
         if number == self._next:
             return True
         is_free = self._begin > number or number >= self._next
@@ -186,11 +186,11 @@ class FrameNumbering(FrameNumbers):
         return place < 0 or number >= self._ends[place]
 
     def _beyond(self) -> int:
-        """A number after all that were given."""
+        """A number after all used ones."""
         return max(self._next, self._ends[-1] if self._ends else 0)
 
     def _turn(self, number: int) -> None:
-        """Go on from another number."""
+        """Continue from another number."""
         if self._next > self._begin:
             self._keep(self._begin, self._next)
         self._begin = self._next = number
@@ -198,7 +198,7 @@ class FrameNumbering(FrameNumbers):
         self._limit = self._begins[place] if place < len(self._begins) else MOST_NUMBER + 1
 
     def _keep(self, begin: int, end: int) -> None:
-        """Note a stretch as given, joined to those that it touches."""
+        """Add a range of used numbers, joined to those that it touches."""
         place = bisect.bisect_right(self._begins, begin)
         if place < len(self._begins) and self._begins[place] == end:
             end = self._ends[place]
@@ -211,20 +211,20 @@ class FrameNumbering(FrameNumbers):
 
 
 MOST_FRAMES: Final = 256
-"""Frames of a chunk, but for the elements of a batch: a live stream is cut so as well."""
+"""Frames of a chunk, except the elements of a batch: live streams are cut in the same way."""
 _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "Invalid frame number; frames are renumbered"
 _FRAMERS_KEPT: Final = 4096
 _LINES_AT_ONCE: Final = 1000
-"""Lines that are no frames, between two pauses: some two milliseconds."""
+"""Lines that are no frames, between two pauses: about two milliseconds."""
 _QUOTED: Final = 120
 _DIGITS: Final = 10
 
 
 class Chunk(NamedTuple):
-    """Frames of one connection and channel that follow each other, as `Columns.take` wants them.
+    """Consecutive frames of one connection and channel, as `Columns.take` needs them.
 
-    `facts` is None but for frames that are not to be read, because their bytes are not here.
+    `facts` is None except for frames that are not to be read, because their bytes are not here.
     """
 
     frames: Sequence[Frame]
@@ -235,7 +235,7 @@ class Chunk(NamedTuple):
     facts: Sequence[Fact] | None = None
 
     def until(self, at: float) -> tuple[Chunk, Chunk | None]:
-        """The frames up to a time, at least one of them, and the others."""
+        """The frames up to a time, at least one of them, and the rest."""
         later = (row for row, frame in enumerate(self.frames) if row and frame.at > at)
         row = next(later, len(self.frames))
         if row == len(self.frames):
@@ -274,7 +274,7 @@ class Framers:
 
 
 class _Run(NamedTuple):
-    """Frames' bytes of one source that follow each other, with their places in the file."""
+    """Consecutive bytes of one source, with their places in the file."""
 
     source: FrameSource
     raws: list[bytes]
@@ -283,7 +283,7 @@ class _Run(NamedTuple):
     ats: list[float]
 
     def add(self, stamp: FrameStamp, lines: Sequence[bytes], offset: int) -> None:
-        """Take in lines of one stamp, the first of them at `offset`."""
+        """Add lines of one stamp, the first of them at `offset`."""
         _, when, at, length = stamp
         _, raws, offsets, whens, ats = self
         for line in lines:
@@ -301,7 +301,7 @@ class _Run(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether each line is one frame of ordinary size, its bytes as they stand."""
+        """Whether each line is one frame of ordinary size, with unchanged bytes."""
         _, channel, _, is_escaped = self.source
         if is_escaped or max(map(len, self.raws)) > OVERSIZED:
             return False
@@ -309,7 +309,7 @@ class _Run(NamedTuple):
 
 
 class Cutter:
-    """Cuts the blocks of one part; what is no frame is noted or, as a directive, obeyed."""
+    """Cuts the blocks of one part; what is no frame is reported or, as a directive, obeyed."""
 
     def __init__(
         self,
@@ -318,7 +318,7 @@ class Cutter:
         numbers: FrameNumbering,
         faults: RecordingFaults,
     ) -> None:
-        """Number what stands in `part` by `numbers`, which `framers` take theirs from."""
+        """Number the frames of `part` with `numbers`, which `framers` use as well."""
         self._part = part
         self._read = part.stamps.read
         self._framers = framers
@@ -326,7 +326,7 @@ class Cutter:
         self._faults = faults
 
     def cut(self, block: Block) -> Iterator[Chunk | None]:
-        """The chunks of a block; None as a pause, wherever it gives none for long."""
+        """The chunks of a block; None as a pause if there is none for long."""
         if block.size is not None:
             yield from self._huge(block, block.size)
         elif block.is_ended or self._is_whole(block):
@@ -353,10 +353,10 @@ class Cutter:
             yield None  # blocks of nothing but such lines may follow each other
 
     def _groups(self, block: Block) -> Iterator[tuple[FrameStamp | None, list[bytes], int]]:
-        """Lines that begin with the same bytes up to the message, and where the first begins.
+        """Lines with the same bytes before the message, and where the first begins.
 
-        A flood has hundreds of lines of one stamp, which is read once. A line that is no frame
-        is a group of its own, without a stamp.
+        A flood has hundreds of lines of one stamp, which is parsed once. A line that is no frame is
+        a group of its own, without a stamp.
         """
         lines, offset, place = block.lines, block.offset, 0
         count = len(lines)
@@ -460,7 +460,7 @@ class Cutter:
         return is_whole
 
     def _note(self, line: bytes, offset: int) -> None:
-        """Take a line that is no frame."""
+        """Handle a line that is no frame."""
         if line.startswith(NUMBER):
             self._go_to(line.removeprefix(NUMBER).strip(), offset)
         elif line.startswith(HEADER):
@@ -510,9 +510,9 @@ def _quoted(line: bytes) -> str:
 class RecordingReader:
     """Reads a recording once, from its first part to its last, in bounded memory.
 
-    What is not sound is left out and told in `problems`; never raises for what a file says but
-    when it is opened. Iterating gives the chunks; `slices` gives a None as well wherever a few
-    milliseconds have been worked without one.
+    Damaged parts are skipped and reported in `problems`; never raises for the content except when
+    it is opened. Iterating yields the chunks; `slices` yields a None as well after every few
+    milliseconds of work without one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -524,7 +524,7 @@ class RecordingReader:
         self.is_waiting = False
         """Whether there may be more later, of one that is still being written."""
         self.parts: list[RecordingPart] = parts_of(path, self._faults)
-        """The files that are read, in their order."""
+        """The files, in their order."""
         self.read_bytes = 0
         self.total_bytes = sum(part.size for part in self.parts)
 
@@ -535,7 +535,7 @@ class RecordingReader:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """What was found not to be sound so far: one for each kind, with how often."""
+        """The faults found so far: one for each kind, with their count."""
         return self._faults.problems
 
     def first(self) -> FrameStamp | None:

@@ -1,4 +1,4 @@
-"""Takes every frame as it arrives: into the index at once, onto the disk a moment later."""
+"""Records every frame as it arrives: in the index immediately, on disk a moment later."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _KINDS: Final = {
 
 
 def refusal(error: OSError, path: Path, *, has_begun: bool) -> ErrorDetails:
-    """What to tell of an error that the system answered a write with."""
+    """The error message when the system fails a write."""
     reason = _KINDS.get(error.errno or 0, _OTHER)
     if reason is _GONE and not has_begun:
         reason = _NOWHERE
@@ -84,13 +84,13 @@ def refusal(error: OSError, path: Path, *, has_begun: bool) -> ErrorDetails:
 
 
 def stuck(path: Path) -> ErrorDetails:
-    """What to tell of a disk that takes nothing any more while messages wait for it."""
+    """The error message for a disk that accepts nothing while messages wait for it."""
     what = f"{_STOPPED}: the disk does not accept more data and reports no error"
     return _problem(what, f"Check the drive, or {_ELSEWHERE}.", path)
 
 
 def unfinished(path: Path) -> ErrorDetails:
-    """What to tell of a disk that did not take the last messages before the program ended."""
+    """The error message for a disk that did not accept the last messages before exit."""
     what = "The end of the recording is lost: the disk did not finish writing in time"
     return ErrorDetails(what, str(path), f"Check the drive, or {_ELSEWHERE}.")
 
@@ -100,15 +100,15 @@ def _problem(what: str, hint: str, path: Path, detail: str = "") -> ErrorDetails
 
 
 class GrowingPart:
-    """Bytes that are only ever added to: the first `written` in a file, the others in memory.
+    """Append-only bytes: the first `written` in a file, the others in memory.
 
-    What was added can be read at once.
+    Readable immediately.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.path: Path | None = None
-        """Its file, to be set before any bytes in it are read."""
+        """Its file; set before any bytes in it are read."""
         self.end = 0
         """How many bytes were added."""
         self.written = 0
@@ -127,7 +127,7 @@ class GrowingPart:
         self.end += len(blob)
 
     def unwritten(self, most: int) -> list[bytes]:
-        """What is to be written next: about `most` bytes, unless one piece has more."""
+        """The next bytes to write: about `most`, unless one piece has more."""
         reach = bisect.bisect_left(self._starts, self.written + most)
         return self._blobs[:reach]
 
@@ -141,7 +141,7 @@ class GrowingPart:
             del self._starts[:done], self._blobs[:done]
 
     def forget(self) -> None:
-        """Give up what is in memory only; it reads as nothing from now on."""
+        """Drop what is in memory only; it reads as nothing from now on."""
         self._starts.clear()
         self._blobs.clear()
 
@@ -177,7 +177,7 @@ class GrowingPart:
 MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes that may wait to be written before reading from servers pauses."""
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
-"""Bytes of the newest frames that are kept where nothing is recorded."""
+"""Bytes of the newest frames that are kept if nothing is recorded."""
 MOST_ROWS: Final = 4_000_000
 """Messages whose place in the recording is kept in memory: 120 MB to 170 MB. Older ones are in the
 files alone, so that a flood of a week ends somewhere."""
@@ -186,13 +186,13 @@ MOST_SEGMENTS: Final = 100_000
 recording and of other programs' take turns for days."""
 _MEMORY_PART: Final = 4 * 1024 * 1024
 _PAUSE_S: Final = 0.05
-"""How long ticks wait for more to be written with them. Everything else is written at once."""
+"""How long ticks wait to be written together. Everything else is written immediately."""
 _MANY: Final = 256 * 1024
-"""Bytes of ticks that wait no longer."""
+"""More bytes of ticks than this do not wait."""
 _AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes that the thread is given at one go."""
+"""Bytes that the thread writes at once."""
 _STUCK_S: Final = 10.0
-"""How long a disk may take nothing, while messages wait for it, before it is given up."""
+"""How long a disk may accept nothing, while messages wait for it, before it is given up."""
 _STUCK_TURNS: Final = 20
 _FLUSH_S: Final = 0.25
 """How long `flush` waits for a disk."""
@@ -218,12 +218,12 @@ class WatchedPlaces(NamedTuple):
 
 
 class Recorder:
-    """The memory of a session. `take` never waits, never fails, and nothing it took is lost.
+    """The memory of a session. `take` never waits, never fails, and no frame is lost.
 
-    What waits to be written can be read like everything else. When the disk fails, recording stops
-    for good: `problem` says why, and from then on the newest frames are kept in memory, as they
-    are from the beginning where there is no path. Everything but the files' own work happens on
-    the loop; whoever owns the recorder runs `run` in a task, and `close` before ending that.
+    Frames that wait to be written can be read like all others. When the disk fails, recording stops
+    for good: `problem` says why, and from then on the newest frames are kept in memory, as they are
+    from the beginning without a path. Everything but the files' own work happens on the loop; the
+    owner runs `run` in a task, and calls `close` before ending that.
     """
 
     def __init__(
@@ -233,16 +233,16 @@ class Recorder:
         clock: Clock | None = None,
         folder: RecordingsFolder | None = None,
     ) -> None:
-        """Record into `path`, which must not be there; with None, keep frames in memory.
+        """Record into `path`, which must not exist; with None, keep frames in memory.
 
-        With `folder`, where `path` is, files that have grown large are followed by further ones,
-        and those that are old or too much are deleted as `settings` say.
+        With `folder`, which contains `path`, large files are continued in further ones, and old or
+        surplus ones are deleted as `settings` say.
         """
         self.timeline = Timeline()
         self.problem: ErrorDetails | None = None
         """Why nothing is recorded any more."""
         self.count = 0
-        """How many frames were taken."""
+        """How many frames were recorded."""
         settings = settings or RecordingSettings()
         self._clock = clock or Clock()
         self._files = None if path is None else RunFiles(path, folder, settings)
@@ -282,7 +282,7 @@ class Recorder:
 
     @property
     def size(self) -> int:
-        """Bytes that were recorded, and those that wait for it."""
+        """Bytes that were recorded, including those that wait to be written."""
         return self._done_bytes + self._waiting_bytes
 
     @property
@@ -291,7 +291,7 @@ class Recorder:
         return self._waiting_bytes
 
     def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
-        """Take frames of one connection, and the facts read from them."""
+        """Record frames of one connection, and the facts read from them."""
         part = self._part
         if part.end >= self._part_limit and frames[0].part is None:
             part = self._part = self._new_part(part.number + 1, frames[0].number)
@@ -338,7 +338,7 @@ class Recorder:
             timeline.keep_newest(timeline.end - segments[len(segments) // 4].first)
 
     def _encoded(self, frames: Sequence[Frame], part: GrowingPart) -> Encoded:
-        """Write frames down in a part."""
+        """Encode frames for a part."""
         if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
             pieces, encoded = self._encoder.encode_oversized(frames[0], part.number, part.end)
         else:
@@ -349,25 +349,25 @@ class Recorder:
         return encoded
 
     def mark(self, marked: Iterable[int]) -> None:
-        """Note the numbers of frames that break a rule."""
+        """Mark the frames of these numbers as breaking a rule."""
         self.timeline.mark(marked)
 
     async def opened(self) -> None:
-        """Wait until the file is made, or cannot be; not for long."""
+        """Wait until the file is created, or cannot be; not for long."""
         with anyio.move_on_after(_OPEN_S):
             await self._is_open.wait()
 
     async def room(self) -> None:
-        """Wait while too much waits for the disk; a disk that takes nothing at all is given up."""
+        """Wait while too much waits for the disk; one that accepts nothing at all is given up."""
         while self._waiting_bytes > MOST_WAITING and self._files is not None:
             files = self._files
             if await self._takes_nothing(files):
                 self._stop(stuck(files.path))
 
     async def _takes_nothing(self, files: RunFiles) -> bool:
-        """Wait until something is written, or the disk has had all the time that it may take."""
+        """Wait until something is written, or the disk has used up its time."""
         before = files.written
-        # In turns: however long the program itself is stopped, that is one, and others are left.
+        # In turns: however long the program itself is suspended, that is one, and others remain.
         for _ in range(_STUCK_TURNS):
             with anyio.move_on_after(_STUCK_S / _STUCK_TURNS) as turn:
                 await self._is_written.wait()
@@ -376,12 +376,11 @@ class Recorder:
         return True
 
     async def run(self) -> None:
-        """Write what is taken, until `close`; cancelling does not keep it from the disk."""
+        """Write the frames, until `close`; cancelling does not stop that."""
         with anyio.CancelScope(shield=True) as self._running:
             while self._files is not None:
                 await self._write_waiting(self._files)
-                # Not told on a clock: a session in which nothing happens costs nothing. Ticks
-                # alone wait a little longer.
+                # Not on a timer: an idle session costs nothing. Only ticks wait a little longer.
                 await self._is_some.wait()
                 with anyio.move_on_after(_PAUSE_S):
                     await self._is_urgent.wait()
@@ -389,9 +388,9 @@ class Recorder:
             self._is_open.set()
 
     async def close(self) -> None:
-        """Write what waits and close the files; a disk that takes nothing is not waited for long.
+        """Write what waits and close the files; a disk that accepts nothing is not waited for long.
 
-        Nothing may be taken afterwards.
+        Nothing may be recorded afterwards.
         """
         files = self._files or self._failed
         if files is not None:
@@ -411,14 +410,14 @@ class Recorder:
         self._disk.end()
 
     async def _end(self, files: RunFiles) -> None:
-        """Close the files; one with nothing in it, that nobody asked for, goes."""
+        """Close the files; delete an empty one that nobody asked for."""
         is_empty = not self._done_bytes or (not self.count and not self._keeps_empty)
         await self._disk.do(files.end, is_empty)
         if is_empty:
             self._made_path = None
 
     def _take_owed(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> Sequence[Frame]:
-        """Take elements of a batch that stands in an earlier part; return the frames after them."""
+        """Record elements of a batch in an earlier part; return the frames after them."""
         count, number = self._encoder.owed(frames, self._part.number)
         if count:
             _, offsets, sizes, is_escaped = self._encoder.encode(frames[:count], number, 0)
@@ -428,7 +427,7 @@ class Recorder:
         return frames[count:]
 
     def _new_part(self, number: int, first: int) -> GrowingPart:
-        """Begin a part of which the first frame is to have the number `first`."""
+        """Begin a part whose first frame has the number `first`."""
         part = GrowingPart(number)
         self._encoder.begin(first)
         self.timeline.add_part(number, part)
@@ -444,11 +443,11 @@ class Recorder:
         return part
 
     def flush(self) -> bool:
-        """Hand all that was taken to the system: it survives `kill -9` of this program.
+        """Pass everything to the system: it survives `kill -9` of this program.
 
-        Blocks the loop, for as long as writing takes: call it before something is shown or
-        printed, so that nobody sees what the file does not have. False if the disk takes too long;
-        then it is not waited for again until it has taken what it was given.
+        Blocks the loop while writing: call it before something is shown or printed, so that nobody
+        sees what the file does not have. False if the disk takes too long; then it is not waited
+        for again until it has accepted what it was given.
         """
         until = time.monotonic() + _FLUSH_S
         while self._files is not None and self._waiting_bytes:
@@ -462,7 +461,7 @@ class Recorder:
         return True
 
     async def _write_waiting(self, files: RunFiles) -> None:
-        """Write all that waits by now, and what comes meanwhile, part by part."""
+        """Write everything that waits by now, and what arrives meanwhile, part by part."""
         while self._files is not None and (self._waiting_bytes or self._writing is not None):
             writing = self._writing or self._begin_write(files)
             if writing is None:
@@ -473,7 +472,7 @@ class Recorder:
         await self._prune_if_due(files)
 
     def _begin_write(self, files: RunFiles) -> _Write | None:
-        """Have the thread write more of what waits; None if a part is written to its end."""
+        """Let the thread write more of what waits; None if a part is written to its end."""
         part = self._to_write[0]
         if part.written == part.end:
             self._to_write.popleft()
@@ -483,13 +482,13 @@ class Recorder:
         return self._writing
 
     def _end_write(self, writing: _Write, files: RunFiles) -> None:
-        """Take note of what was written, unless `flush` was here first."""
+        """Account for a write, unless `flush` did it first."""
         if self._writing is not writing:
             return
         self._writing = None
         self._has_begun_file |= writing.part.path is None
         error = writing.order.error
-        part, size = writing.part, files.written  # not all that was meant to be, if that failed
+        part, size = writing.part, files.written  # possibly less than was intended, if it failed
         self._is_open.set()
         if size:
             part.path, self._made_path = files.current, files.path
@@ -515,7 +514,7 @@ class Recorder:
             self.timeline.drop_part(number)
 
     def _stop(self, problem: ErrorDetails) -> None:
-        """Record no more; what waits stays in memory, as do the newest of the frames to come."""
+        """Stop recording; what waits stays in memory, as do the newest later frames."""
         if self._files is None:
             return
         self.problem = problem
@@ -527,7 +526,7 @@ class Recorder:
         self._is_written.set()
 
     def _keep_newest(self) -> None:
-        """Give up the oldest frames in memory beyond what it may hold."""
+        """Drop the oldest frames in memory beyond its bound."""
         held = sum(part.waiting for part in self._in_memory)
         while held > MOST_IN_MEMORY and len(self._in_memory) > 1:
             part = self._in_memory.popleft()
@@ -539,9 +538,9 @@ class Recorder:
 def recorder_for(
     data_dir: Path | None, record: Path | None, clock: Clock
 ) -> tuple[Recorder, ErrorDetails | None]:
-    """The recorder of a session, nothing made yet, and what is wrong with the user's settings.
+    """The recorder of a session, with no files yet, and what is wrong with the user's settings.
 
-    `record` is the file that the user named; where it is None and recordings are switched off, or
+    `record` is the file that the user named; if it is None and recordings are switched off, or
     there is no data folder, the newest messages are kept in memory.
     """
     if record is not None:
@@ -556,7 +555,7 @@ def recorder_for(
 
 
 def check_new(record: Path) -> Path:
-    """See that a recording can be begun at a path that the user named; return it absolute.
+    """Check that a recording can be created at a path that the user named; return it absolute.
 
     Raises:
         UserError: something is there already, or nothing can be made there.

@@ -1,4 +1,4 @@
-"""The user's settings for recordings: whether, how long, and how much of the disk."""
+"""The user's settings for recordings: whether, how long, and how large."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER: Final = "recordings"
-"""Of the data folder: where recordings and these settings are."""
+"""The subfolder of the data folder with recordings and these settings."""
 _FILE: Final = "settings.json"
 _LEAST_PART: Final = 1024 * 1024
 _PARTS_KEPT: Final = 8
-"""At least as many parts fit into the limit: what is pruned is a small piece of what is kept."""
+"""At least as many parts fit into the limit: each pruning deletes only a small share."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordingSettings:
-    """Recordings are kept for `keep_days` and pruned, oldest first, to `keep_bytes` in all."""
+    """Recordings are kept for `keep_days` and pruned, oldest first, to `keep_bytes` in total."""
 
     is_on: bool = True
     keep_days: int = 30
     keep_bytes: int = 2_000_000_000
     part_bytes: int = 256 * 1024 * 1024
-    """A file that has grown to so many bytes is followed by another one."""
+    """Larger files are continued in another one."""
 
     def __post_init__(self) -> None:
-        """Refuse, in words, what cannot be kept to."""
+        """Refuse, with a message, what is impossible."""
         for name in ("keep_days", "keep_bytes", "part_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
 
     @property
     def part_limit(self) -> int:
-        """How large a part may get: small enough for `keep_bytes` to be kept to."""
+        """How large a part may get: small enough to stay within `keep_bytes`."""
         return max(_LEAST_PART, min(self.part_bytes, self.keep_bytes // _PARTS_KEPT))
 
 
 def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | None]:
-    """The settings in a data folder; the usual ones, and why, where they cannot be read."""
+    """The settings in a data folder; the defaults, and why, if they cannot be read."""
     path = data_dir / FOLDER / _FILE
     try:
-        if path_kind(path) is PathKind.OTHER:  # a pipe would be waited for without end
+        if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
             raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
         content = path.read_bytes()
-        import msgspec  # loaded only when there is such a file
+        import msgspec  # loaded only if the file exists
 
         return msgspec.json.decode(content, type=RecordingSettings), None
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | Non
 
 
 def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
-    """Write the settings; they are there whole or as they were before.
+    """Write the settings atomically.
 
     Raises:
         UserError: they cannot be written.

@@ -1,4 +1,4 @@
-"""All frames of a session by place, read on demand: what the log, filters and exports look at."""
+"""All frames of a session by place, read on demand: for Traffic, filters and exports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FileBytes:
-    """Reads stretches of a file (see `timeline.Bytes`).
+    """Reads ranges of a file (see `timeline.Bytes`).
 
     The file is opened for each of them, some 15 µs, so that it can be renamed, grow, or be deleted
     meanwhile on every platform.
@@ -41,7 +41,7 @@ class FileBytes:
 
 _UNKNOWN: Final = FrameSource("", Channel.EVENT)
 _GAP: Final = 4096
-"""Bytes between two frames that are read over rather than read apart."""
+"""A gap between two frames that is read rather than skipped."""
 _AT_ONCE: Final = 4 * 1024 * 1024
 """Bytes read at one go, unless one frame is larger."""
 _SPLICED_APART: Final = 64 * 1024
@@ -49,7 +49,7 @@ _SPLICED_APART: Final = 64 * 1024
 
 
 class Bytes(Protocol):
-    """Where a part's bytes stand: a file, or memory where nothing is recorded."""
+    """The storage of a part's bytes: a file, or memory if nothing is recorded."""
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
@@ -96,21 +96,21 @@ class SplicedBytes:
 
 
 class Timeline:
-    """Frames by place: a frame's place is how many frames came before it, gone ones included.
+    """Frames by place: a frame's place is how many frames came before it, dropped ones included.
 
-    Places never change, so rows, searches and selections survive the dropping of old frames.
-    Bytes are read when asked for; everything else is told from the index in memory.
+    Places never change, so rows, searches and selections survive the dropping of old frames. Bytes
+    are read on demand; everything else is in the index in memory.
     """
 
     def __init__(self) -> None:
         self.columns = Columns()
         self.closed = 0
-        """Places below this one may still be in a file, though they are no longer in memory."""
+        """Places below this one may still be in a file, although they are no longer in memory."""
         self._parts: dict[int, Bytes] = {}
 
     @property
     def first(self) -> int:
-        """The place of the oldest frame that is still there."""
+        """The place of the oldest existing frame."""
         return self.columns.first
 
     @property
@@ -120,7 +120,7 @@ class Timeline:
 
     @property
     def gap(self) -> range:
-        """Places between `first` and `end` whose frames are gone; empty where none are."""
+        """Places between `first` and `end` whose frames are gone; empty if there are none."""
         return self.columns.gap
 
     @property
@@ -134,18 +134,18 @@ class Timeline:
         return 0 < self.columns.first == self.closed
 
     def add_part(self, number: int, source: Bytes) -> None:
-        """Take in where the bytes of a part stand; parts have rising numbers."""
+        """Add the storage of a part; part numbers increase."""
         self._parts[number] = source
 
     def drop_part(self, number: int) -> None:
-        """Forget the oldest part with its rows."""
+        """Drop the oldest part with its rows."""
         self.columns.drop_part(number)
         self._parts.pop(number, None)
 
     def keep_newest(self, rows: int) -> None:
-        """Keep about so many of the newest rows in memory; files are left as they are.
+        """Keep about so many of the newest rows in memory; files do not change.
 
-        Whole segments go: some `ROWS` fewer may be left.
+        Whole segments are dropped: some `ROWS` fewer may be left.
         """
         before = self.first
         self.columns.keep_newest(rows)
@@ -153,10 +153,10 @@ class Timeline:
             self.closed = self.first
 
     def give_up(self, number: int, kept: int, following: int) -> None:
-        """Forget those rows of a part whose bytes lie behind its first `kept`.
+        """Drop those rows of a part whose bytes are after its first `kept`.
 
         All others up to the part with the number `following` go with them: elements of batches of
-        older parts. `gap` tells where rows were, unless they were the oldest.
+        older parts. `gap` says where rows were, unless they were the oldest.
         """
         columns = self.columns
         start = _first_behind(columns.segments, number, kept)
@@ -167,14 +167,14 @@ class Timeline:
             self._parts.pop(number, None)
 
     def clear(self) -> None:
-        """Forget all frames, so that they come again from place 0: a replay begins anew.
+        """Drop all frames, so that they arrive again from place 0: a replay restarts.
 
         The one exception to places that never change.
         """
         self.columns = Columns()
 
     def frame(self, place: int, limit: int | None = None) -> Frame | None:
-        """The frame at `place`; None when it is gone or has not come yet.
+        """The frame at `place`; None when it is gone or does not exist yet.
 
         With `limit`, `raw` are its first bytes at most.
         """
@@ -187,14 +187,14 @@ class Timeline:
         return self._made(segment, row, raw)
 
     def frames(self, start: int, stop: int) -> list[Frame]:
-        """The frames from `start` up to `stop`, without those that are gone; one read or few."""
+        """The frames from `start` up to `stop`, without dropped ones; one read or few."""
         found: list[Frame] = []
         for segment, rows in self.stretches(start, stop):
             found += self.frames_of(segment, rows)
         return found
 
     def stretches(self, start: int, stop: int) -> Iterator[tuple[Segment, range]]:
-        """The segments from `start` up to `stop`, each with its rows that lie there."""
+        """The segments from `start` up to `stop`, each with its rows in that range."""
         place = max(start, self.first)
         while (at := self.columns.locate(self.columns.after(place))) is not None:
             segment, row = at
@@ -205,14 +205,14 @@ class Timeline:
             place = segment.first + until
 
     def frames_of(self, segment: Segment, rows: Sequence[int]) -> list[Frame]:
-        """The frames of some rows, which rise, of a segment."""
+        """The frames of some rows of a segment, in increasing order."""
         return [
             self._made(segment, row, raw)
             for row, raw in zip(rows, self.raws(segment, rows), strict=True)
         ]
 
     def raws(self, segment: Segment, rows: Sequence[int]) -> list[bytes]:
-        """The bytes of some rows, which rise, as they stand on disk (see `Source.is_escaped`)."""
+        """The bytes of some rows, in increasing order, as on disk (see `Source.is_escaped`)."""
         raws: list[bytes] = []
         offsets, sizes = segment.offsets, segment.sizes
         done = 0
@@ -233,21 +233,21 @@ class Timeline:
         return raws
 
     def piece(self, segment: Segment, row: int, begin: int, size: int) -> bytes:
-        """Up to `size` bytes of a row's, from `begin` on, as they stand on disk."""
+        """Up to `size` bytes of a row's, from `begin` on, as on disk."""
         size = min(size, segment.sizes[row] - begin)
         return self._read(segment, segment.base + segment.offsets[row] + begin, size)
 
     def source(self, segment: Segment, row: int) -> FrameSource:
-        """Connection, channel and such of a row."""
+        """The source of a row: its connection and channel."""
         return self.columns.sources.value(segment.sources[row]) or _UNKNOWN
 
     def kind(self, place: int) -> FrameKind | None:
-        """What the frame at `place` is."""
+        """The kind of the frame at `place`."""
         found = self.columns.locate(place)
         return None if found is None else FrameKind(found[0].kinds[found[1]] & Segment.KIND)
 
     def size(self, place: int) -> int:
-        """How many bytes the frame at `place` has."""
+        """The size of the frame at `place`, in bytes."""
         found = self.columns.locate(place)
         return 0 if found is None else found[0].sizes[found[1]]
 
@@ -256,13 +256,13 @@ class Timeline:
         return self.columns.number(place)
 
     def place_of(self, number: int) -> int | None:
-        """The place of the frame of that number; None when it is gone or was never here."""
+        """The place of the frame of that number; None when it is gone or never existed."""
         place = self.columns.place_of(number)
         is_here = place is not None and place >= self.first and place not in self.gap
         return place if is_here else None
 
     def mark(self, numbers: Iterable[int]) -> None:
-        """Note that the frames of these numbers break a rule."""
+        """Mark the frames of these numbers as breaking a rule."""
         for number in numbers:
             place = self.columns.place_of(number)
             found = None if place is None else self.columns.locate(place)
@@ -316,7 +316,7 @@ class Timeline:
         return None
 
     def duration_s(self, place: int) -> float | None:
-        """Seconds from request to reply; None for all but replies to requests still here."""
+        """Seconds from request to reply; None except for replies to existing requests."""
         found = self.columns.locate(place)
         if found is None:
             return None

@@ -1,4 +1,4 @@
-"""Writes a recording: frames become lines, lines go to files, all on a thread of its own."""
+"""Writes a recording: frames become lines, lines go to files, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CLOSED: Final = b'{"event":"closed"'
 
 
 class Encoded(NamedTuple):
-    """The lines of some frames, and where each frame's bytes begin and how many they are.
+    """The encoded lines of some frames, with the offset and size of each frame's bytes.
 
-    `is_escaped` tells of each whether its line feeds are escaped; None when nothing is.
+    `is_escaped` says for each whether its line feeds are escaped; None when none are.
     """
 
     lines: bytes
@@ -45,7 +45,7 @@ class Encoded(NamedTuple):
 
 
 class _Batch:
-    """A batch's line, within which its elements are found one after the other."""
+    """A batch's line, in which its elements are located one after the other."""
 
     def __init__(self, part: int, offset: int, raw: bytes, *, is_escaped: bool) -> None:
         self.part = part
@@ -55,7 +55,7 @@ class _Batch:
         self._done = raw.find(b"[") + 1
 
     def place(self, element: bytes) -> tuple[int, int] | None:
-        """Where the next element stands in the part, and its size; None if it is not the next."""
+        """The offset of the next element in the part, and its size; None if it is not the next."""
         raw = escaped(element) if self.is_escaped else element
         found = self._raw.find(raw, self._done)
         if found < 0:
@@ -65,14 +65,14 @@ class _Batch:
 
 
 class Encoder:
-    """Writes frames down as `format` says. Elements of a batch have no line but their batch's."""
+    """Encodes frames as `format` says. Elements of a batch have no line of their own."""
 
     def __init__(self, base: float) -> None:
         """Times count from `base`, in monotonic seconds."""
         self._base = base
         self._run = os.urandom(16).hex()
         self._next = 1
-        """The number that the next line has if it does not say another one."""
+        """The number of the next line unless it states another one."""
         self._batches: dict[str, _Batch] = {}
         self._stamp: tuple[object, ...] = ()
         self._prefix = b""
@@ -95,9 +95,9 @@ class Encoder:
         )
 
     def owed(self, frames: Sequence[Frame], part: int) -> tuple[int, int]:
-        """How many frames, from the first on, are elements of a batch in an earlier part; which.
+        """How many of the first frames are elements of a batch in an earlier part, and which part.
 
-        Their bytes stand there, so there is nothing to be written.
+        Their bytes are there, so nothing needs to be written.
         """
         first = frames[0]
         batch = None if first.part is None else self._batches.get(first.connection)
@@ -107,22 +107,22 @@ class Encoder:
         return count, batch.part
 
     def encode(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        """Write down frames of one connection, to be put into `part` at `offset`."""
+        """Encode frames of one connection, for `part` at `offset`."""
         return self._encode_chunk(frames, offset) or self._encode_each(frames, part, offset)
 
     def encode_oversized(
         self, frame: Frame, part: int, offset: int
     ) -> tuple[Sequence[bytes], Encoded]:
-        """Write down one frame by itself: its line in pieces, one of them its very bytes.
+        """Encode one frame by itself: its line in pieces, one of them its very bytes.
 
-        They are not copied, which for hundreds of megabytes takes long; `lines` is empty.
+        They are not copied, which would take long for hundreds of megabytes; `lines` is empty.
         """
         head, raw, place = self._pieces_of(frame, part, offset)
         begin, size, is_escaped = place
         return (head, raw, b"\n"), Encoded(b"", [begin], [size], [True] if is_escaped else None)
 
     def _encode_chunk(self, frames: Sequence[Frame], offset: int) -> Encoded | None:
-        """Write down what came in one chunk, with one join; None where lines differ in more."""
+        """Encode the frames of one chunk, with one join; None if their lines differ in more."""
         raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
         if raws is None:
             return None
@@ -150,19 +150,19 @@ class Encoder:
                 offset += len(piece)
             places.append(place)
         if not pieces:
-            self._next = _UNKNOWN  # numbers went to elements of a batch that is further up
+            self._next = _UNKNOWN  # numbers went to elements of a batch further up
         offsets, sizes, escapes = map(list, zip(*places, strict=True))
         return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
 
     def _line(self, frame: Frame, part: int, offset: int) -> tuple[bytes, tuple[int, int, bool]]:
-        """A frame's line, and where in it its bytes stand."""
+        """A frame's line, and the location of its bytes in it."""
         head, raw, place = self._pieces_of(frame, part, offset)
         return b"%b%b\n" % (head, raw), place
 
     def _pieces_of(
         self, frame: Frame, part: int, offset: int
     ) -> tuple[bytes, bytes, tuple[int, int, bool]]:
-        """What of a frame's line stands before its bytes, these, and where they stand."""
+        """The prefix of a frame's line, its bytes, and their location."""
         is_escaped = b"\n" in frame.raw
         raw = escaped(frame.raw) if is_escaped else frame.raw
         head = self._head(frame.number) + self._prefix_of(frame, is_escaped=is_escaped)
@@ -184,7 +184,7 @@ class Encoder:
             self._batches.pop(connection, None)
 
     def _place(self, frame: Frame) -> tuple[int, int, bool] | None:
-        """Where an element's bytes stand; None, so that it is written, if its batch is not known.
+        """The location of an element's bytes; None, so that it is written, if its batch is unknown.
 
         The line is not needed any more after the last element.
         """
@@ -201,7 +201,7 @@ class Encoder:
         return b"" if number == self._next else b"%b%d\n" % (NUMBER, number)
 
     def _prefix_of(self, frame: Frame, *, is_escaped: bool) -> bytes:
-        """What stands before a frame's bytes: often the same as before the last one's."""
+        """The prefix of a frame's line: often the same as the last one's."""
         _, connection, channel, when, at, _, _, is_complete = frame
         stamp = (connection, channel, when, at, is_complete, is_escaped)
         if stamp != self._stamp:
@@ -218,18 +218,18 @@ class Encoder:
 
 
 def _raws_of_chunk(frames: Sequence[Frame]) -> list[bytes] | None:
-    """The bytes of frames that came in one chunk and are lines as they are; None for others."""
+    """The bytes of frames that arrived in one chunk and are plain lines; None for others."""
     if not _is_chunk(frames[0], frames[-1], len(frames)):
         return None
     if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
         return None
     raws = list(map(_raw_of, frames))
-    # A fifth of the time that counting line feeds takes.
+    # A fifth of the time of counting line feeds.
     return None if b"\n" in b"".join(raws) else raws
 
 
 def _is_chunk(first: Frame, last: Frame, count: int) -> bool:
-    """Whether frames are lines that a server wrote and that were read at once."""
+    """Whether frames are lines of a server that were read at once."""
     return (
         first.channel is Channel.RECEIVED
         and first.at == last.at
@@ -244,7 +244,7 @@ _Result = TypeVar("_Result")
 
 
 class Order:
-    """One piece of work, and what came of it."""
+    """One piece of work, and its outcome."""
 
     def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.work = work
@@ -259,7 +259,7 @@ class Order:
         self.error: Exception | None = None
 
     def fulfil(self) -> None:
-        """Do the work and tell the loop, if it is still there."""
+        """Do the work and notify the loop, if it is still there."""
         try:
             self.result = self.work(*self.arguments)
         except Exception as error:  # noqa: BLE001  # raised again where the work was ordered
@@ -270,10 +270,10 @@ class Order:
 
 
 class DiskThread:
-    """Does one thing after the other in a thread, which begins with the first.
+    """Runs work one after the other in a thread, which starts with the first.
 
-    `anyio.to_thread` would do, but Python waits for its threads before it exits: a network drive
-    that has gone would keep the program from ending.
+    `anyio.to_thread` would do, but Python waits for its threads before it exits: an unreachable
+    network drive would keep the program from ending.
     """
 
     def __init__(self) -> None:
@@ -281,7 +281,7 @@ class DiskThread:
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Have `work` done; cancelling leaves it to itself."""
+        """Run `work`; cancelling does not stop it."""
         order = self.begin(work, *arguments)
         await order.done.wait()
         if order.error is not None:
@@ -290,7 +290,7 @@ class DiskThread:
         return result
 
     def begin(self, work: Callable[..., Any], *arguments: Any) -> Order:
-        """Have `work` done after what was begun before; called on the loop."""
+        """Run `work` after what was begun before; called on the loop."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
             self._thread.start()
@@ -299,7 +299,7 @@ class DiskThread:
         return order
 
     def end(self) -> None:
-        """Let the thread end after what it has to do."""
+        """Let the thread end after its remaining work."""
         self._orders.put(None)
 
     def _serve(self) -> None:
@@ -309,21 +309,21 @@ class DiskThread:
 
 
 _AT_ONCE: Final = 1024 * 1024
-"""Bytes handed to the system at one go."""
+"""Bytes passed to the system at once."""
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class Writer:
-    """Appends to new files, readable by their owner alone, one after the other."""
+    """Appends to new files, readable only by their owner, one after the other."""
 
     def __init__(self) -> None:
         self.written = 0
-        """Bytes that the last `write` has got into the file, though it may have failed."""
+        """Bytes that the last `write` has got into the file, even if it failed."""
         self._path: Path | None = None
         self._descriptor = -1
 
     def write(self, path: Path, blobs: Sequence[bytes]) -> None:
-        """Append to the file at `path`, which is made when it is not the one of last time.
+        """Append to the file at `path`, which is created if it is not the last one.
 
         Raises:
             OSError: not all could be written; the file is there already, or not any more.
@@ -354,7 +354,7 @@ class Writer:
         self._path = path
 
     def _check(self) -> None:
-        """See that what is written will be found: the system writes to deleted files as well."""
+        """Check that the file still exists: the system writes to deleted files as well."""
         if self._path is None or not os.path.samestat(
             self._path.stat(), os.fstat(self._descriptor)
         ):
@@ -368,7 +368,7 @@ class Writer:
 
 
 def _blocks(blobs: Sequence[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces, of bounded size but for single large ones."""
+    """The same bytes in fewer pieces, of bounded size except for single large ones."""
     gathered: list[bytes] = []
     size = 0
     for blob in blobs:
@@ -382,19 +382,19 @@ def _blocks(blobs: Sequence[bytes]) -> Iterator[bytes]:
 
 
 class RunFiles:
-    """Writes the parts of a run, one after the other, and prunes what it is told to.
+    """Writes the parts of a run, one after the other, and prunes on request.
 
-    Only its attributes and `written` may be read from elsewhere meanwhile.
+    Only its attributes and `written` may be read from other threads meanwhile.
     """
 
     def __init__(
         self, path: Path, folder: RecordingsFolder | None, settings: RecordingSettings
     ) -> None:
-        """`path` is to be the first part's; with `folder` it is in there, and one of many."""
+        """`path` is for the first part; with `folder` it is in there, and one of many."""
         self.path = path
-        """The first part's file: another one than asked for if that was taken meanwhile."""
+        """The first part's file: not the requested one if that was taken meanwhile."""
         self.current = path
-        """The file that is being written, or was last."""
+        """The current file, or the last one."""
         self._is_made = False
         self._folder = folder
         self._settings = settings
@@ -402,11 +402,11 @@ class RunFiles:
 
     @property
     def written(self) -> int:
-        """Bytes that the newest `write` has got into a file so far, though it may have failed."""
+        """Bytes that the newest `write` has got into a file so far, even if it failed."""
         return self._writer.written
 
     def write(self, number: int, blobs: Sequence[bytes], when: float) -> None:
-        """Append to a part, which is made if need be, at `when` (wall time).
+        """Append to a part, which is created if necessary, at `when` (wall time).
 
         Raises:
             OSError: not all could be written.
@@ -419,13 +419,13 @@ class RunFiles:
         self._writer.write(self.current, blobs)
 
     def prune(self, when: float) -> list[Path]:
-        """Delete recordings that are old or too much by now; returns what was deleted."""
+        """Delete recordings that are too old or too many by now; returns the deleted ones."""
         if self._folder is None:
             return []
         return self._folder.prune(self._settings, when, self.current)
 
     def end(self, discards: bool) -> None:
-        """Close what is open, and delete it if it has nothing in it that anyone wants."""
+        """Close the file, and delete it if its content is not worth keeping."""
         if discards:
             self._writer.discard()
         self._writer.close()
@@ -436,7 +436,7 @@ class RunFiles:
         """Claim the name; programs in two containers may have the same number."""
         if self._folder is None:
             return
-        from filelock import Timeout  # late: no start waits for it
+        from filelock import Timeout  # late: not at startup
 
         try:
             self._folder.begin(self.path)
