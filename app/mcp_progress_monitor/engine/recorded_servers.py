@@ -1,4 +1,4 @@
-"""The servers of a recording: what their connections' events and messages say about them."""
+"""The servers of a recording, from the events and messages of their connections."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
     LIST_PROMPTS: offers.read_prompts,
 }
 _LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of the largest page that is read although that takes some 50 ms."""
+"""Bytes of the largest page that is read although that takes about 50 ms."""
 _PROBLEMS_SHOWN: Final = 5
 _ASKED_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
@@ -65,17 +65,17 @@ class RecordedOffers:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools; empty when they are not known."""
+        """The tools; empty when they are unknown."""
         return self._items.get(LIST_TOOLS, ())
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The resources; empty when they are not known."""
+        """The resources; empty when they are unknown."""
         return self._items.get(LIST_RESOURCES, ())
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """The prompts; empty when they are not known."""
+        """The prompts; empty when they are unknown."""
         return self._items.get(LIST_PROMPTS, ())
 
     @property
@@ -129,7 +129,7 @@ class RecordedOffers:
 def _whole(
     method: str, fact: RequestAnswered, result: JsonObject, frames: Sequence[Frame]
 ) -> JsonObject:
-    """The result, read anew where parts of it were too large to be read with the message."""
+    """The result, decoded again if parts of it were too large to be read with the message."""
     key = method.removesuffix("/list")
     if not isinstance(result.get(key), Elided) or fact.size > _LONGEST:
         return result
@@ -147,7 +147,7 @@ _REPLY: Final = (RequestMade, RequestAnswered)
 
 
 class _Server:
-    """One server, as far as its newest connection has told."""
+    """One server, from its newest connection."""
 
     def __init__(self, name: str) -> None:
         self.stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_TAIL)
@@ -160,7 +160,7 @@ class _Server:
         self.gaps = Gaps()
 
     def note_update(self, fact: NotificationReceived) -> bool:
-        """Count that a resource has changed, if that is told; whether it is."""
+        """Count an update of a resource, if the fact is one; whether it is."""
         before = self.updates
         self.updates = with_update(before, fact)
         return self.updates is not before
@@ -179,7 +179,7 @@ class _Server:
 
 
 class RecordedServers:
-    """All servers by name, in the order in which they were first heard of."""
+    """All servers by name, in the order of their first appearance."""
 
     def __init__(self) -> None:
         self._servers: dict[str, _Server] = {}
@@ -217,17 +217,17 @@ class RecordedServers:
         return self._servers[name].snapshot()
 
     def knows(self, connection: str) -> bool:
-        """Whether the server of a connection was heard of."""
+        """Whether the server of a connection is known."""
         return server_name(connection) in self._servers
 
     def key_of(self, connection: str) -> str:
-        """What the server of a connection is, whatever it is called."""
+        """The identity of a connection's server, whatever its name."""
         name = server_name(connection)
         known = self._servers.get(name)
         return name if known is None else known.bare.definition.fingerprint
 
     def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> frozenset[str]:
-        """Learn from a chunk; the names of the servers whose picture has changed."""
+        """Learn from a chunk; the names of the servers whose snapshot has changed."""
         name = server_name(frames[0].connection)
         server = self._servers.get(name) or self._new(name)
         if server is None:
@@ -277,7 +277,7 @@ class RecordedServers:
 
 
 def _definition(name: str, detail: JsonObject) -> ServerDefinition:
-    """The definition of a server as its start tells it: of variables, only the names are known."""
+    """The definition of a server from its start event; of variables, only names are known."""
     if isinstance(detail.get("url"), str):
         found = _http_definition(name, detail)
         if found is not None:
@@ -296,9 +296,9 @@ def _definition(name: str, detail: JsonObject) -> ServerDefinition:
 
 
 def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
-    """The definition of a server that was reached by a URL; of headers, only the names are known.
+    """The definition of a server with a URL; of headers, only the names are known.
 
-    None where the recording tells what cannot be.
+    None if the recorded values are invalid.
     """
     headers, transport = detail.get("headers"), detail.get("transport")
     names = headers[:_HEADERS_KEPT] if isinstance(headers, list) else []
@@ -315,7 +315,7 @@ def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
 
 
 def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
-    """A new connection: all that was known of the last one is gone."""
+    """A new connection: everything known of the last one is dropped."""
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)
@@ -347,7 +347,7 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
         server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED)
         return
     if server.bare.state is ServerState.FAILED:
-        return  # `failed` has told why
+        return  # `failed` says why
     code = fact.exit_code
     with_code = f" with exit code {code}" if code is not None and code >= 0 else ""
     before = "" if server.bare.state is ServerState.CONNECTED else " before it was connected"

@@ -1,4 +1,4 @@
-"""A recording in place of live servers: the same facts, jobs and updates, at the reader's pace."""
+"""A recording in place of live servers: the same facts, jobs and updates, at a chosen pace."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _NOTHING: Final = ChangeSet()
 
 
 class Playback:
-    """The reading side of `Engine`, fed by a file. Nothing is read before it is asked for.
+    """The reading side of `Engine`, fed by a file.
 
-    Every frame takes the way that a live one takes: `Framer`, `Conversation`, `Tracker`,
-    `Timeline`, then one synchronous `Update`. Time is the recording's. Positions are seconds since
-    the first frame.
+    Nothing is read before it is requested. Every frame takes the same way as a live one: `Framer`,
+    `Conversation`, `Tracker`, `Timeline`, then one synchronous `Update`. Time is the recording's.
+    Positions are seconds since the first frame.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Playback:
 
     def _begin(self) -> None:
         self.is_loaded = False
-        """Whether all of the recording is here."""
+        """Whether all of the recording was read."""
         self.servers.clear()
         limits = RowLimits(running=RUNNING_KEPT)
         self._tracker = self.jobs.read_anew(Tracker(limits, self.servers.key_of))
@@ -90,7 +90,7 @@ class Playback:
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
 
-    # What there is
+    # Properties
 
     @property
     def problems(self) -> list[ErrorDetails]:
@@ -169,7 +169,7 @@ class Playback:
         """Call `listener` for every update until the returned function is called."""
         return self._listeners.add(listener)
 
-    # Going on
+    # Playing
 
     def advance(self, budget_s: float) -> bool:
         """Read on for about `budget_s`, regardless of the recording's time.
@@ -251,7 +251,7 @@ class Playback:
         return self._chunk
 
     def _time_of(self, chunk: Chunk) -> float:
-        """When a chunk is due: a time that lies beyond the end is that of the end."""
+        """When a chunk is due: a time after the end is that of the end."""
         return min(chunk.frames[0].at, self._end_at)
 
     def _on_taken(self, taken: TakenChunk) -> None:
@@ -282,7 +282,7 @@ class Playback:
         self._end_at = max(self._end_at, frames[-1].at)
 
     def _pass(self, now: float) -> None:
-        """Let time pass without a frame."""
+        """Advance time without a frame."""
         self._now = now
         if now - self._ticked_at >= _TICK_S:
             self._tick()
@@ -333,15 +333,15 @@ def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
 
 
 class RecordedJobs(Jobs):
-    """Jobs as far as a recording has been read."""
+    """The jobs of a recording as far as it was read."""
 
     def __init__(self, now: Callable[[], float], has_ended: Callable[[], bool]) -> None:
-        """Time is that of the recording; `has_ended` tells whether all of it was read."""
+        """Time is that of the recording; `has_ended` returns whether all of it was read."""
         super().__init__(Tracker(), now)
         self._has_ended = has_ended
 
     def read_anew(self, tracker: Tracker) -> Tracker:
-        """Have the jobs of `tracker` instead, which is returned."""
+        """Use the jobs of `tracker` instead, which is returned."""
         self._tracker = tracker
         return tracker
 
@@ -351,12 +351,12 @@ class RecordedJobs(Jobs):
         return self._has_ended()
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no more."""
+        """A job now; None when there is none of that id, or no longer."""
         found = super().snapshot(job)
         return None if found is None else self._as_of_end(found)
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id, or no more."""
+        """The details of a job; None when there is none of that id, or no longer."""
         found = super().detail(job)
         return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
 
