@@ -1,4 +1,4 @@
-"""Makes an export from its options: what window and command line share."""
+"""Makes an export from its options: shared by the window and the command line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 def export_chunks(
     source: ExportSource, request: ExportOptions, redaction: Redaction, marks: FindingTexts
 ) -> Iterator[bytes]:
-    """The export in pieces that take some milliseconds each, empty ones among them.
+    """The export in pieces that take some milliseconds each; some may be empty.
 
-    `FilterError` at once when the filter's text has a mistake, `UserError` when there is
-    nothing of that form.
+    `FilterError` at once when the filter is invalid, `UserError` when there is nothing to export.
     """
     if request.form is ExportFormat.HTML:
         report = HtmlReport(source, redaction, marks)

@@ -1,4 +1,4 @@
-"""Which frames are exported, found in slices, and what they say about a job beyond its snapshot."""
+"""Finds the frames to export, in slices, and what they say about a job beyond its snapshot."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 _BUDGET_S: Final = 0.01
 _ROWS: Final = 4096
-"""Rows of the index looked at in one slice."""
+"""Rows of the index scanned in one slice."""
 _FRAMES: Final = 64
 _BYTES: Final = 1024 * 1024
-"""Of frames read at one go, unless one is larger."""
+"""Bytes of frames read at once, unless one is larger."""
 _FEW: Final = 8
 _NUMBER: Final = 0xFFFF_FFFF
 
@@ -36,10 +36,10 @@ _NUMBER: Final = 0xFFFF_FFFF
 def chosen(
     source: ExportSource, wanted: LogFilter | None = None, requests: Collection[int] | None = None
 ) -> Iterator[Sequence[int]]:
-    """The places of the frames that `wanted` shows, rising, in slices of some milliseconds.
+    """The places of the frames that `wanted` shows, increasing, in slices of some milliseconds.
 
-    With `requests`, only those of their exchanges. Frames that come meanwhile are left out.
-    `FilterError` at once when the filter's text has a mistake.
+    With `requests`, only those of their exchanges. Frames that arrive meanwhile are left out.
+    `FilterError` at once when the filter is invalid.
     """
     timeline = source.timeline
     end = timeline.end
@@ -58,7 +58,7 @@ def _all(timeline: Timeline, end: int) -> Iterator[Sequence[int]]:
 
 
 def _found(source: ExportSource, wanted: LogFilter, end: int) -> Iterable[Sequence[int]]:
-    # Here and not above: the filter language is loaded only where there is a filter.
+    # late: the filter language is loaded only if there is a filter
     from mcp_progress_monitor.filtering.search import Search, compiled
 
     timeline = source.timeline
@@ -116,7 +116,7 @@ def _rows_of(segment: Segment, number: int, rows: range) -> Iterator[int]:
 
 
 def frames_at(timeline: Timeline, places: Sequence[int]) -> Iterator[list[tuple[int, Frame]]]:
-    """The frames at rising `places`, each with its place, few enough at a time to hold."""
+    """The frames at increasing `places`, each with its place, few enough at a time for memory."""
     for group in _groups(timeline, places):
         yield list(_read(timeline, group))
 
@@ -136,21 +136,21 @@ def _groups(timeline: Timeline, places: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _read(timeline: Timeline, places: list[int]) -> Iterator[tuple[int, Frame]]:
-    """Neighbours in one read."""
+    """Neighbouring frames in one read."""
     for _, run in itertools.groupby(enumerate(places), lambda numbered: numbered[1] - numbered[0]):
         near = [place for _, place in run]
         frames = timeline.frames(near[0], near[-1] + 1)
         if len(frames) == len(near):
             yield from zip(near, frames, strict=True)
             continue
-        for place in near:  # some are gone meanwhile: which ones, each place tells
+        for place in near:  # some are gone meanwhile: the places say which
             frame = timeline.frame(place)
             if frame is not None:
                 yield place, frame
 
 
 AFTERMATH_S: Final = 2.0
-"""So long after a job's end its server's last words still belong to the story."""
+"""For so long after a job's end its server's last words still belong to it."""
 _STDERR_KEPT: Final = 20
 _AT_ONCE: Final = 4096
 _LINE: Final = 4096
@@ -173,11 +173,11 @@ class ConnectionEnd(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is told of a job beside its picture.
+    """What is known of a job beside its snapshot.
 
-    `messages` are the places of the exchange's frames but for its ticks, `ticks` those of its
-    ticks. `stderr` are the newest lines of its server while it ran and shortly after,
-    `stderr_before` how many came before them. `close` is the end of its connection.
+    `messages` are the places of the exchange's frames except its ticks, `ticks` those of its ticks.
+    `stderr` are the newest lines of its server while it ran and shortly after, `stderr_before` how
+    many came before them. `close` is the end of its connection.
     """
 
     messages: array[int]
@@ -189,7 +189,7 @@ class Evidence(NamedTuple):
 
 
 def gather(source: ExportSource, job: JobSnapshot) -> Slices[Evidence]:
-    """Look through the index and read what belongs to a job; pauses by yielding None."""
+    """Scan the index and read what belongs to a job; pauses by yielding None."""
     timeline = source.timeline
     requests = source.jobs.requests_of(job.id) or [job.request]
     places = [p for p in map(timeline.place_of, requests) if p is not None]
@@ -227,7 +227,7 @@ def _stderr(
 
 
 def _is_of(timeline: Timeline, place: int, connection: str, until: float) -> bool:
-    """Whether the frame at a place is of a connection and came in time; by the index alone."""
+    """Whether the frame at a place is of a connection and in time; from the index alone."""
     found = timeline.columns.locate(place)
     if found is None:
         return False
@@ -260,7 +260,7 @@ def _closed(at: float, fields: JsonObject) -> ConnectionEnd:
 
 
 def event_fields(frame: Frame) -> JsonObject:
-    """The members of a connection event; none when it cannot be read."""
+    """The members of a connection event; empty when it cannot be parsed."""
     try:
         value: Any = read_value(frame.raw).value
     except (NotJsonError, TooDeepError):
@@ -269,7 +269,7 @@ def event_fields(frame: Frame) -> JsonObject:
 
 
 def events(timeline: Timeline) -> Iterator[Frame]:
-    """The connection events that are still there, oldest first."""
+    """The existing connection events, oldest first."""
     for places in of_kind(timeline, FrameKind.EVENT, timeline.first, timeline.end):
         for place in places:
             frame = timeline.frame(place, _LINE)

@@ -41,9 +41,10 @@ _HEADERS_KEPT: Final = 500
 
 
 class HarExchange:
-    """A request and its response. Values are those of the recording, checked for their types.
+    """A request and its response.
 
-    `message` is the frame with the request's body, None for one without.
+    Values are those of the recording, checked for their types. `message` is the frame with the
+    request's body, None for one without.
     """
 
     def __init__(self, begun: Frame, fields: JsonObject, message: Frame | None) -> None:
@@ -69,7 +70,7 @@ class HarExchange:
         self.size: int | None = None
 
     def answer(self, frame: Frame, fields: JsonObject) -> None:
-        """Take the status and the headers."""
+        """Set the status and the headers."""
         status = fields.get("status")
         self.answered = frame
         self.status = status if type(status) is int and 0 <= status <= 999 else 0
@@ -78,7 +79,7 @@ class HarExchange:
         self.answer_headers = headers_of(fields)
 
     def add(self, part: bytes, at: float) -> None:
-        """Take bytes of the body."""
+        """Add bytes of the body."""
         self.last_at = max(self.last_at, at)
         if self.kept + len(part) > BODY_KEPT or self.left_out:
             self.left_out += len(part)
@@ -94,7 +95,7 @@ class HarExchange:
             self.left_out += max(whole - len(said), 0)
 
     def end(self, frame: Frame, fields: JsonObject) -> None:
-        """Take how it ended."""
+        """Set how it ended."""
         size = fields.get("bytes")
         self.ended, self.ending = frame, text_of(fields, "reason")
         self.size = size if type(size) is int and size >= 0 else None
@@ -120,7 +121,7 @@ def text_of(fields: JsonObject, name: str) -> str:
 
 
 def headers_of(fields: JsonObject) -> list[tuple[str, str]]:
-    """Names and values, in order, of those that are what they should be."""
+    """Names and values, in order, of those that are valid."""
     found: Any = fields.get("headers")
     pairs: list[tuple[str, str]] = []
     for pair in found[:_HEADERS_KEPT] if isinstance(found, list) else ():
@@ -143,7 +144,7 @@ _EARLIEST: Final = "1970-01-01T00:00:00Z"
 
 
 def entry_of(exchange: HarExchange, redaction: Redaction, text: str) -> dict[str, Any]:
-    """The entry; `text` stands for the response's body, which may be too long to hold twice."""
+    """The entry; `text` stands for the response's body, which may be too long to copy."""
     url = _url(exchange.url, redaction)
     version = exchange.version or _UNKNOWN_VERSION
     timings = _timings(exchange)
@@ -178,7 +179,7 @@ def entry_of(exchange: HarExchange, redaction: Redaction, text: str) -> dict[str
 
 
 def is_text(parts: Sequence[bytes]) -> bool:
-    """Whether each part of a body can be written as it is."""
+    """Whether each part of a body can be written unchanged."""
     try:
         for part in parts:
             part.decode()
@@ -231,7 +232,7 @@ def _timings(exchange: HarExchange) -> dict[str, float]:
 
 
 def _mcp(exchange: HarExchange) -> dict[str, Any]:
-    """What HAR has no place for."""
+    """Comments for what HAR cannot express."""
     known: dict[str, Any] = {
         "connection": exchange.begun.connection,
         "server": server_name(exchange.begun.connection),
@@ -281,7 +282,7 @@ def _header(name: str, value: str, redaction: Redaction) -> str:
 
 
 def _url(url: str, redaction: Redaction) -> str:
-    """A URL whose query tells no secret."""
+    """A URL without secrets in its query."""
     if redaction.with_secrets:
         return url
     try:
@@ -381,7 +382,7 @@ class Har:
             self._received(frame, is_chosen=is_chosen)
 
     def _received(self, frame: Frame, *, is_chosen: bool) -> None:
-        """Put a message in the body that it came in; an element of a batch stands there already."""
+        """Add a message to the body that it was in; an element of a batch is there already."""
         bodies = self._bodies.get(frame.connection)
         if bodies is None or bodies.exchange is None:
             return
@@ -393,7 +394,7 @@ class Har:
             self._add(frame, bodies.message(clean), clean)
 
     def _add(self, frame: Frame, parts: list[tuple[int, bytes]], clean: bytes = b"") -> None:
-        """Add parts of bodies; `clean` is what of them has no secrets already."""
+        """Add parts of bodies; `clean` are those without secrets."""
         for of, part in parts:
             exchange = self._open.get((frame.connection, of))
             if exchange is not None:
@@ -424,7 +425,7 @@ class Har:
             self._note(exchange, frame, fields)
 
     def _note(self, exchange: HarExchange, frame: Frame, fields: JsonObject) -> None:
-        """Take what an event tells of an exchange that goes on."""
+        """Apply an event to an open exchange."""
         match fields.get("event"):
             case "http_response":
                 exchange.answer(frame, fields)
@@ -470,7 +471,7 @@ class Har:
 
 
 class _Chosen:
-    """Places that rise, asked for in rising order."""
+    """Increasing places, queried in increasing order."""
 
     def __init__(self, slices: Iterable[Sequence[int]]) -> None:
         self._places = (place for places in slices for place in places)
@@ -484,7 +485,7 @@ class _Chosen:
 
 
 def _body(parts: list[bytes]) -> Iterator[bytes]:
-    """A body as the inside of a JSON string: as text, or in base64 where it is none."""
+    """A body as the inside of a JSON string: as text, or in base64 if it is not UTF-8."""
     if not is_text(parts):
         yield base64.b64encode(b"".join(parts))
         return
@@ -493,5 +494,5 @@ def _body(parts: list[bytes]) -> Iterator[bytes]:
 
 
 def _encoded(words: str) -> bytes:
-    """UTF-8; half characters, which a recording may name, become question marks."""
+    """UTF-8; half characters, which a recording may contain, become question marks."""
     return words.encode(errors="replace")

@@ -1,4 +1,4 @@
-"""Frames as JSON Lines: one object for each, with its exact bytes and what is known of it."""
+"""Frames as JSON Lines: one object for each, with its exact bytes and its meaning."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class JsonLines:
 
     `number`, `time` (ISO 8601, UTC), `at` (monotonic seconds), `connection`, `server`, `channel`,
     `kind`, `method`, `token`, `id`, `request` (number of the frame that asked), `job`, `size`
-    (bytes on the wire), `duration` (seconds, of replies), `mark` (words, where it breaks a rule),
+    (bytes on the wire), `duration` (seconds, of replies), `mark` (text, if it breaks a rule),
     `batch` (`[index, count]`), `complete` (false for a line cut off by the stream's end),
-    `redacted` (whether secrets were taken out of `text`), `encoding` (`utf-8`; `base64` for bytes
-    that are not) and `text`. What there is none of is null.
+    `redacted` (whether secrets were removed from `text`), `encoding` (`utf-8`; `base64` for bytes
+    that are not) and `text`. Missing values are null.
     """
 
     def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
@@ -47,7 +47,7 @@ class JsonLines:
         self.count = 0
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
-        """Some lines at a time for the frames at the given places; empty where a slice was."""
+        """Some lines at a time for the frames at the given places; empty as a pause."""
         for places in slices:
             for frames in frames_at(self._timeline, places):
                 self.count += len(frames)
@@ -84,7 +84,7 @@ class JsonLines:
         }
 
     def _names(self, place: int) -> tuple[str | None, Any]:
-        """Method and token by the index."""
+        """Method and token from the index."""
         columns = self._timeline.columns
         found = columns.locate(place)
         if found is None:
@@ -105,7 +105,7 @@ class JsonLines:
         return self._jobs[exchange]
 
     def _text(self, raw: bytes) -> tuple[str, str, bool]:
-        """Encoding, text, and whether something was taken out."""
+        """Encoding, text, and whether something was removed."""
         clean = self._redaction.raw(raw)
         try:
             return "utf-8", clean.decode(), clean is not raw
@@ -115,12 +115,12 @@ class JsonLines:
 
 def _line(row: dict[str, Any]) -> bytes:
     text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-    # Half a surrogate pair is written as the escape that JSON has for it.
+    # Half a surrogate pair is written as JSON's escape for it.
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _id_of(frame: Frame) -> str | int | float | None:
-    """The message's id; not looked for in huge ones, whose decoding takes seconds."""
+    """The message's id; not read from huge ones, whose decoding takes seconds."""
     if len(frame.raw) > OVERSIZED:
         return None
     found: Any = decode(frame.raw, is_complete=frame.is_complete).id
@@ -128,7 +128,7 @@ def _id_of(frame: Frame) -> str | int | float | None:
 
 
 def iso(when: float) -> str | None:
-    """Wall time as ISO 8601 in UTC, with microseconds; None where the calendar ends."""
+    """Wall time as ISO 8601 in UTC, with microseconds; None outside the calendar."""
     try:
         moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
     except (OverflowError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Redaction: takes secrets out of exports; all else keeps its exact bytes."""
+"""Redaction: removes secrets from exports; everything else keeps its exact bytes."""
 
 from __future__ import annotations
 
@@ -48,35 +48,36 @@ _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _HEADER_NAME: Final = re.compile(
     r"(?:Proxy-)?Authorization|Cookie|(?:X|Mcp)(?:-[A-Z][A-Za-z]{0,30}){1,6}"
 )
-"""What is surely a name, where names alone are listed."""
+"""Certain to be a name, where names alone are listed."""
 _HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
-"""What stands in a recording instead of a credential."""
+"""What a recording has instead of a credential."""
 _HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Lone surrogates, except those by which Python's `surrogateescape` encodes a byte."""
+"""Lone surrogates, except those with which Python's `surrogateescape` encodes a byte."""
 _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 
 class _SecretRule(enum.Enum):
-    """What is done with the values in a container."""
+    """How the values in a container are treated."""
 
     PLAIN = enum.auto()
-    """By the names of its members, and by the looks of its texts."""
+    """By the names of its members, and by the content of its texts."""
     ENVIRONMENT = enum.auto()
     HEADERS = enum.auto()
-    """Names stay, values go; of headers, those stay that only tell how a message is sent."""
+    """Names stay, values are removed; of headers, those stay that only say how a message is
+    sent."""
     HEADER = enum.auto()
     """A list of a header's name and its value."""
     PAIRS = enum.auto()
     HEADER_PAIRS = enum.auto()
-    """An object in a list of variables or headers: what it calls its value goes."""
+    """An object in a list of variables or headers: the value beside its name is removed."""
     COMMAND = enum.auto()
-    """A list of a program's arguments: each may tell what the next one is."""
+    """A list of a program's arguments: each may say what the next one is."""
     SCHEMAS = enum.auto()
-    """The members of a JSON Schema: their names say what is asked for, and have no value here."""
+    """The members of a JSON Schema: their names are questions, and have no value here."""
     SECRET_SCHEMA = enum.auto()
-    """A schema of something secret: what it says of its kind stays, examples and defaults go."""
+    """A schema of a secret: its type stays, examples and defaults are removed."""
     GONE = enum.auto()
-    """Goes as a whole."""
+    """Removed as a whole."""
 
 
 _SCHEMA_WORDS: Final = frozenset(
@@ -93,7 +94,7 @@ _PAIRED: Final = frozenset({_SecretRule.HEADER, _SecretRule.HEADER_PAIRS})
 
 
 class _Level:
-    """A container under way: its rule, the member or the element before."""
+    """An open container: its rule, the member or the element before."""
 
     __slots__ = ("is_object", "key", "previous", "rule")
 
@@ -105,7 +106,7 @@ class _Level:
 
 
 class SecretRemover:
-    """One pass over one JSON text; `text` takes the secrets out of a string's words."""
+    """One pass over one JSON text; `text` redacts a string's content."""
 
     def __init__(self, raw: bytes, text: Callable[[str], str]) -> None:
         self._raw = raw
@@ -117,7 +118,7 @@ class SecretRemover:
         self._gone_depth = 0
 
     def run(self) -> bytes:
-        """The text without its secrets; the same object when there are none."""
+        """The redacted text; the same object when nothing was removed."""
         for found in _TOKEN.finditer(self._raw):
             first = self._raw[found.start()]
             if self._gone_depth:
@@ -139,7 +140,7 @@ class SecretRemover:
         self._copied = end
 
     def _pass_over(self, first: int, end: int) -> None:
-        """Look for the end of a container that goes as a whole."""
+        """Find the end of a container that is removed as a whole."""
         self._gone_depth += (first in b"{[") - (first in b"}]")
         if not self._gone_depth:
             self._put(self._gone_from, end, _GONE)
@@ -184,7 +185,7 @@ class SecretRemover:
             self._put(start, start + len(token), _encoded(shown, token))
 
     def _shown(self, level: _Level, words: str) -> str:
-        """What is left of a string where it stands."""
+        """What is left of a string."""
         rule = self._rule_of_value()
         if rule in _SECRET:
             return REMOVED
@@ -218,14 +219,14 @@ class SecretRemover:
         return words if _HIDDEN.fullmatch(words) else REMOVED
 
     def _header_line(self, words: str) -> str:
-        """A line `Name: value` without its value; what is no such line may be a value."""
+        """A line `Name: value` without its value; any other line may be a value."""
         name, sign, value = words.partition(":")
         if sign and is_harmless_header(name.strip()):
             return f"{name}:{self._text(address_without_secrets(value))}"
         return words if _HEADER_NAME.fullmatch(words) else _header(words)
 
     def _rule_of_value(self) -> _SecretRule:
-        """The rule for what comes next: of its own name, else of the container around it."""
+        """The rule for the next value: of its own name, else of the container around it."""
         level = self._levels[-1]
         if not level.is_object:
             return level.rule
@@ -303,14 +304,14 @@ def _without_value(words: str) -> str:
 
 
 def _header(words: str) -> str:
-    """A line `Name: value` without its value; what is no such line may be a value."""
+    """A line `Name: value` without its value; any other line may be a value."""
     if _PAIR.match(words):
         return _PAIR.sub(rf"\1{REMOVED}", words)
     return REMOVED
 
 
 def _decoded(token: bytes) -> str:
-    """The words of a JSON string, leniently; bytes that are no UTF-8 survive."""
+    """The content of a JSON string, leniently; bytes that are not UTF-8 survive."""
     words = token.decode("utf-8", "surrogateescape")
     if "\\" not in words:
         return words.strip('"')
@@ -321,7 +322,7 @@ def _decoded(token: bytes) -> str:
 
 
 def _encoded(words: str, token: bytes) -> bytes:
-    """The words as a JSON string, in place of `token`, which they were decoded from.
+    """The text as a JSON string, in place of `token`, which it was decoded from.
 
     Half a surrogate pair is legal in JSON as an escape, and nowhere else. Where `token` is not
     UTF-8, its odd bytes look like such halves: those become the bytes that they were.
@@ -348,15 +349,15 @@ NOTE: Final = f"Secrets and resume tokens are redacted and replaced by {REMOVED}
 """The note in every redacted export."""
 
 _DEEPEST: Final = 4
-"""How often JSON within a string of JSON is looked into."""
+"""How often JSON within a string of JSON is decoded."""
 _OPENING: Final = ("{", "[")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Redaction:
-    """Takes secrets out of bytes, texts and JSON values, or leaves all as it is.
+    """Redacts bytes, texts and JSON values, or leaves all unchanged.
 
-    `count` is how many of the things it was given had any. The same input gives the same output.
+    `count` is how many inputs had secrets. The same input gives the same output.
     """
 
     def __init__(self, *, with_secrets: bool = False) -> None:
@@ -364,19 +365,19 @@ class Redaction:
         self.count = 0
 
     def raw(self, raw: bytes) -> bytes:
-        """A frame's bytes; JSON stays JSON, and bytes that hold no secret stay the same object."""
+        """A frame's bytes; JSON stays JSON, and bytes without secrets stay the same object."""
         if self.with_secrets or not may_have_secrets(raw):
             return raw
         return self._counted(raw, _raw(raw))
 
     def text(self, words: str) -> str:
-        """Words for people, such as a message or a line of standard error."""
+        """Text for people, such as a message or a line of standard error."""
         if self.with_secrets:
             return words
         return self._counted(words, _text(words))
 
     def value(self, value: Any) -> Any:
-        """A JSON value, copied where it changes; what was not decoded becomes words."""
+        """A JSON value, copied where it changes; what was not decoded becomes text."""
         plain = _plain(value)
         if self.with_secrets:
             return plain
@@ -400,14 +401,14 @@ def _raw(raw: bytes) -> bytes:
     if start not in (b"{", b"[", b'"'):
         return _encoded_text(_text(_decoded_text(raw)))
     clean = _members(raw, 0)
-    # What is no JSON after all is a text as well: a log line may begin with a bracket.
+    # Invalid JSON is text as well: a log line may begin with a bracket.
     return (
         clean if _is_json(clean.removeprefix(_BOM)) else _encoded_text(_words(_decoded_text(clean)))
     )
 
 
 def _text(words: str, depth: int = 0) -> str:
-    """A text, which may be JSON itself, as servers like to send it."""
+    """A text, which may itself be JSON, as servers often send it."""
     if depth < _DEEPEST and words.lstrip()[:1] in _OPENING and _is_json(words):
         # In valid JSON, half a surrogate pair can only stand in a string, where an escape means
         # the same; `backslashreplace` writes one.
@@ -442,12 +443,12 @@ def _decoded_text(raw: bytes) -> str:
 
 
 def _encoded_text(words: str) -> bytes:
-    """The bytes of what `_decoded` made, with secrets taken out."""
+    """The bytes of what `_decoded` made, redacted."""
     return words.encode("utf-8", "surrogateescape")
 
 
 def _plain(value: Any) -> Any:
-    """The value with words for what was left undecoded for its size or depth."""
+    """The value with text for what was left undecoded for its size or depth."""
     if isinstance(value, Elided):
         return f"({size(value.size)}, not decoded; see the message)"
     if isinstance(value, dict):
@@ -456,7 +457,7 @@ def _plain(value: Any) -> Any:
 
 
 def doctor_text(report: DoctorReport, now: float) -> str:
-    """The whole report, without what looks like a secret."""
+    """The whole report, redacted."""
     words = whole(_without_bytes(report, REMOVED.encode()), now)
     for secret in report.secrets:
         words = words.replace(secret, REMOVED)
@@ -464,7 +465,7 @@ def doctor_text(report: DoctorReport, now: float) -> str:
 
 
 def _without_bytes(report: DoctorReport, removed: bytes) -> DoctorReport:
-    """The report with its dump, where nothing can be found as text, without secrets."""
+    """The report without its dump, in which nothing can be found as text."""
     first = report.first_bytes
     for secret in report.secrets:
         first = first.replace(secret.encode(), removed)

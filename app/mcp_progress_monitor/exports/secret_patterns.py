@@ -1,4 +1,4 @@
-"""What a secret looks like: by the name it goes under, and by its own shape within a text."""
+"""Patterns of secrets: by their name, and by their own form within a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from mcp_progress_monitor.protocol.secrets import letters
 
 REMOVED: Final = "(removed)"
-"""What stands in place of a secret."""
+"""What replaces a secret."""
 
 _HEADERS_NAME: Final = re.compile(
     "(?:http|request|response|extra|custom|default|additional|static)*headers?"
@@ -17,17 +17,17 @@ _COUNTED_NAME: Final = re.compile(r"tokens$")
 
 
 def may_be_count(name: str) -> bool:
-    """Whether a number under that name counts something: `max_tokens`."""
+    """Whether a number under that name is a count: `max_tokens`."""
     return _COUNTED_NAME.search(letters(name)) is not None
 
 
 def is_key(name: str) -> bool:
-    """Whether a member of that name may hold a secret, as it may the name of anything else."""
+    """Whether a member of that name may hold a secret, or the name of something else."""
     return letters(name) in {"key", "xkey"}
 
 
 def looks_random(words: str) -> bool:
-    """Whether small letters, capitals and digits take turns as they do in no name; no UUID."""
+    """Whether cases and digits alternate as they do in no name; not for a UUID."""
     if not _RANDOM.fullmatch(words) or _UUID.fullmatch(words):
         return False
     stretches = _STRETCH.findall(words)
@@ -46,7 +46,7 @@ def is_headers(name: str) -> bool:
 
 
 def is_harmless_header(name: str) -> bool:
-    """Whether a header of that name tells how a message is sent, and lets nobody in."""
+    """Whether a header of that name says how a message is sent, and grants no access."""
     return name.lower() in _HARMLESS_HEADERS
 
 
@@ -56,7 +56,7 @@ def is_address(name: str) -> bool:
 
 
 def address_without_secrets(words: str) -> str:
-    """An address without the parts of its path that nobody made up: they let in who has them."""
+    """A URL without the random parts of its path: they grant access."""
     found = _PATH.match(words)
     if found is None:
         return words
@@ -88,8 +88,8 @@ _PATH: Final = re.compile(
 )
 _SHORTEST_PART: Final = 20
 
-# A name within a text, and what makes the next words its value. Escapes of JSON within JSON may
-# stand before a quote.
+# A name within a text, and the characters that make the next text its value. Escapes of JSON within
+# JSON may precede a quote.
 _NAMED: Final = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|credentials?|jwt"
     r"|(?:api|private|access|secret|signing|encryption|auth|account|master|ssh)[ _.-]?key)"
@@ -117,7 +117,7 @@ _ENV_OPTION: Final = re.compile(
     r"""(?:(?P<quote>["'])[^\r\n]{0,10000}?(?P=quote)|[^\s"']++)"""
 )
 _ADDRESS: Final = re.compile(r"(?P<kept>[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,200}:)[^\s/@]++(?=@)")
-# Addresses that let in whoever has them. JSON and HTML may have escaped the sign before a name.
+# URLs that grant access. JSON and HTML may have escaped the character before a name.
 _SIGNED: Final = re.compile(
     r"(?P<kept>(?:[?&;]|\\u0026)(?![\w.-]{0,40}progress[_-]?token)(?:sig|hmac|key"
     r"|x-(?:amz|goog|ms)-[\w-]{0,40}(?:signature|credential|token)"
@@ -125,7 +125,7 @@ _SIGNED: Final = re.compile(
     r"""(?:\(removed\)|[^\s&#;"'`<>\\)\]}]++)""",
     re.IGNORECASE,
 )
-# What an authorization server sends a browser back with: long, or it is a code of another kind.
+# What an authorization server returns in the browser: long, or it is another kind of code.
 _CODE: Final = re.compile(
     r"(?P<kept>[?&](?:code|code_verifier|assertion)=)[\w.~%+/-]{12,}+", re.IGNORECASE
 )
@@ -149,7 +149,7 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGN
 _RANDOM: Final = re.compile(r"[\w+/=-]{16,512}")
 _STRETCH: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _LONGEST_STRETCH: Final = 3
-"""Characters of one kind that follow each other in what nobody made up, on the average."""
+"""Average run of characters of one kind in random texts."""
 _SCHEME: Final = re.compile(r"(?P<kept>\b(?:bearer|basic)\s{1,8})[\w.~+/=-]{6,}", re.IGNORECASE)
 _SHAPED: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}-----|\Z)"
@@ -174,9 +174,9 @@ _KEEPING: Final = (
 
 
 def without_secrets(words: str) -> str:
-    """A text with `REMOVED` in place of what is assigned to a secret's name or looks like one.
+    """A text with `REMOVED` for values under a secret's name, or that look like secrets.
 
-    Takes time linear in its length, whatever it is.
+    Takes time linear in its length.
     """
     for pattern in _KEEPING:
         words = pattern.sub(_kept, words)

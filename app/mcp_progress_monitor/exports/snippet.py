@@ -1,4 +1,4 @@
-"""A recorded call as a Python program that makes it again, with the official SDK."""
+"""A recorded call as a Python program that repeats it, with the official SDK."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 _NO_NAME: Final = re.compile(r"[^A-Z0-9]+")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
-"""What HTTP takes for a name (RFC 9110, 5.1): a recording may hold anything."""
+"""A valid HTTP header name (RFC 9110, 5.1): a recording may contain anything."""
 _LONGEST_URL: Final = 8000
 _MOST_HEADERS: Final = 100
 
 
 class ServerLines(NamedTuple):
-    """What a program says of its server: the code that names it, and what that needs before.
+    """How the program reaches its server: the expression for it, and the code before.
 
     `note` is for the program's own description.
     """
@@ -54,9 +54,9 @@ def variable_of(header: str) -> str:
 
 
 def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
-    """The lines for a server at `url`, which is clean of secrets; of headers only the names.
+    """The code for a server at `url`, which has no secrets; of headers only the names.
 
-    `opened` is the event that tells how the connection was made.
+    `opened` is the event of the connection's start.
     """
     names = _names(headers, signs_in=opened.get("auth") == "oauth")
     note = f"To use the same server from a terminal: {command_line(url, names)}\n"
@@ -83,7 +83,7 @@ def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
 
 
 def command_line(url: str, headers: list[str]) -> str:
-    """The words that reach the same server with this program; values of headers are references."""
+    """The arguments that reach the same server with this program; header values are references."""
     words = ["mcp-progress-monitor", "tools", "--url", one_line(url, _LONGEST_URL)]
     for name in headers:
         words += ["--header", f"{name}: ${{env:{variable_of(name)}}}"]
@@ -109,12 +109,12 @@ def _names(headers: list[str], *, signs_in: bool) -> list[str]:
 
 
 _LARGEST: Final = 4 * 1024 * 1024
-"""Bytes of a request that is still written as a program."""
+"""Bytes of the largest request that is written as a program."""
 _WIDTH: Final = 92
 
 
 class _Form(NamedTuple):
-    """How the SDK makes a kind of request: the parameter that names the subject, and the call."""
+    """How the SDK sends a kind of request: the parameter with the subject, and the call."""
 
     subject: str
     call: str
@@ -163,9 +163,9 @@ server = StdioServerParameters(command="python", args=["server.py"])
 def snippet(source: ExportSource, number: int, redaction: Redaction) -> str:
     """The program for the request that frame `number` is or belongs to.
 
-    The server's command is taken from its connection's event; values of environment variables are
-    never recorded, so the program takes them from its own environment. `UserError` for a frame
-    that belongs to no request, and for requests that a program cannot repeat.
+    The server's command is read from its connection's event; values of environment variables are
+    never recorded, so the program reads them from its own environment. `UserError` for a frame that
+    belongs to no request, and for requests that a program cannot repeat.
     """
     frame = _request(source, number)
     if len(frame.raw) > _LARGEST:
@@ -181,7 +181,7 @@ def snippet(source: ExportSource, number: int, redaction: Redaction) -> str:
 
 
 def _request(source: ExportSource, number: int) -> Frame:
-    """The frame of the request that frame `number` is, or answers, or reports on."""
+    """The frame of the request that frame `number` is, answers, or reports on."""
     timeline = source.timeline
     place = timeline.place_of(number)
     request = None if place is None else timeline.request_of(place)
@@ -199,7 +199,7 @@ def _request(source: ExportSource, number: int) -> Frame:
 
 
 def _params(frame: Frame) -> JsonObject:
-    """The whole parameters: what is left undecoded for its size elsewhere is needed here."""
+    """The complete parameters: also what is left undecoded for its size elsewhere."""
     try:
         message: Any = read_value(frame.raw).value
     except (NotJsonError, TooDeepError) as error:
@@ -242,7 +242,7 @@ def _program(
 
 
 def _notes(params: JsonObject, is_redacted: bool) -> str:
-    """What the program does otherwise than the recorded call."""
+    """How the program differs from the recorded call."""
     meta = params.get(META)
     notes = []
     if is_redacted:
@@ -258,7 +258,7 @@ def _assigned(arguments: Any) -> str:
 
 
 def _server(source: ExportSource, connection: str, redaction: Redaction) -> ServerLines:
-    """The lines that name the server, and the imports they need."""
+    """The code for the server, and the imports it needs."""
     raw = _opened(source, connection)
     fields = redaction.value(raw)
     if isinstance(url := fields.get("url"), str):
@@ -290,7 +290,7 @@ def _of_command(fields: JsonObject) -> ServerLines:
 
 
 def _opened(source: ExportSource, connection: str) -> JsonObject:
-    """The event that tells how a connection's server was started."""
+    """The event of the start of a connection's server."""
     for frame in events(source.timeline):
         if frame.connection == connection:
             fields = event_fields(frame)
@@ -304,7 +304,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _literal(value: Any, indent: int = 0) -> str:
-    """A value as Python source; what cannot be seen in it is escaped."""
+    """A value as Python source; invisible characters are escaped."""
     written = pprint.pformat(value, width=_WIDTH - indent, sort_dicts=False)
     return written.replace("\n", "\n" + " " * indent)
 

@@ -56,7 +56,7 @@ def tick_of(frame: Frame) -> RecordedTick:
 
 
 def difference(later: float | None, earlier: float | None) -> float | None:
-    """How much progress lies between two ticks; None where one of them told none."""
+    """The difference in progress between two ticks; None if one of them had none."""
     if later is None or earlier is None:
         return None
     if isinstance(later, int) and isinstance(earlier, int):
@@ -108,7 +108,7 @@ class _Course(NamedTuple):
 
 
 class TicksCsv:
-    """Makes the rows. Texts that a spreadsheet would take for a formula get a quote before them."""
+    """Makes the rows. Texts that a spreadsheet would treat as a formula get a quote before them."""
 
     def __init__(self, source: ExportSource, redaction: Redaction) -> None:
         self._source = source

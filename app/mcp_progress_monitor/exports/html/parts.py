@@ -44,7 +44,7 @@ def _macros() -> Any:
 
 
 def _seen(value: Any) -> Any:
-    """A value, to be escaped, with what cannot be seen made visible; line ends and tabs stay."""
+    """A value, to be escaped, with invisible characters made visible; line ends and tabs stay."""
     is_words = isinstance(value, str) and not isinstance(value, Html)
     return formatting.visible(value, keep_line_ends=True) if is_words else value
 
@@ -63,7 +63,7 @@ def joined(parts: Iterable[str], between: str = "") -> Html:
 def table(
     titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
 ) -> Html:
-    """A table; the columns in `numbers` stand to the right."""
+    """A table; the columns in `numbers` are right-aligned."""
     return joined(table_parts(titles, rows, numbers=numbers))
 
 
@@ -90,8 +90,8 @@ class RedactedText:
         self.redaction = redaction
 
     def line(self, words: str, limit: int = _LINE) -> Html:
-        """Words on one line."""
-        # What is cut off first could lose the name that tells that it is a secret; so it is last.
+        """Text on one line."""
+        # Cut last: cutting first could remove the name that marks a secret.
         bounded = words[: 20 * limit]
         return Html.escape(formatting.one_line(self.redaction.text(bounded), limit))
 
@@ -101,7 +101,7 @@ class RedactedText:
         return render("block", clean[:limit], _left_out(len(clean) - limit))
 
     def said(self, words: str) -> Html:
-        """Words as a quotation, within a sentence."""
+        """Text as a quotation, within a sentence."""
         return render("quoted", self.line(words))
 
     def json(self, value: Any, limit: int) -> Html:
@@ -147,16 +147,16 @@ def tone(job: JobSnapshot) -> str:
 
 
 def state_words(job: JobSnapshot, *, is_last: bool) -> Html:
-    """The state with its sign, and that the recording ends, if the job is not over."""
+    """The state with its sign, and that the recording ends, if the job is still running."""
     is_cut = is_last and not job.state.is_over
     words = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
     return render("state", words, tone(job))
 
 
 def job_bar(job: JobSnapshot) -> Html:
-    """The bar, with its numbers in words for those who do not see it."""
+    """The bar, with its numbers as text for screen readers."""
     words = formatting.percent(job.fraction) if job.fraction is not None else "unknown total"
-    # Rounded down, so that only the end looks like the end.
+    # Rounded down, so that only 100 % looks full.
     width = None if job.fraction is None else int(job.fraction * 1000) / 10
     return render("bar", width, tone(job), words)
 
@@ -173,7 +173,7 @@ _LARGEST: Final = 1e300
 
 
 class _Plot(NamedTuple):
-    """The area that is drawn on, and its scales."""
+    """The drawing area, and its scales."""
 
     left: float
     times: AxisSpan
@@ -277,7 +277,7 @@ def _number(value: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A round time without the parts that are naught."""
+    """A round time without zero parts."""
     return (
         formatting.duration(seconds).removesuffix(" 0 s").removesuffix(" 0 min") if seconds else "0"
     )

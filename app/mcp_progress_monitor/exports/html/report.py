@@ -260,7 +260,7 @@ _SECRETS: Final = "Not redacted: this file may contain secrets."
 
 
 class HtmlReport:
-    """Makes a report in parts, of which empty ones are pauses; their encoding is UTF-8."""
+    """Makes a report in parts, some of which are empty as pauses; their encoding is UTF-8."""
 
     def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
         self._source = source
@@ -281,7 +281,7 @@ class HtmlReport:
     def session(self, title: str, jobs: Sequence[JobId] | None = None) -> Iterator[bytes]:
         """The report of a session: an overview, its servers, then each job.
 
-        `jobs` are those that are wanted, by default all.
+        `jobs` are the chosen ones, by default all.
         """
         wanted = self._source.jobs.ids() if jobs is None else jobs
         found = [job for job in map(self._source.jobs.snapshot, wanted) if job is not None]

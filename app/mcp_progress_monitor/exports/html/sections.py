@@ -150,14 +150,14 @@ class TicksTable:
 
 _QUESTION_TITLES: Final = ("After", "Method", "Question", "Answer", "Duration", "No.")
 _MOST: Final = 200
-"""Newest requests of a server that are told of."""
+"""Newest requests of a server that are shown."""
 _TOLD: Final = frozenset({"message", META})
 _QUESTION_SHOWN: Final = 600
 """Characters of a question, and of an answer."""
 
 
 class _AskedQuestion(NamedTuple):
-    """One question; `answer` is empty words, or markup, of what was answered."""
+    """One question; `answer` is plain text, or markup, of its answer."""
 
     at: float
     number: int
@@ -248,7 +248,7 @@ _SMALL: Final = 200
 
 
 def answer_parts(answer: RequestAnswered, words: RedactedText, characters: int) -> Html:
-    """A reply: its texts, then the whole of it; each value in at most so many characters."""
+    """A reply: its texts, then the whole of it; each value limited to so many characters."""
     size = render("note", f"{formatting.size(answer.size)} received.")
     if answer.error is not None:
         return joined((words.json(answer.error, characters), size))
@@ -385,7 +385,7 @@ def summary(detail: JobDetail, words: RedactedText) -> str:
 
 
 class _StoryRequest:
-    """What a summary is made of."""
+    """The data of a summary."""
 
     def __init__(self, method: str, params: dict[str, object]) -> None:
         self.method = method
