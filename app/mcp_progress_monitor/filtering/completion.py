@@ -1,4 +1,4 @@
-"""What could stand at the cursor of a filter: fields, operators, values seen in the log."""
+"""Completions at the cursor of a filter: fields, operators, values seen in the log."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 MOST: Final = 50
-"""Candidates that are given."""
+"""Most candidates returned."""
 _LOOKED_AT: Final = 5_000
-"""Values of the newest that are looked at for candidates."""
+"""How many of the newest values are checked for candidates."""
 _LONGEST: Final = 10_000
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?)|(?P<op>[=!<>]=?)|(?P<mark>[(),])"""
@@ -32,14 +32,14 @@ _JOINS: Final = {"and": "both are true", "or": "one is true", "not": "what follo
 
 
 class Candidate(NamedTuple):
-    """A text that could stand there, as the language writes it, and what it means (or nothing)."""
+    """A candidate, as the language writes it, and its meaning (or nothing)."""
 
     text: str
     meaning: str
 
 
 class Completion(NamedTuple):
-    """What could replace the characters from `start` up to `end`; the likeliest first."""
+    """Replacements for the characters from `start` up to `end`; the likeliest first."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class _Piece(NamedTuple):
 
 
 def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
-    """What could stand at `cursor` (characters from 0); takes some milliseconds at most."""
+    """The completions at `cursor` (characters from 0); takes some milliseconds at most."""
     cursor = max(0, min(cursor, len(text)))
     if len(text) > _LONGEST:
         return Completion(cursor, cursor, [])
@@ -69,7 +69,7 @@ def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
 
 
 def _offered(before: list[_Piece], typed: str, timeline: Timeline) -> Iterable[Candidate]:
-    """All that could stand behind some pieces."""
+    """All candidates after some pieces."""
     field = _compared(before)
     if field is not None:
         return _values(field, timeline)
@@ -93,7 +93,7 @@ def _field(text: str) -> FieldDefinition | None:
 
 
 def _compared(before: list[_Piece]) -> FieldDefinition | None:
-    """The field whose value is wanted next; None when something else is."""
+    """The field whose value comes next; None if something else does."""
     rest = list(before)
     if _is_list(rest):
         while rest[-1].text != "(":
@@ -107,7 +107,7 @@ def _compared(before: list[_Piece]) -> FieldDefinition | None:
 
 
 def _is_list(before: list[_Piece]) -> bool:
-    """Whether a value of a list is wanted next."""
+    """Whether a value of a list comes next."""
     if not before or before[-1].text not in ("(", ","):
         return False
     opening = next((i for i in range(len(before) - 1, -1, -1) if before[i].text == "("), 0)
@@ -160,7 +160,7 @@ def _seen(name: str, timeline: Timeline) -> Iterable[str | int]:
 
 
 def _fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    """Those that begin with what is typed, then those that have it in them."""
+    """Those that begin with the typed text, then those that contain it."""
     wanted = typed.strip("\"'").lower()
     first: list[Candidate] = []
     later: list[Candidate] = []

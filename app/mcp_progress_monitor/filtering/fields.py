@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Severities of `notifications/message`, the least first (RFC 5424, as MCP names them)."""
+"""Levels of `notifications/message`, least severe first (RFC 5424, as MCP names them)."""
 
 
 class FieldType(enum.Enum):
-    """What a field is compared with. The values are words for people."""
+    """What a field is compared with. The values are texts for people."""
 
     TEXT = "a text"
     JSON = "a number, text, true, false or null"
@@ -31,7 +31,7 @@ class FieldType(enum.Enum):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether `<` and its kin make sense."""
+        """Whether `<` and the like make sense."""
         return self not in (FieldType.CHOICE, FieldType.FLAG, FieldType.JOB)
 
 

@@ -16,10 +16,11 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 
 class FilterError(ValueError):
-    """A filter cannot be understood. `str()` says what, where and what to try, in one line.
+    """A filter is invalid.
 
-    The mistake stands at `position` (characters from 0) and is `length` characters long, 0 where
-    something is missing at the end. `hint` may be empty.
+    `str()` says what, where and what to try, in one line. The error is at `position` (characters
+    from 0) and is `length` characters long, 0 if something is missing at the end. `hint` may be
+    empty.
     """
 
     def __init__(self, what: str, position: int, length: int = 0, hint: str = "") -> None:
@@ -32,10 +33,10 @@ class FilterError(ValueError):
 
 
 class LogFilter(NamedTuple):
-    """Which frames are shown: those that `text` matches, of one of the channels and of the kinds.
+    """Which frames are shown: those that `text` matches, of the chosen channels and kinds.
 
-    `text` is an expression of the filter language, see `filtering`;
-    `irregular_only` leaves out all that break no rule.
+    `text` is an expression of the filter language, see `filtering`; `irregular_only` leaves out all
+    that break no rule.
     """
 
     text: str = ""
@@ -50,7 +51,7 @@ class LogFilter(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether frames are left out for what they are, not for what the text says."""
+        """Whether frames are left out by the choices, and not by the text."""
         is_whole = self.channels >= set(Channel) and self.kinds >= set(FrameKind)
         return self.irregular_only or not is_whole
 
@@ -62,7 +63,7 @@ _SHORT: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A stretch of time, from `begin` up to before `end`, written as `text`.
+    """A span of time, from `begin` up to before `end`, written as `text`.
 
     Seconds since the epoch or, when `is_daily`, since a day's beginning, local time.
     """
@@ -79,7 +80,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words that the message has in it, in any case."""
+    """Text that the message contains, ignoring case."""
 
     words: str
 
@@ -89,9 +90,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A field, or what lies at a path within it, compared. `value` is a tuple for `in`.
+    """A field, or the value at a path within it, compared.
 
-    Values are in the field's base unit: seconds, bytes.
+    `value` is a tuple for `in`. Values are in the field's base unit: seconds, bytes.
     """
 
     field: str
@@ -115,7 +116,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all `parts` let through."""
+    """What all `parts` match."""
 
     parts: tuple[Expression, ...]
 
@@ -125,7 +126,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What one of the `parts` lets through."""
+    """What one of the `parts` matches."""
 
     parts: tuple[Expression, ...]
 
@@ -201,7 +202,7 @@ _LARGEST: Final = 10**18
 
 
 def number(text: str) -> int | float | None:
-    """A number as JSON writes it, or nearly; None when the text is none, or is beyond bounds."""
+    """A number as JSON writes it, or nearly; None when the text is none, or is out of bounds."""
     found = _QUANTITY.fullmatch(text)
     if found is None or found[2]:
         return None
@@ -212,7 +213,7 @@ def number(text: str) -> int | float | None:
 
 
 def quantity(text: str, units: dict[str, float] | dict[str, int]) -> int | float | None:
-    """A number with one of the units, or without; None when the text is none of them."""
+    """A number with or without one of the units; None when the text is neither."""
     found = _QUANTITY.fullmatch(text.strip())
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Tests that look at the index alone: tens of nanoseconds a frame, no bytes are read."""
+"""Tests that read the index alone: tens of nanoseconds a frame, without any message bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 NAN: Final = math.nan
-"""Stands for a number that is not there: no comparison with it is true, but for `!=`."""
+"""A missing number: no comparison with it is true, except `!=`."""
 _EXCHANGE_MASK: Final = (1 << 32) - 1
 _QUARTER_S: Final = 900
 _DAY_S: Final = 86400.0
@@ -61,7 +61,7 @@ class KindTest:
 
 
 class NumberTest:
-    """Compares numbers that the index has, or that follow from it."""
+    """Compares numbers that the index has, or that can be derived from it."""
 
     cost = 1
 
@@ -86,7 +86,7 @@ def _equal(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
 
 
 def _different(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
-    # Not `!=`, which is true of what is not there.
+    # Not `!=`, which is true of missing values.
     return [
         row for row, value in zip(rows, values, strict=True) if value < wanted or value > wanted
     ]
@@ -124,7 +124,7 @@ _COMPARISONS: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]
 
 
 class SecondsTest(NumberTest):
-    """Compares differences of times, to the microsecond: as floats they are a little off."""
+    """Compares differences of times, to the microsecond: floats are slightly off."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ _NEARLY: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
 
 
 class MomentTest:
-    """Compares wall time with a moment, which is as long as the text that names it is vague."""
+    """Compares wall time with a moment, whose length is the precision of its text."""
 
     cost = 1
 
@@ -208,7 +208,7 @@ class JobTest:
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
         """See `filtering.stride.Test`.
 
-        A job's requests are asked for anew: it may have been resumed.
+        A job's requests are read again each time: it may have been resumed.
         """
         yield from ()
         wanted = {
@@ -254,7 +254,7 @@ def walls(stride: Stride, rows: Rows) -> list[float]:
 def _spans(
     stride: Stride, rows: Rows, until: Callable[[int], float]
 ) -> Iterator[tuple[int, Sequence[int]]]:
-    """Rows in stretches up to the places that `until` gives; of each, its first place."""
+    """Rows in ranges up to the places that `until` gives; of each, its first place."""
     first = stride.segment.first
     done = 0
     while done < len(rows):
@@ -265,7 +265,7 @@ def _spans(
 
 
 def _times_of_day(whens: Sequence[float]) -> Sequence[float]:
-    # Zones change their offsets at quarters of an hour: it is asked for once for each of them.
+    # Zones change their offsets at quarters of an hour: one look-up for each of them.
     quarters = [when // _QUARTER_S for when in whens]
     offsets = {quarter: utc_offset_s(quarter * _QUARTER_S) for quarter in set(quarters)}
     return [
@@ -282,7 +282,7 @@ class Durations:
         self._ats: Sequence[float] = ()
 
     def of(self, stride: Stride, rows: Rows) -> Sequence[float]:
-        """The durations; not there for all that is no reply to a request still here."""
+        """The durations; missing except for replies to existing requests."""
         segment = stride.segment
         if self._columns is not stride.timeline.columns:
             self._columns, self._low, self._high = stride.timeline.columns, 0, 0
@@ -317,19 +317,19 @@ class Durations:
 
 _DELTA_STEP: Final = 1 << 14
 _FEW: Final = 4
-"""A row alone costs so many times what one among all costs, at least."""
+"""A single row costs at least so many times a row among all."""
 _OF_OTHER_SIDE: Final = (FrameKind.PROGRESS, FrameKind.REPLY, FrameKind.ERROR)
-"""What the one side sends of the other's requests, with their tokens."""
+"""What one side sends about the other's requests, with their tokens."""
 
 
 class Deltas:
-    """Seconds since the message before with the same token, or since any where there is none.
+    """Seconds since the message before with the same token, or since any if it has none.
 
-    A token is one of a connection's requests from one side: servers count theirs as we do ours. A
-    token's last time is kept as the search goes on, which it does in order of places. What lies
-    before the place where it begins is passed over first, a column at a time: 60 ns a frame. Where
-    a cheaper test leaves few rows of a stride, the others are passed over, too.
-    Tokens that are too long for the index have no delta.
+    A token is one of a connection's requests from one side: servers number theirs as we do ours. A
+    token's last time is kept during the search, which is in order of places. Rows before the place
+    where it begins are scanned first, a column at a time: 60 ns a frame. Where a cheaper test
+    leaves few rows of a stride, the others are scanned, too. Tokens that are too long for the index
+    have no delta.
     """
 
     def __init__(self) -> None:
@@ -341,7 +341,7 @@ class Deltas:
         self._whole: tuple[int, list[float]] | None = None
 
     def begin(self, stride: Stride) -> Work[None]:
-        """Get ready for the rows of a stride."""
+        """Prepare for the rows of a stride."""
         timeline, segment = stride.timeline, stride.segment
         place = segment.first + stride.start
         if self._columns is not timeline.columns or place < self._place:
@@ -360,7 +360,7 @@ class Deltas:
         return [deltas[row - start] for row in rows]
 
     def end(self, stride: Stride) -> None:
-        """Be done with a stride: what is in it is known from now on."""
+        """Finish a stride: its rows are known from now on."""
         if self._whole is None:
             self._pass(stride.timeline.columns, stride.segment, stride.rows)
 
@@ -373,7 +373,7 @@ class Deltas:
         return self._whole
 
     def _of_few(self, stride: Stride, rows: Rows) -> list[float]:
-        """The deltas of a few rows: of the others only those with their tokens are looked at."""
+        """The deltas of a few rows: of the others only those with their tokens are scanned."""
         segment, columns = stride.segment, stride.timeline.columns
         tokens, ats, many = segment.tokens, segment.ats, columns.tokens.many
         asked = {tokens[row] for row in rows} - {0, many}
@@ -461,9 +461,9 @@ class Deltas:
         return deltas
 
     def _owner(self, columns: Columns, segment: Segment, rows: range) -> dict[int, float] | None:
-        """The times of the one side of a connection that all rows belong to; None where several.
+        """The times of the one side of a connection that all rows belong to; None if several.
 
-        Whatever the rows hold, `_each` can tell of them afterwards.
+        Whatever the rows hold, `_each` can handle them afterwards.
         """
         sources, kinds = picked(segment.sources, rows), picked(segment.kinds, rows)
         pairs = set(product(set(sources), set(kinds)))
@@ -493,14 +493,14 @@ _TICK_KINDS: Final = (FrameKind.PROGRESS, FrameKind.REQUEST)
 
 
 class Table(NamedTuple):
-    """A column of numbers, the table of what they stand for, and how to find what it has not."""
+    """A column of numbers, its table of values, and a way to find values that are not in it."""
 
     names: Callable[[Columns], SharedValues[Any]]
     """The table."""
     column: Callable[[Segment], Sequence[int]]
     """The column."""
     value: Callable[[Any], Any]
-    """What is judged of an entry of the table."""
+    """What is compared of an entry of the table."""
     looked_up: Callable[[Stride, int], Work[Any]]
     """The value of a row whose number is `Names.many`; `ABSENT` when it has none."""
 
@@ -509,7 +509,7 @@ class Judges(Protocol):
     """Decides on values."""
 
     def lets_through(self, value: Any) -> bool:
-        """Whether a value is wanted."""
+        """Whether a value matches."""
 
 
 def _method_of(stride: Stride, row: int) -> Work[Any]:
@@ -532,13 +532,13 @@ def _token_of(stride: Stride, row: int) -> Work[Any]:
 
 
 def _nothing(_stride: Stride, _row: int) -> Work[Any]:
-    """A recording of tens of thousands of connections names no more of them."""
+    """A recording with tens of thousands of connections has no more of them."""
     yield from ()
     return ABSENT
 
 
 def _of_source(value: Callable[[FrameSource], Any]) -> Table:
-    """What a row's source tells."""
+    """A property of a row's source."""
     return Table(attrgetter("sources"), attrgetter("sources"), value, _nothing)
 
 
@@ -560,7 +560,7 @@ class NameTest:
     cost = 1
 
     def __init__(self, table: Table, judge: Judges, *, pauses_often: bool = False) -> None:
-        """Judging one value takes long when it `pauses_often`."""
+        """Checking one value takes long when it `pauses_often`."""
         self._table = table
         self._judge = judge
         self._pause = 1 if pauses_often else _OFTEN
@@ -582,7 +582,7 @@ class NameTest:
         return found
 
     def _refresh(self, names: SharedValues[Any]) -> Work[None]:
-        """Judge what has come to the table."""
+        """Check the new entries of the table."""
         if names is not self._names:
             self._names, self._seen, self._wanted = names, 0, {names.many}
         while self._seen < len(names):
@@ -595,7 +595,7 @@ class NameTest:
     def _without_strangers(
         self, stride: Stride, rows: list[int], column: Sequence[int], many: int
     ) -> Work[Rows]:
-        """The rows, but those that the table does not tell only if their frames do."""
+        """The matching rows; those whose value is only in their frames are read."""
         found = []
         for row in rows:
             if column[row] == many:

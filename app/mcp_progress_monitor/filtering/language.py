@@ -66,8 +66,8 @@ ITEM: /[^\s"'()=<>!,][^\s"(),]*/
 
 @cache
 def parser(transformer: Any) -> Lark:
-    """The parser, made at the first filter: importing and building it takes a tenth of a second."""
-    from lark import Lark  # as said
+    """The parser, built with the first filter: importing and building takes 0.1 s."""
+    from lark import Lark  # see above
 
     return Lark(GRAMMAR, parser="lalr", transformer=transformer, propagate_positions=False)
 
@@ -81,7 +81,7 @@ _SEARCHING: Final = ("contains", "matches")
 
 
 class Piece(NamedTuple):
-    """A word or a text in quotes (given without them), and where it stands."""
+    """A word or a quoted text (without its quotes), and its position."""
 
     text: str
     position: int
@@ -89,12 +89,12 @@ class Piece(NamedTuple):
     is_quoted: bool
 
     def error(self, what: str, hint: str = "") -> FilterError:
-        """Say what is wrong with it."""
+        """Raise the error at its position."""
         return FilterError(what, self.position, self.length, hint)
 
 
 class FieldReference(NamedTuple):
-    """A field that was found, the path within it, and where it is written."""
+    """A field, the path within it, and its position."""
 
     field: FieldDefinition
     path: Path
@@ -102,7 +102,7 @@ class FieldReference(NamedTuple):
 
 
 def unquoted(text: str) -> str:
-    r"""The text in some quotes: `\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes.
+    r"""The text in quotes: `\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes.
 
     Other backslashes stay, so that most regular expressions can be written as usual.
     """
@@ -115,7 +115,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def field_of(piece: Piece) -> FieldReference:
-    """The field that is meant.
+    """The field of that name.
 
     Raises:
         FilterError: there is none of that name.
@@ -149,7 +149,7 @@ def _likely(text: str, root: str) -> str:
 
 
 def comparison(place: FieldReference, op: str, *values: Piece) -> Comparison:
-    """A comparison, its values read as the field's type wants them.
+    """A comparison, its values parsed by the field's type.
 
     Raises:
         FilterError: the operator or a value makes no sense for the field.
@@ -198,7 +198,7 @@ def _text(_field: FieldDefinition, value: Piece) -> Scalar:
 
 
 def _json(_field: FieldDefinition, value: Piece) -> Scalar:
-    """Only what stands without quotes can be a number, true, false or null."""
+    """Only unquoted text can be a number, true, false or null."""
     if value.is_quoted:
         return value.text
     if value.text in _CONSTANTS:
@@ -208,7 +208,7 @@ def _json(_field: FieldDefinition, value: Piece) -> Scalar:
 
 
 def is_typed_word(text: str) -> bool:
-    """Whether the text is no text where it stands without quotes."""
+    """Whether the text, unquoted, is something other than text."""
     return text in _CONSTANTS or number(text) is not None
 
 
@@ -271,7 +271,7 @@ _QUOTES: Final = ('"', "'")
 
 
 def parse(text: str) -> Expression | None:
-    """Read a filter; None when the text is blank.
+    """Parse a filter; None when the text is blank.
 
     Raises:
         FilterError: it cannot be understood.
@@ -302,7 +302,7 @@ def _parsed(text: str) -> Expression:
 
 
 class _Builder:
-    """Makes nodes of what the parser finds, from the leaves on; the methods are its rules."""
+    """Builds nodes from the parse tree, from the leaves on; the methods are its rules."""
 
     @staticmethod
     def either(parts: list[Expression]) -> Expression:
@@ -365,7 +365,7 @@ def _unexpected(text: str, position: int, expected: Collection[str]) -> FilterEr
 
 
 def _check_depth(expression: Expression, length: int) -> None:
-    """See that whoever walks the tree by recursion can."""
+    """Check that the tree can be walked by recursion."""
     level: list[Expression] = [expression]
     for _ in range(DEEPEST):
         below: list[Expression] = []
@@ -397,7 +397,7 @@ def term(field: str, op: str, value: Value | Sequence[Value]) -> str:
     """A comparison as text; `field` may have a path (see `path_text`).
 
     Texts are quoted only where they would mean something else without. For `in` the value is a
-    sequence. A text longer than a filter should be is cut, and searched instead of compared.
+    sequence. A text longer than a filter can be is cut, and searched instead of compared.
     """
     if isinstance(value, str) and len(value) > _LONGEST:
         return f"{field} contains {quoted(value[:_LONGEST])}"
@@ -407,12 +407,12 @@ def term(field: str, op: str, value: Value | Sequence[Value]) -> str:
 
 
 def text_term(text: str) -> str:
-    """A search for a text, in quotes if it needs them."""
+    """A search for a text, quoted if necessary."""
     return text if _reads_as(text, Text(text)) else quoted(text[:_LONGEST])
 
 
 def written(field: str, value: Value) -> str:
-    """A value as it is compared with a field: a text without quotes if it is read the same."""
+    """A value as it is compared with a field: unquoted text if it parses the same."""
     if not isinstance(value, str):
         return json.dumps(value)
     is_typed = field.partition(".")[0].partition("[")[0] not in _TEXTS
@@ -430,9 +430,9 @@ def _reads_as(text: str, wanted: Expression) -> bool:
 
 
 def with_term(text: str, term: str, *, exclude: bool = False) -> str:
-    """The filter `text` narrowed by a term, or by its contrary; a term it has is not repeated.
+    """The filter `text` narrowed by a term, or by its negation; a term it has is not repeated.
 
-    A text that cannot be read is replaced: there is nothing to narrow.
+    An invalid text is replaced: there is nothing to narrow.
     """
     added = f"not {term}" if exclude else term
     try:

@@ -1,4 +1,4 @@
-"""How one value compares with a filter: texts in any case, regular expressions, orders."""
+"""Compares one value with a filter: text ignoring case, regular expressions, order."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ESCAPE_OF_ASCII: Final = b"\\u00"
 
 
 class Word:
-    r"""A text, ready to be searched for whatever its case.
+    r"""A text, prepared for a search that ignores case.
 
-    In bytes a character is found as UTF-8 and as the escapes JSON has for it: `ü`, `Ü`,
-    `\u00fc`; `"` and `\"`. A character stands for itself, its lower and its upper case, no more.
+    In bytes a character is found as UTF-8 and as the escapes JSON has for it: `ü`, `Ü`, `\u00fc`;
+    `"` and `\"`. A character stands for itself, its lower and its upper case, no more.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,10 +36,10 @@ class Word:
         self._bytes = self._lower.encode(errors="replace")
         self._in_bytes = re.compile(b"".join(map(_in_bytes, text)), re.IGNORECASE)
         self._in_text = re.compile("".join(map(_in_text, text)))
-        # Letters alone: numbers and white space are not written as they came.
+        # Letters alone: numbers and white space have other forms.
         self._hint = max(_LETTERS.findall(text), key=len, default="").lower().encode()
         self.has_hint = bool(self._hint)
-        """Whether `may_be_in` tells anything."""
+        """Whether `may_be_in` can exclude anything."""
         self.overlap = 12 * len(text)
         """Most bytes that the text takes in a message."""
 
@@ -95,13 +95,13 @@ def _escaped(text: str) -> str:
 
 _SHORTEST: Final = 2
 _ODD: Final = re.compile(r"\(\?(?!:)|\{(?!\d+(?:,\d*)?\})|�")
-"""Flags, and what `regex` reads otherwise than `re`: nothing is told of such patterns."""
+"""Flags, and syntax that `regex` reads otherwise than `re`: such patterns are not analysed."""
 _GROUPS: Final = {"SUBPATTERN", "ATOMIC_GROUP"}
 _REPEATS: Final = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 
 
 def required(pattern: str) -> bytes:
-    """The longest text that is in whatever the pattern matches, as UTF-8; empty if unknown."""
+    """The longest text that every match of the pattern contains, as UTF-8; empty if unknown."""
     if _ODD.search(pattern):
         return b""
     try:
@@ -113,7 +113,7 @@ def required(pattern: str) -> bytes:
 
 
 def _runs(nodes: Any) -> Iterator[str]:
-    """The texts that stand in a sequence of nodes, one of which any match passes through."""
+    """The texts in a sequence of nodes, one of which any match passes through."""
     run = ""
     for op, value in nodes:
         if str(op) == "LITERAL":
@@ -133,7 +133,7 @@ def _within(op: str, value: Any) -> Iterator[str]:
 
 
 PIECE: Final = 128 * 1024
-"""Characters of a long text that are searched at one go …"""
+"""Characters of a long text that are searched at once …"""
 OVERLAP: Final = 16 * 1024
 """… and how many of them once more with the next: the longest match that is found for sure."""
 _LIMIT_S: Final = 0.01
@@ -142,14 +142,14 @@ _PATIENCE: Final = 100
 
 
 class Pattern:
-    """A regular expression with a limit of time: what it fails to answer, it does not match."""
+    """A regular expression with a time limit: a timeout counts as no match."""
 
     def __init__(self, text: str) -> None:
         self._pattern = compiled_pattern(text)
         self.required = required(text)
-        """Bytes that are in every text that has a match; empty where that is not known."""
+        """Bytes that are in every text with a match; empty if unknown."""
         self.timed_out = 0
-        """How many texts were given up."""
+        """How many texts timed out."""
 
     def search(self, text: str) -> bool:
         """Whether the pattern has a match in the text."""
@@ -162,15 +162,15 @@ class Pattern:
             return False
 
     def steps(self, texts: Iterable[str]) -> Iterator[bool]:
-        """Search a text that comes in pieces: False while it goes on, True at a match.
+        """Search a text that arrives in pieces: False while it continues, True at a match.
 
-        A match that ends where a piece ends waits for the next, which may make it another.
+        A match that ends where a piece ends waits for the next, which may change it.
         """
         window, start = "", 0
         following = iter(texts)
         text: str | None = next(following, "")
         while text is not None:
-            # One character more, so that ^ does not take the overlap for the beginning.
+            # One character more, so that ^ does not match at the overlap.
             window, start = window[-OVERLAP - 1 :] + text, min(len(window), 1)
             text = next(following, None)
             try:
@@ -193,7 +193,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 ABSENT: Final = Elided(0)
-"""Stands for a value that is not there: nothing compares with it."""
+"""A missing value: nothing compares with it."""
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -205,7 +205,7 @@ _NUMBERS: Final = (int, float)
 
 
 class ValueJudge:
-    """A comparison made ready for many values; see `filtering` for the rules."""
+    """A comparison prepared for many values; see `filtering` for the rules."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._value = comparison.value
@@ -222,7 +222,7 @@ class ValueJudge:
         self._order: Callable[[Any, Any], bool] = _ORDERS.get(comparison.op, operator.lt)
 
     def lets_through(self, value: Any) -> bool:
-        """Whether the comparison is true of the value; never, when it is not there."""
+        """Whether the comparison is true of the value; never, when it is missing."""
         return not isinstance(value, Elided) and self._compare(value)
 
     def _is_equal(self, value: Any) -> bool:
@@ -273,5 +273,5 @@ def text_of(value: Any) -> str:
         return value
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    except ValueError:  # an integer of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts
         return ""

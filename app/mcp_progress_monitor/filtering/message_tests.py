@@ -1,4 +1,4 @@
-"""Tests that read the messages: their text as it arrived, or values decoded from it."""
+"""Tests that read the messages: their text as received, or values decoded from it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Huge:
 
 
 class ValueFinder:
-    """Finds what lies at a path of keys and places of arrays; the whole message has none."""
+    """Finds the value at a path of keys and indexes; the whole message has none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._decode, self._decoded = _decoder(path)
 
     def find(self, raw: bytes) -> Any:
-        """The value in a message; `ABSENT` when there is none, or what holds it is no JSON.
+        """The value in a message; `ABSENT` when there is none, or its container is not JSON.
 
         Takes 0.2 µs for an ordinary message; all but the value is skipped, not decoded.
         """
@@ -117,7 +117,7 @@ _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class WordsTest:
-    """Chooses messages that have all of some words in their bytes."""
+    """Chooses messages that contain all of some texts in their bytes."""
 
     cost = 10
 
@@ -189,7 +189,7 @@ class PatternTest:
 
 
 class TextTest:
-    """Compares the whole of a message, of which the beginning tells enough."""
+    """Compares the whole of a message, of which the beginning is enough."""
 
     cost = 10
 
@@ -214,7 +214,7 @@ class TextTest:
 
 
 class ValueTest:
-    """Compares the value at a path, or at the first of some paths where there is one."""
+    """Compares the value at a path, or at the first of some paths with a value."""
 
     cost = 20
 
@@ -272,7 +272,7 @@ class ValueTest:
 
 
 def _is_in_bytes(word: Word | None, raw: bytes) -> Work[bool]:
-    """Whether a word is in JSON too large to be decoded."""
+    """Whether a text is in JSON too large to be decoded."""
     if word is None:
         return False
     step = 256 * 1024

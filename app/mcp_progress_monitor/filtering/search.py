@@ -60,7 +60,7 @@ class AllTest:
 
 
 class AnyTest:
-    """Chooses what one of the tests chooses; the dearest see only what is left."""
+    """Chooses what one of the tests chooses; the most expensive see only the rest."""
 
     def __init__(self, parts: Iterable[Test]) -> None:
         self._parts = sorted(parts, key=attrgetter("cost"))
@@ -80,7 +80,7 @@ class AnyTest:
 
 
 class NotTest:
-    """Chooses what a test leaves out."""
+    """Chooses what a test does not."""
 
     def __init__(self, part: Test) -> None:
         self._part = part
@@ -122,7 +122,7 @@ _VALUES: Final[dict[str, tuple[tuple[FrameKind, ...], tuple[Path, ...]]]] = {
 
 
 class Predicate:
-    """A filter made ready for one search through one timeline; see `filtering.search`."""
+    """A filter prepared for one search through one timeline; see `filtering.search`."""
 
     def __init__(self, test: Test | None, deltas: Deltas | None, patterns: list[Pattern]) -> None:
         self._test = test
@@ -132,11 +132,11 @@ class Predicate:
 
     @property
     def timed_out(self) -> int:
-        """How often a regular expression was given up, which counts as no match."""
+        """How often a regular expression timed out, which counts as no match."""
         return sum(pattern.timed_out for pattern in self._patterns)
 
     def select(self, stride: Stride) -> Work[Rows]:
-        """The rows of a stride that are shown. Strides are to come in order of places."""
+        """The rows of a stride that match. Strides must be passed in order of places."""
         if self._test is None:
             return stride.rows
         if self._deltas is None:
@@ -179,7 +179,7 @@ def _all(parts: list[Test]) -> Test | None:
 
 
 class _OneOf:
-    """Lets through what is in a set."""
+    """Matches the members of a set."""
 
     def __init__(self, wanted: Collection[str]) -> None:
         self._wanted = wanted
@@ -189,7 +189,7 @@ class _OneOf:
 
 
 class _Compiler:
-    """Makes tests; those that look at time differences share what they remember."""
+    """Makes tests; those that use time differences share their state."""
 
     def __init__(self, requests_of: Callable[[int], Collection[int]]) -> None:
         self._requests_of = requests_of
@@ -209,7 +209,7 @@ class _Compiler:
         return self._both(node)
 
     def _both(self, node: And) -> Test:
-        """All words are searched at once: a message is read but once for them."""
+        """All texts are searched at once: a message is read only once for them."""
         words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
         others = [self.test(part) for part in node.parts if not isinstance(part, Text)]
         return AllTest([WordsTest(words), *others] if words else others)
@@ -285,19 +285,19 @@ def _any(parts: list[Any]) -> Test:
 _FIRST: Final = 256
 _LARGEST: Final = 1 << 14
 _QUICK_S: Final = 0.0005
-"""A stride that took less is followed by a larger one: looking at the index alone is quick."""
+"""A stride that took less is followed by a larger one: reading the index alone is fast."""
 _SLOW_S: Final = 0.05
-"""One that took longer, by a smaller one: what it found is told at its end."""
+"""One that took longer, by a smaller one: its results are published at its end."""
 _HELD_S: Final = 0.001
-"""One that went on for longer without a pause, too."""
+"""As is one that ran for longer without a pause."""
 
 
 class Search:
-    """Goes through the frames from `place` on, those that come meanwhile included.
+    """Searches the frames from `place` on, including those that arrive meanwhile.
 
     A stride is some frames of one segment. The predicate pauses while it reads their bytes, so a
-    slice exceeds its budget by a stride of looking at the index (1 to 2 ms) or, in the worst
-    case, by one regular expression that runs out of time (10 ms).
+    slice exceeds its budget by a stride of the index (1 to 2 ms) or, in the worst case, by one
+    regular expression that times out (10 ms).
     """
 
     def __init__(self, timeline: Timeline, predicate: Predicate, place: int = 0) -> None:
@@ -322,7 +322,7 @@ class Search:
 
     @property
     def timed_out(self) -> int:
-        """How often a regular expression took too long and was given up: no match."""
+        """How often a regular expression timed out: no match."""
         return self._predicate.timed_out
 
     def run(self, budget_s: float) -> list[int]:
@@ -343,7 +343,7 @@ class Search:
         return found
 
     def _see_what_is_gone(self) -> None:
-        """Go on behind the frames that were dropped; begin anew if all were, to come again."""
+        """Continue after the frames that were dropped; start again if all were, to arrive again."""
         if self._columns is not self._timeline.columns:
             self._columns = self._timeline.columns
             self.place, self._stride = 0, None
@@ -359,7 +359,7 @@ class Search:
             self._stride = None if self.place < gap.start else stride
 
     def _begin(self) -> bool:
-        """Take the next stride; False when there is none."""
+        """Begin the next stride; False when there is none."""
         self.place = self._timeline.columns.after(self.place)
         found = self._timeline.columns.locate(self.place)
         if found is None:
@@ -374,7 +374,7 @@ class Search:
         return True
 
     def _step(self, found: list[int]) -> None:
-        """Go on with the stride until it pauses or ends."""
+        """Continue the stride until it pauses or ends."""
         stride, work = self._stride, self._work
         if stride is None or work is None:
             return

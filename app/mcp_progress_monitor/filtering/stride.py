@@ -1,4 +1,4 @@
-"""Consecutive rows of the index that are searched together, and the reading of their bytes."""
+"""Consecutive rows of the index that are searched together, and their bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 Work: TypeAlias = Generator[None, None, T]
 """Work that pauses by yielding None every few tenths of a millisecond, and returns a T."""
 Rows: TypeAlias = Sequence[int]
-"""Rows of a segment, which rise: a range, or a list."""
+"""Increasing rows of a segment: a range, or a list."""
 
 LONG: Final = 256 * 1024
 """Messages of more bytes are searched in pieces of about so many."""
@@ -24,7 +24,7 @@ _GROUP_BYTES: Final = 64 * 1024
 
 
 class Escapes:
-    """Which sources have their line feeds escaped on disk; kept up as sources come."""
+    """Which sources have their line feeds escaped on disk; updated as sources are added."""
 
     def __init__(self) -> None:
         self._sources: SharedValues[FrameSource] | None = None
@@ -32,7 +32,7 @@ class Escapes:
         self.numbers: set[int] = set()
 
     def refresh(self, sources: SharedValues[FrameSource]) -> None:
-        """Look at the sources that came since."""
+        """Read the new sources."""
         if sources is not self._sources:
             self._sources, self._seen, self.numbers = sources, 0, set()
         for number in range(self._seen + 1, len(sources) + 1):
@@ -60,7 +60,7 @@ class Stride:
         return range(self.start, self.stop)
 
     def groups(self, rows: Rows) -> Iterator[Rows]:
-        """The rows in groups to be read at one go; one of more than `LONG` bytes is alone."""
+        """The rows in groups to be read at once; one of more than `LONG` bytes is alone."""
         sizes = self.segment.sizes
         done = 0
         while done < len(rows):
@@ -112,7 +112,7 @@ class Test(Protocol):
 
     @property
     def cost(self) -> int:
-        """What a row costs, for putting tests in order: up to 1 without reading its bytes."""
+        """The cost of a row, for ordering tests: up to 1 without reading its bytes."""
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """Those of the stride's `rows` that are chosen, in their order; pauses now and then."""
+        """Those of the stride's `rows` that match, in their order; pauses now and then."""
