@@ -1,4 +1,4 @@
-"""The passive reader of a connection: frames in, facts out, for both directions and both eras."""
+"""Reads a connection passively: frames in, facts out, for both directions and both eras."""
 
 from __future__ import annotations
 
@@ -75,28 +75,28 @@ if TYPE_CHECKING:
 
 
 class Exchanges:
-    """Both sides' open requests and tokens, and the reading of messages against them."""
+    """Both sides' open requests and tokens, and the interpretation of messages against them."""
 
     def __init__(self) -> None:
         self.of = {Side.CLIENT: Ledger(), Side.SERVER: Ledger()}
         self.places = ReplyPlaces()
-        """Where replies stood, for what comes after them."""
+        """The positions of replies, to order later messages against them."""
         self._agreed: str | None = None
         self._is_per_request = False
 
     @property
     def here(self) -> int | None:
-        """The one request that progress may be about where messages stand now; None for any."""
+        """The only request that progress may belong to at this position; None for any."""
         return self.places.request if self._is_per_request else None
 
     def clear(self) -> None:
-        """The connection is gone: nothing is open any more."""
+        """The connection is closed: nothing is open any more."""
         self.places.clear()
         for ledger in self.of.values():
             ledger.clear()
 
     def close(self, frame: Frame, request: int, reason: str | None) -> RequestCancelled:
-        """State that we closed a request's stream, by which it is cancelled."""
+        """State that we closed a request's stream, which cancels it."""
         identity, ended = self.of[Side.CLIENT].give_up(request, RequestStanding.CANCELLED)
         standing = ended.standing if ended.number is not None else RequestStanding.UNKNOWN
         return RequestCancelled(
@@ -177,7 +177,7 @@ class Exchanges:
         )
         negotiated = None if is_error else _negotiated(frame, sender, ended.request, result)
         if negotiated is not None:
-            # `server/discover` is asked again as a sign of life, which opens nothing.
+            # `server/discover` is also sent as a ping, which opens nothing.
             is_new, self._agreed = negotiated.revision != self._agreed, negotiated.revision
             self._is_per_request = eras.era_of(self._agreed) is eras.Era.PER_REQUEST
             return [answered, negotiated] if is_new else [answered]
@@ -206,7 +206,7 @@ class Exchanges:
             if beginner is not None:
                 owner = owner._replace(number=beginner)
                 findings = (*findings, Finding(rules.OTHER_TOKEN))
-            elif asker is not None:  # its token was given on another connection
+            elif asker is not None:  # its token was assigned on another connection
                 owner = ReferredRequest(asker, RequestStanding.ACTIVE)
             elif (alike := _active_alike(ledger, params.get(PROGRESS_TOKEN))) is not None:
                 what = (shown(alike.token), shown(params.get(PROGRESS_TOKEN)))
@@ -251,7 +251,7 @@ class Exchanges:
         return [Finding(rules.CANCEL_OF_TASK)] if is_task else []
 
     def _end_cancelled(self, sender: Side, identity: Any) -> ReferredRequest:
-        """Strike out the sender's own request; a server may also end a client's `listen`.
+        """Remove the sender's own request; a server may also end a client's `listen`.
 
         The latter is 2026-07-28, "Cancellation": on stdio it is how a subscription ends.
         """
@@ -264,7 +264,7 @@ class Exchanges:
 
 
 def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
-    """The fact, with what is wrong with its place: its request is going on, and not `here`."""
+    """The fact, with a finding if its request is pending, but not `here`."""
     if here is None or fact.request in {None, here} or fact.standing is not RequestStanding.ACTIVE:
         return fact
     if fact.sender is not Side.SERVER:
@@ -273,7 +273,7 @@ def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
 
 
 def _origin(frame: Frame, sender: Side) -> tuple[int, str, float, float, Side]:
-    """What every fact begins with: where and when it was seen, and who sent it."""
+    """The common fields of facts: where and when it was seen, and who sent it."""
     return frame.number, frame.connection, frame.at, frame.when, sender
 
 
@@ -312,7 +312,7 @@ def _read_result_meta(result: JsonObject, findings: list[Finding]) -> Any:
 
 
 def _token_of_error(error: JsonObject) -> Any:
-    """A resume token that came with a JSON-RPC error, wherever a server may have put it."""
+    """A resume token in a JSON-RPC error, wherever a server may have put it."""
     data = eras.as_object(error.get("data"))
     places = (eras.as_object(error.get(META)), eras.as_object(data.get(META)), data, error)
     return next((found for p in places if (found := p.get(NEXT_RESUME_TOKEN)) is not None), None)
@@ -321,7 +321,7 @@ def _token_of_error(error: JsonObject) -> Any:
 def _read_outside_meta(
     name: str, payload: JsonObject, meta: JsonObject, findings: list[Finding]
 ) -> Any:
-    """A resume token, which an early form of the draft had beside `_meta` instead of in it."""
+    """A resume token, which an early draft had beside `_meta` instead of in it."""
     if name in meta:
         if meta[name] is None:
             findings.append(Finding(_IS_NULL[name]))
@@ -363,7 +363,7 @@ class _Likeness(NamedTuple):
 
 
 def _no_such_request(ledger: Ledger, identity: str | int | float) -> Finding:
-    """Say that a reply's id is unknown, and if it is known with another JSON type, that."""
+    """State that a reply's id is unknown, and whether it is known with another JSON type."""
     for candidate in _alike(identity):
         if ledger.open_number(candidate.value) is not None:
             arguments = (shown(identity), shown(candidate.value), candidate.words)
@@ -413,7 +413,7 @@ def _unreadable(frame: Frame, sender: Side, message: Envelope) -> UnreadableRece
 _WIRE = (Channel.SENT, Channel.RECEIVED)
 _NUMBERS = (int, float)
 _LONGEST_GRACE_S = 86_400.0
-# What HTTP did around the messages: nothing is stated of it, and there may be much of it.
+# HTTP events around the messages: no facts, and there may be many of them.
 _OF_HTTP = b'{"event":"http_'
 _MOST_ATTEMPTS = 1_000_000
 _LONGEST_ID = 200
@@ -422,10 +422,10 @@ _LONGEST_ID = 200
 class Conversation:
     """Reads the frames of one connection, in order, and states what they mean.
 
-    It keeps the tables of open requests and active tokens of both sides, so that every fact
-    names the request it is about. Each frame of the wire gives one fact, but for a batch line
-    (its elements are frames of their own); a reply that opens the session gives a second one, and
-    so does a message about a task.
+    It keeps the tables of open requests and active tokens of both sides, so that every fact names
+    its request. Each frame of the wire gives one fact, except a batch line (its elements are frames
+    of their own); a reply that opens the session gives a second one, and so does a message about a
+    task.
     """
 
     def __init__(self, connection: str) -> None:
@@ -448,11 +448,11 @@ class Conversation:
         return sum(ledger.remembered_count for ledger in self._exchanges.of.values())
 
     def is_token_active(self, token: Any, side: Side = Side.CLIENT) -> bool:
-        """Whether a request of `side` that is going on has `token`."""
+        """Whether a pending request of `side` has `token`."""
         return key_of(token) in self._exchanges.of[side].token_owners
 
     def read_run(self, run: FrameRun) -> Sequence[Fact]:
-        """State what `read` states of a run; of progress alone as a run of facts, much faster."""
+        """Like `read` for a run; for progress alone the result is a run of facts, much faster."""
         ticks, here = plain_run(run, self._exchanges.of[Side.CLIENT]), self._exchanges.here
         if ticks is None or (here is not None and set(ticks.requests) != {here}):
             return self.read(run)
@@ -483,7 +483,7 @@ class Conversation:
         return facts
 
     def read_in_slices(self, frames: Sequence[Frame]) -> Iterator[list[Fact]]:
-        """Do the work of `read` in slices of a few milliseconds, for oversized frames.
+        """Like `read` in slices of a few milliseconds, for oversized frames.
 
         The lists, some of them empty, make up the whole result, in order.
         """
@@ -546,7 +546,7 @@ class Conversation:
                 return []
 
     def _ended(self, name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
-        """State that this side ended a request, whose token is free from then on."""
+        """State that this side ended a request; its token is free from then on."""
         request: Any = fields.get("request")
         if type(request) is not int:
             return []
@@ -558,7 +558,7 @@ class Conversation:
 
 
 def _of_stream(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
-    """What became of the stream of one of this side's requests."""
+    """State an event of the stream of one of this side's requests."""
     request, attempt = fields.get("request"), fields.get("attempt")
     if type(request) is not int:
         return []
@@ -573,7 +573,7 @@ def _of_stream(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
 
 
 def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
-    """What this side has to say of one of its requests; nothing if it does not say which."""
+    """State an event of this side about one of its requests; nothing if it names none."""
     request: Any = fields.get("request")
     if type(request) is not int:
         return []
@@ -592,7 +592,7 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
-    """A member that should be a string; None where it is not."""
+    """A member that should be a string; None if it is not."""
     value = fields.get(name)
     return value if isinstance(value, str) else None
 
@@ -605,6 +605,6 @@ def _texts(fields: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _span(seconds: Any) -> float | None:
-    """Seconds that are a sound time to wait; None for anything else."""
+    """Seconds that are a valid time to wait; None for anything else."""
     is_sound = type(seconds) in _NUMBERS and 0 <= seconds <= _LONGEST_GRACE_S
     return float(seconds) if is_sound else None

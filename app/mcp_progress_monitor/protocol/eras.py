@@ -1,4 +1,4 @@
-"""What differs between MCP's revisions: how a connection opens, who may send what, stamps."""
+"""The differences between MCP's revisions: opening, direction of requests, stamps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
 """Every revision this program speaks, oldest first."""
 
 DISCOVER_LIMIT_S = 2.0
-"""How long a server may be silent about `server/discover` before `initialize` is tried."""
+"""How long to wait for a reply to `server/discover` before `initialize` is tried."""
 
 REMEMBERED_LIMIT_S = 10.0
 """The same for a server that answered it before, and may only be slow to start."""
@@ -42,7 +42,7 @@ UNSUPPORTED_VERSION = -32022
 
 
 class Era(enum.Enum):
-    """How a connection agrees on what is spoken."""
+    """How a connection agrees on a revision."""
 
     HANDSHAKE = "handshake"
     PER_REQUEST = "per-request"
@@ -54,9 +54,9 @@ def era_of(revision: str) -> Era:
 
 
 class ClientIdentity(NamedTuple):
-    """What we tell servers about ourselves: `info` has name and version.
+    """How we describe ourselves to servers: `info` has name and version.
 
-    `capabilities` are told in the handshake, `stamped` with each request of 2026-07-28; without
+    `capabilities` are declared in the handshake, `stamped` with each request of 2026-07-28; without
     these the others are.
     """
 
@@ -73,7 +73,7 @@ class ClientIdentity(NamedTuple):
 def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) -> JsonObject:
     """What every request of `revision` carries in its `_meta`; nothing in the handshake era.
 
-    `log_level` asks for log messages about the request, from that level on.
+    `log_level` requests log messages about the request, from that level on.
     """
     if era_of(revision) is Era.HANDSHAKE:
         return {}
@@ -119,7 +119,7 @@ def offered_revision(method: str, params: JsonObject) -> str | None:
 
 
 class Agreement(NamedTuple):
-    """A successful opening: what is spoken from now on and what the server says of itself."""
+    """A successful opening: the agreed revision, and the server's description of itself."""
 
     revision: str
     server_info: JsonObject
@@ -134,7 +134,7 @@ class Agreement(NamedTuple):
 
 
 def read_opening(method: str, result: JsonObject, offered: str) -> Agreement | None:
-    """What the result of an opening request agrees on; None if on nothing that we speak."""
+    """The agreement in the result of an opening request; None if there is none that we speak."""
     if method == DISCOVER:
         return read_discover(result, offered)
     return read_initialize(result)
@@ -143,7 +143,7 @@ def read_opening(method: str, result: JsonObject, offered: str) -> Agreement | N
 def read_initialize(result: JsonObject) -> Agreement | None:
     """Read the result of `initialize`; None if it names no revision that we speak.
 
-    A server that answers with 2026-07-28, which has no handshake, is taken at its word.
+    A server that answers with 2026-07-28, which has no handshake, is believed.
     """
     revision = result.get("protocolVersion")
     if revision not in REVISIONS:
@@ -155,10 +155,10 @@ def read_initialize(result: JsonObject) -> Agreement | None:
 
 
 def read_discover(result: JsonObject, offered: str = PER_REQUEST) -> Agreement | None:
-    """Read the result of `server/discover`; None unless it says that `offered` is spoken.
+    """Read the result of `server/discover`; None unless it supports `offered`.
 
-    A result without `supportedVersions` or `capabilities` says nothing: some servers of the
-    handshake era answer every method that they do not know with `{}`.
+    A result without `supportedVersions` or `capabilities` proves nothing: some servers of the
+    handshake era answer every unknown method with `{}`.
     """
     is_offered = era_of(offered) is Era.PER_REQUEST
     if not is_offered or offered not in _strings(result.get("supportedVersions")):
@@ -167,7 +167,7 @@ def read_discover(result: JsonObject, offered: str = PER_REQUEST) -> Agreement |
 
 
 def assume_discover(result: JsonObject) -> Agreement:
-    """What `result` says of a server that is taken to speak 2026-07-28, whatever is missing."""
+    """The content of `result` of a server that speaks 2026-07-28, whatever is missing."""
     notes = []
     if PER_REQUEST not in _strings(result.get("supportedVersions")):
         notes.append(f'"supportedVersions" does not name {PER_REQUEST}')

@@ -1,4 +1,4 @@
-"""Facts: what frames mean, and how messages state a task.
+"""Facts: what frames mean, and how messages describe a task.
 
 Frozen and small, made once by `Conversation`, read by everyone else.
 """
@@ -16,12 +16,12 @@ from mcp_progress_monitor.protocol.lenient_json import shown
 from mcp_progress_monitor.protocol.messages import TASK_ID
 
 _TASK_MESSAGE_LIMIT: Final = 4096
-"""Longest status message that is kept, in characters; the frame keeps the whole."""
+"""Longest status message that is kept, in characters; the frame has all of it."""
 _SHOWN: Final = 60
 
 
 class TaskStatus(enum.StrEnum):
-    """The statuses of a task, as they stand on the wire."""
+    """The statuses of a task, as on the wire."""
 
     WORKING = "working"
     INPUT_REQUIRED = "input_required"
@@ -31,7 +31,7 @@ class TaskStatus(enum.StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a task with this status never changes any more."""
+        """Whether this status of a task is final."""
         return self in _TERMINAL
 
 
@@ -40,11 +40,12 @@ _KNOWN: Final = frozenset(TaskStatus)
 
 
 class TaskView(NamedTuple):
-    """A task as one message states it. What is absent or of a wrong type is None.
+    """A task as one message describes it.
 
-    `status` is as received, empty when the message states none. `created` and `updated` are the
-    server's words. `ttl_ms` is None also for "unlimited". `findings` says what is wrong, and is
-    empty for a well-formed task. `is_flat` tells the extension's shape from that of 2025-11-25.
+    What is absent or of a wrong type is None. `status` is as received, empty when the message has
+    none. `created` and `updated` are the server's strings. `ttl_ms` is None also for "unlimited".
+    `findings` is empty for a well-formed task. `is_flat` distinguishes the extension's shape from
+    that of 2025-11-25.
     """
 
     id: str
@@ -64,20 +65,20 @@ class TaskView(NamedTuple):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the status is one after which a task never changes."""
+        """Whether the status is final."""
         return is_terminal(self.status)
 
 
 def is_terminal(status: object) -> bool:
-    """Whether a status as received is one after which a task never changes."""
+    """Whether a status as received is final."""
     return isinstance(status, str) and status in _TERMINAL
 
 
 def read_task(value: Any, *, flat: bool) -> TaskView | None:
-    """The task that a result or a notification's parameters state; None if they state none.
+    """The task in a result or a notification's parameters; None if there is none.
 
-    With `flat` the task is `value` itself, else its member `task`. An id that is a string is all
-    it takes; everything else that is missing or wrong is among the problems.
+    With `flat` the task is `value` itself, else its member `task`. Only an id that is a string is
+    required; everything else that is missing or wrong is a finding.
     """
     task = value if flat or not isinstance(value, dict) else value.get("task")
     if not isinstance(task, dict) or not isinstance(task.get(TASK_ID), str):
@@ -101,7 +102,7 @@ def read_task(value: Any, *, flat: bool) -> TaskView | None:
 
 
 def parsed_moment(words: str | None) -> float | None:
-    """The wall time that an ISO 8601 time stamp states, seconds; None where that cannot be read."""
+    """The wall time of an ISO 8601 time stamp, in seconds; None if that is invalid."""
     if words is None:
         return None
     try:
@@ -135,7 +136,7 @@ def _moment(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None
 def _milliseconds(
     task: dict[str, Any], name: str, notes: list[Finding], *, is_due: bool = False
 ) -> int | float | None:
-    """A span of time; null stands for "unlimited" where one is due."""
+    """A duration; null means "unlimited" where one is required."""
     span: Any = task.get(name)
     is_number = type(span) is int or (type(span) is float and math.isfinite(span))
     if is_number and span >= 0:
@@ -165,10 +166,10 @@ class Side(enum.IntEnum):
 
 
 class RequestStanding(enum.IntEnum):
-    """What state a named request was in when a message about it came."""
+    """The state of a request when a message about it arrived."""
 
     ACTIVE = 0
-    """The request was open."""
+    """The request was pending."""
     ANSWERED = 1
     """It had been answered: the message is late."""
     CANCELLED = 2
@@ -176,15 +177,15 @@ class RequestStanding(enum.IntEnum):
     UNKNOWN = 3
     """No such request or token is known on this connection."""
     IN_BATCH = 4
-    """It had been answered, but before this in the same batch: late by its place alone."""
+    """It had been answered, but before this in the same batch: late by position only."""
     ELSEWHERE = 5
-    """It had been answered in another response over HTTP: nothing orders the two."""
+    """It had been answered in another response over HTTP: their order is undefined."""
     GIVEN_UP = 6
-    """This side had ended it, because its stream was lost or HTTP refused it: late."""
+    """This side had given it up, because its stream was lost or HTTP refused it: late."""
 
 
 class ConnectionOpened(NamedTuple):
-    """A transport is up: for stdio the process has started (`detail` holds pid and command)."""
+    """A transport is open: for stdio the process has started (`detail` holds pid and command)."""
 
     number: int
     connection: str
@@ -207,10 +208,11 @@ class ConnectionNegotiated(NamedTuple):
 
 
 class ConnectionClosed(NamedTuple):
-    """The transport is gone. `reason` is words; `exit_code` the process's, None if unknown.
+    """The transport is closed.
 
-    `is_wanted` says that it ended because this side asked for it, `outlook` what comes next: words
-    for those who waited for the server, empty when nothing is known of it.
+    `reason` is text; `exit_code` the process's, None if unknown. `is_wanted` says that it ended at
+    this side's request, `outlook` what happens next: text for those who waited for the server,
+    empty when unknown.
     """
 
     number: int
@@ -234,10 +236,11 @@ class StderrReceived(NamedTuple):
 
 
 class RequestMade(NamedTuple):
-    """Either side asked for something. `number` is the request's identity from here on.
+    """A request of either side.
 
-    `token` is the progress token as received, None when there was none; `resume_token` likewise.
-    `findings` says what is wrong with the message (id of a wrong type or in use, token in use …).
+    `number` is the request's identity from here on. `token` is the progress token as received, None
+    when there was none; `resume_token` likewise. `findings` are about the message (id of a wrong
+    type or in use, token in use …).
     """
 
     number: int
@@ -254,12 +257,13 @@ class RequestMade(NamedTuple):
 
 
 class RequestAnswered(NamedTuple):
-    """A reply. Exactly one of `result` and `error` is set.
+    """A reply.
 
-    `request` is None when the id matches nothing known (`standing` UNKNOWN); a reply to a request
-    already answered or cancelled names it and has that standing. `next_resume_token` is None when
-    the key is absent; an error should have none (the resume draft). `size` is the reply's length
-    in bytes. `result` of an oversized reply (see `jsonrpc.OVERSIZED`) holds `Elided` values.
+    Exactly one of `result` and `error` is set. `request` is None when the id matches nothing known
+    (`standing` UNKNOWN); a reply to a request already answered or cancelled names it and has that
+    standing. `next_resume_token` is None when the key is absent; an error should have none (the
+    resume draft). `size` is the reply's length in bytes. `result` of an oversized reply (see
+    `jsonrpc.OVERSIZED`) holds `Elided` values.
     """
 
     number: int
@@ -341,25 +345,24 @@ class UnreadableReceived(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """What is wrong with the line, in one text."""
+        """The findings on the line, in one text."""
         return joined(self.findings)
 
 
 class TaskStated(NamedTuple):
-    """What a message says of a task, beside the fact of the message itself, which comes first.
+    """What a message says about a task, beside the fact of the message itself, which comes first.
 
-    `how` is what kind of message it is: `created` (the reply that begins a task), `get`, `cancel`,
+    `how` is the kind of message: `created` (the reply that begins a task), `get`, `cancel`,
     `update`, `result` (replies to those requests), `list` (one fact for each task listed) or
-    `status` (a notification). `request` is the number of the request that began the task, None
-    when no request on this connection did. `task.id` is the task that was asked for; its `status`
-    is empty where the message states none, as an acknowledgement, an error and the reply to
-    `tasks/result` do.
+    `status` (a notification). `request` is the number of the request that began the task, None when
+    no request on this connection did. `task.id` is the requested task; its `status` is empty if the
+    message has none, as an acknowledgement, an error and the reply to `tasks/result`.
 
-    `result` and `error` are what became of the work itself: the whole reply to `tasks/result`, or
+    `result` and `error` are the outcome of the work itself: the whole reply to `tasks/result`, or
     the members of those names that 2026-07-28 has in a task; for any other reply that is a JSON-RPC
-    error, that error. `input_requests` are the questions that the task waits for, by key.
-    `asked` is the number of the request that is answered, `standing` its standing; None and ACTIVE
-    for a notification. `size` is the message's length in bytes.
+    error, that error. `input_requests` are the questions that the task waits for, by key. `asked`
+    is the number of the request that is answered, `standing` its standing; None and ACTIVE for a
+    notification. `size` is the message's length in bytes.
     """
 
     number: int
@@ -380,9 +383,9 @@ class TaskStated(NamedTuple):
 
 
 class CancelRequested(NamedTuple):
-    """This side wants to give up `request`; the server is told as soon as it reads.
+    """This side cancels `request`; the server is sent the cancel as soon as it reads.
 
-    Silence of `grace_s` will count as its confirmation; None where that was not told. Made from an
+    Silence of `grace_s` will count as its confirmation; None if that was not stated. Made from an
     event of our own, not from a message: see `Framer.event`.
     """
 
@@ -396,7 +399,7 @@ class CancelRequested(NamedTuple):
 
 
 class CallTimedOut(NamedTuple):
-    """This side waits for `request` no longer; `text` says what was outstanding and since when.
+    """This side no longer waits for `request`; `text` says what was pending and since when.
 
     Made from an event of our own, not from a message: see `Framer.event`.
     """
@@ -410,10 +413,10 @@ class CallTimedOut(NamedTuple):
 
 
 class OutputChecked(NamedTuple):
-    """The result of `request` was checked against its tool's output schema, and did not pass.
+    """The result of `request` violates its tool's output schema.
 
-    `problems` say what breaks the schema, `unchecked` what could not be checked. Made from an
-    event of our own, not from a message: see `Framer.event`.
+    `problems` are the violations, `unchecked` what could not be checked. Made from an event of our
+    own, not from a message: see `Framer.event`.
     """
 
     number: int
@@ -426,12 +429,12 @@ class OutputChecked(NamedTuple):
 
 
 class CallEnded(NamedTuple):
-    """This side goes on no more with the work that `request` began; `text` says why.
+    """This side has given up the work that `request` began; `text` says why.
 
-    For what no message tells: a task whose time to live is over, or a stream that broke for good
-    (`outcome` lost), a request that HTTP refused, or questions that were asked too often (failed)
-    or that the user dismissed (cancelled). Made from an event of our own, `call_ended`, not from a
-    message: see `Framer.event`.
+    For ends that no message states: a task whose time to live has expired, or a stream that broke
+    for good (`outcome` lost), a request that HTTP refused, or questions that were asked too often
+    (failed) or that the user dismissed (cancelled). Made from an event of our own, `call_ended`,
+    not from a message: see `Framer.event`.
     """
 
     number: int
@@ -444,10 +447,10 @@ class CallEnded(NamedTuple):
 
 
 class StreamBroken(NamedTuple):
-    """The HTTP stream on which the reply to `request` is due has ended before it.
+    """The HTTP stream of the reply to `request` has ended before it.
 
-    `attempt` is how often it has been tried to take it up again, or will have been when that is
-    tried in `retry_s`, from the event `last_event_id`; None where that is not told, or not tried.
+    `attempt` is how often resuming it was tried, including the try in `retry_s`, from the event
+    `last_event_id`; None if not stated, or not tried.
     """
 
     number: int
@@ -462,7 +465,7 @@ class StreamBroken(NamedTuple):
 
 
 class StreamResumed(NamedTuple):
-    """That stream was taken up again, from the event after `last_event_id`."""
+    """That stream was resumed, from the event after `last_event_id`."""
 
     number: int
     connection: str
@@ -494,4 +497,4 @@ Fact: TypeAlias = (
 )
 
 MESSAGE_LIMIT = 4096
-"""Longest progress message kept in a fact, in characters; the frame keeps the whole."""
+"""Longest progress message kept in a fact, in characters; the frame has all of it."""

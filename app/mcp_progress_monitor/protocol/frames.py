@@ -1,6 +1,6 @@
 """Frames: one message's exact bytes with connection, channel and time; their kinds.
 
-Runs are many similar frames of one chunk, kept as columns until one is looked at.
+Runs are many similar frames of one chunk, kept as columns until one is read.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Channel(enum.IntEnum):
     """Where a frame's bytes were seen."""
 
     SENT = 0
-    """We wrote them to the server (its stdin)."""
+    """Sent to the server (its stdin)."""
     RECEIVED = 1
-    """The server wrote them to us (its stdout)."""
+    """Received from the server (its stdout)."""
     STDERR = 2
     """One line of the server's standard error, without its line end."""
     EVENT = 3
@@ -50,11 +50,11 @@ class Frame(NamedTuple):
     """One message, stderr line or connection event.
 
     `number` counts up over the whole program and names the frame; it is also the identity of the
-    request that the frame carries. `connection` is the connection's id, `"<server>#<n>"`.
-    `when` is wall time (seconds since the epoch), `at` monotonic time (seconds). `raw` is exact,
-    without the final line feed (a carriage return before it stays). A batch line is one frame
-    (`part` None), followed by a frame for every element (`part` set, `raw` the exact slice).
-    `is_complete` is False for a last line that the stream ended within.
+    request that the frame carries. `connection` is the connection's id, `"<server>#<n>"`. `when` is
+    wall time (seconds since the epoch), `at` monotonic time (seconds). `raw` is exact, without the
+    final line feed (a carriage return before it stays). A batch line is one frame (`part` None),
+    followed by a frame for every element (`part` set, `raw` the exact slice). `is_complete` is
+    False for a last line that the stream ended within.
     """
 
     number: int
@@ -104,7 +104,7 @@ _BY_FACT: dict[type, FrameKind] = {
 
 
 def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
-    """What a frame on `channel` is, by the fact read from it; a batch line gives no fact."""
+    """The kind of a frame on `channel`, by its fact; a batch line has no fact."""
     if channel is Channel.STDERR:
         return FrameKind.STDERR
     if channel is Channel.EVENT:
@@ -116,20 +116,17 @@ def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
 
 _Item = TypeVar("_Item")
 
-# Skips the named tuple's own constructor, which takes as long again.
+# Skips the named tuple's own constructor, which doubles the time.
 _new = tuple.__new__
 
 PlainTick: TypeAlias = tuple[Any, ...]
-"""What a plain tick has for itself: number, (connection, at, when), token, request, progress,
-total, message.
-
-Made and freed in a quarter of the time that the fact takes, and half as large: a thousand jobs keep
-two hundred each, and whatever is not in the processor's cache is waited for.
-"""
+"""The fields of a plain tick: number, (connection, at, when), token, request, progress, total,
+message. Made and freed in a quarter of the time of the fact, and half as large: a thousand jobs
+keep two hundred each, and cache misses are slow."""
 
 
 def fact_of(tick: PlainTick) -> ProgressReceived:
-    """The fact that a plain tick stands for; a fact stands for itself."""
+    """The fact of a plain tick; a fact stands for itself."""
     if type(tick) is ProgressReceived:
         return tick
     number, (connection, at, when), token, request, progress, total, message = tick
@@ -139,13 +136,13 @@ def fact_of(tick: PlainTick) -> ProgressReceived:
 
 
 def at_of(tick: PlainTick) -> float:
-    """When a plain tick came, or a fact."""
+    """The time of a plain tick, or of a fact."""
     at: float = tick.at if type(tick) is ProgressReceived else tick[1][1]
     return at
 
 
 class LazyRun(Sequence[_Item], Generic[_Item]):
-    """A sequence of items that are made when one is asked for, all of them at most once."""
+    """A sequence of items that are created on first use, all of them at most once."""
 
     __slots__ = ("_made",)
 
@@ -154,7 +151,7 @@ class LazyRun(Sequence[_Item], Generic[_Item]):
 
     @abstractmethod
     def _item(self, index: int) -> _Item:
-        """Make one item; `index` may be negative, as a list's."""
+        """Make one item; `index` may be negative, as in a list."""
 
     @abstractmethod
     def _items(self) -> list[_Item]:
@@ -176,7 +173,7 @@ class LazyRun(Sequence[_Item], Generic[_Item]):
         return self._item(index) if self._made is None else self._made[index]
 
     def __iter__(self) -> Iterator[_Item]:
-        """All items, made at once if they were not yet."""
+        """All items, created now if they were not yet."""
         return iter(self._all())
 
     def __eq__(self, other: object) -> bool:

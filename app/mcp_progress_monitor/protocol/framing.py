@@ -1,4 +1,4 @@
-"""Cuts a stream's bytes into numbered frames: lines are split once, batches into elements."""
+"""Splits a stream into numbered frames: at line feeds, and batches into their elements."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 _FRAMES_AT_A_TIME = 64
-"""Elements of a batch at one go: each may cost a tenth of a millisecond, all told."""
+"""Elements of a batch framed at once: each may cost a tenth of a millisecond, all told."""
 _LEAST_RUN = 8
-"""Fewer lines cost less one by one."""
+"""Fewer lines are cheaper one by one."""
 _BRACE = {b"{"}
-# Bounded: a hundred megabytes of white space would hold the loop.
+# Bounded: a hundred megabytes of white space would block the loop.
 _MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]{0,65536}+\[")
-# Skips the named tuple's own constructor, which takes as long again for every line.
+# Skips the named tuple's own constructor, which doubles the time of every line.
 _new = tuple.__new__
 
 
 def may_be_batch(raw: bytes) -> bool:
-    """Whether a line of a server's output opens a bracket, so that it may have to be cut."""
+    """Whether a line of a server begins with a bracket, so that it may be a batch."""
     return raw[:1] != b"{" and _MAY_BE_BATCH.match(raw) is not None
 
 
 class FrameNumbers:
-    """Numbers frames, from 1, for the whole program: made once and passed down."""
+    """Numbers frames, from 1, for the whole program: created once and shared."""
 
     def __init__(self, first: int = 1) -> None:
         self._next = first
@@ -43,13 +43,13 @@ class FrameNumbers:
 
 
 class LineSplitter:
-    """Cuts a byte stream at line feeds, whatever its chunks, in time linear in its length."""
+    """Splits a byte stream at line feeds, whatever its chunks, in time linear in its length."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take the next bytes; return the lines they complete, without their line feeds."""
+        """Add bytes; return the lines they complete, without their line feeds."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and self._held:
@@ -61,7 +61,7 @@ class LineSplitter:
         return lines
 
     def flush(self) -> bytes | None:
-        """At the end of the stream: return the line it ended within, None if there is none."""
+        """At the end of the stream: return an incomplete line, None if there is none."""
         if not self._held:
             return None
         line = b"".join(self._held)
@@ -100,9 +100,9 @@ class Framer:
         ]
 
     def run(self, lines: Sequence[bytes], when: float, at: float) -> Sequence[Frame]:
-        """Frame whole lines, without line feeds, as `received` does: in a run if they may be one.
+        """Frame whole lines, without line feeds, as `received` does: in a run if possible.
 
-        Which they may if there are many, each begins as an object does, and none is oversized.
+        It is possible if there are many, each begins as an object does, and none is oversized.
         """
         is_run = (
             len(lines) >= _LEAST_RUN
@@ -122,11 +122,11 @@ class Framer:
         is_complete: bool = True,
         may_be_run: bool = False,
     ) -> Iterator[Sequence[Frame]]:
-        """Frame as many lines as can be handled at one go, a batch among them in slices.
+        """Frame as many lines as can be handled at once, a batch among them in slices.
 
-        A batch is a line, but may have thousands of elements: how many messages lines hold is not
-        known before it is cut. Lines without one are one slice: a run if they can be one and are
-        whole lines, as `may_be_run` says. A slice is empty where a batch is still being cut.
+        A batch is a line, but may have thousands of elements: how many messages lines hold is
+        unknown before it is split. Lines without one are one slice: a run if they can be one and
+        are whole lines, as `may_be_run` says. A slice is empty while a batch is still being split.
         """
         if max(map(len, lines)) <= OVERSIZED:
             others = [raw for raw in lines if raw[:1] != b"{"]
@@ -150,12 +150,12 @@ class Framer:
     def received_in_slices(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
     ) -> Iterator[list[Frame]]:
-        """Do the work of `received` in slices of a few milliseconds.
+        """Like `received` in slices of a few milliseconds.
 
         The lists, some of them empty, make up the whole result, in order.
         """
         for raw in lines:
-            # Cut before anything is numbered: elements have the numbers behind their batch's, even
+            # Split before anything is numbered: elements have the numbers after their batch's, even
             # if other connections frame messages meanwhile. Recordings rely on it.
             elements = yield from _split_batch(raw)
             number = self._numbers.take(1 + len(elements))
@@ -180,7 +180,7 @@ class Framer:
     ) -> list[Frame]:
         """Frame what was framed before and recorded, each with its own times.
 
-        Batches are not cut: see `may_be_batch` and `received_in_slices`.
+        Batches are not split: see `may_be_batch` and `received_in_slices`.
         """
         connection, new = self._connection, _new
         first = self._numbers.take(len(raws))
@@ -190,7 +190,7 @@ class Framer:
         ]
 
     def sent(self, raw: bytes, when: float, at: float) -> Frame:
-        """Frame a message that we write to the server; its own line feed is left out."""
+        """Frame a message that we write to the server, without its line feed."""
         return self._frame(Channel.SENT, raw.removesuffix(b"\n"), when, at)
 
     def stderr(self, line: bytes, when: float, at: float) -> Frame:
@@ -222,7 +222,7 @@ class Framer:
 
 
 def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
-    """Cut a batch line into its elements; none if it is no batch or not well-formed."""
+    """Split a batch line into its elements; none if it is no batch or not well-formed."""
     if not (_MAY_BE_BATCH.match(raw) and _is_sound(raw)):
         return []
     slices = array_elements(raw)
@@ -238,7 +238,7 @@ def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
 
 
 def _is_sound(raw: bytes) -> bool:
-    """Whether a line that opens a bracket is worth cutting: a log line may begin so as well."""
+    """Whether a line that begins with a bracket is worth splitting: log lines do so as well."""
     if len(raw) > OVERSIZED:
         return True
     try:

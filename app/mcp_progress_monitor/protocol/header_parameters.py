@@ -1,4 +1,4 @@
-"""Tool arguments that a schema has repeated as HTTP headers (`x-mcp-header`)."""
+"""Tool arguments that the schema marks to be repeated as HTTP headers (`x-mcp-header`)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ _NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "$defs", "de
 
 
 class HeaderParameter(NamedTuple):
-    """One mark: the name it gives, where it stands, the type there, and the argument, if any.
+    """One mark: its header name, its place, the type there, and the argument, if any.
 
-    `through` is the keyword because of which no argument can be told to be meant; empty where one
-    can.
+    `through` is the keyword that hides which argument is meant; empty if none does.
     """
 
     name: Any
@@ -48,7 +47,7 @@ class HeaderParameter(NamedTuple):
 
     @property
     def finding(self) -> Finding | None:
-        """Which rule it breaks by itself; None where it breaks none."""
+        """The rule that it breaks by itself; None if it breaks none."""
         if not self.place:
             return Finding(rules.HEADER_OF_NOTHING)
         where = one_line(self.place, _PLACE_SHOWN)
@@ -62,7 +61,7 @@ class HeaderParameter(NamedTuple):
 
 
 def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, Any]:
-    """Arguments by the name of their header, None where one is not given.
+    """Arguments by the name of their header, None for one that is missing.
 
     None at all for a schema whose marks break the rules: each header would be a guess.
     """
@@ -71,7 +70,7 @@ def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, 
 
 
 def header_parameters_problem(schema: JsonObject) -> str:
-    """Which rule the marks of a tool's schema break; nothing where they break none."""
+    """The rules that the marks of a tool's schema break; nothing if they break none."""
     finding = _broken(list(_marks(schema, {})))
     return "" if finding is None else finding.text
 
@@ -88,7 +87,7 @@ def _broken(marks: list[HeaderParameter]) -> Finding | None:
 
 
 class _SchemaPart(NamedTuple):
-    """A schema within a schema, and the value of the arguments that it is about, if any."""
+    """A schema within a schema, and the value of its arguments, if any."""
 
     schema: JsonObject
     value: Any
@@ -108,7 +107,7 @@ def _marks(schema: JsonObject, arguments: JsonObject) -> Iterator[HeaderParamete
 
 
 def _within(part: _SchemaPart) -> Iterator[_SchemaPart]:
-    """The schemas right below one."""
+    """The direct subschemas of a schema."""
     begin = f"{part.place}." if part.place else ""
     for keyword, value in part.schema.items():
         if keyword == "properties":
@@ -121,9 +120,9 @@ def _within(part: _SchemaPart) -> Iterator[_SchemaPart]:
 
 
 def _schemas_of(keyword: str, value: Any) -> list[tuple[str, Any]]:
-    """The schemas that a keyword other than `properties` holds, with what is said of their place.
+    """The subschemas under keywords other than `properties`, with a description of their place.
 
-    Values of other keywords are data: what looks like a mark there is none.
+    Values of other keywords are data: a mark there means nothing.
     """
     if keyword in _LISTED and isinstance(value, list):
         return [(f"{keyword}[{number}]", below) for number, below in enumerate(value)]

@@ -1,4 +1,4 @@
-"""How a recording describes an HTTP body, so that its exact bytes can be put together again."""
+"""How a recording describes an HTTP body, so that its exact bytes can be restored."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 _Around = tuple[bytes, bytes]
 _MOST_JOINED: Final = 64 * 1024
-"""An entry of events put together grows no further; a longer event is one by itself."""
+"""Largest entry of combined events; a longer event is one by itself."""
 
 
 class BodyNotes:
-    """Tells of the events of one connection, across all its exchanges."""
+    """Describes the events of one connection, across all its exchanges."""
 
     def __init__(self) -> None:
         self._exchange: int | None = None
         self._around: _Around | None = None
 
     def tell(self, exchange: int, events: Sequence[SseEvent]) -> list[JsonObject]:
-        """The member `events` for the events of a chunk; empty where nothing need be told.
+        """The member `events` for the events of a chunk; empty if nothing must be described.
 
         Publish it, with `exchange`, before the frames of the chunk's messages. A batch counts as
         one message: the frames of its elements are not counted.
@@ -52,7 +52,7 @@ class BodyNotes:
         return entries
 
     def report_run(self, exchange: int, run: SseRun) -> list[JsonObject]:
-        """As `tell`, for events that are alike: one entry at most, which lists their ids."""
+        """As `tell`, for similar events: one entry at most, which lists their ids."""
         around, is_known = run.around_last, exchange == self._exchange
         if run.ids is None and is_known and around == self._around:
             return []
@@ -63,7 +63,7 @@ class BodyNotes:
         return [{**entry, "count": len(run.datas)}]
 
     def report_body(self, exchange: int) -> list[JsonObject]:
-        """The member `events` for a body that is one message by itself: JSON, no stream."""
+        """The member `events` for a body that is one message: JSON, no stream."""
         self._exchange, self._around = exchange, (b"", b"")
         return [{"before": "", "after": "", "count": 1}]
 
@@ -78,7 +78,7 @@ class BodyNotes:
         try:
             texts = [part.decode() for part in around]
         except UnicodeDecodeError:
-            # All of the event is told in base64.
+            # The whole event is in base64.
             self._around = None
             entries.append(_marked(_of_raw(event.raw), event, 1))
             return None
@@ -90,8 +90,8 @@ class BodyNotes:
 class _Others:
     """Adds events that are no messages, or have several lines of data.
 
-    A server may send nothing else than comments, or ids: those in a row that are no messages and
-    tell alike are one entry, put together once, with the newest id or wait.
+    A server may send nothing but comments, or ids: consecutive ones that are no messages and have
+    the same description are one entry, combined once, with the newest id or wait.
     """
 
     def __init__(self, entries: list[JsonObject]) -> None:
@@ -112,7 +112,7 @@ class _Others:
         self._size += len(raw)
 
     def flush(self) -> None:
-        """Add what is still to be put together."""
+        """Add what is still to be combined."""
         if self._raws:
             self._entries.append(_of_raw(b"".join(self._raws)) | self._marks)
         self._raws.clear()
@@ -124,7 +124,7 @@ def _of_raw(raw: bytes) -> JsonObject:
     try:
         return {"raw": raw.decode()}
     except UnicodeDecodeError:
-        # What is no UTF-8 cannot stand in JSON.
+        # Anything but UTF-8 cannot be in JSON.
         return {"base64": base64.b64encode(raw).decode()}
 
 
@@ -140,7 +140,7 @@ def _marked(entry: JsonObject, event: SseEvent, count: int) -> JsonObject:
 
 
 class _Step(NamedTuple):
-    """What comes next in a body: a message with what is around it, or what stands by itself."""
+    """The next part of a body: a message with its surroundings, or something by itself."""
 
     is_message: bool
     whole: bytes | None
@@ -148,20 +148,20 @@ class _Step(NamedTuple):
 
 
 class BodyRebuilder:
-    """Puts the bodies of one connection together again from `http_events` and the messages.
+    """Restores the bodies of one connection from `http_events` and the messages.
 
-    Robust against recordings that tell nonsense: what cannot be read counts as not told.
+    Robust against invalid recordings: what cannot be read is ignored.
     """
 
     def __init__(self) -> None:
         self.exchange: int | None = None
-        """What the messages that follow came on, as far as was told."""
+        """The exchange of the messages that follow, if stated."""
         self._around: _Around = (b"", b"")
         self._steps: Iterator[_Step] = iter(())
         self._next: _Step | None = None
 
     def told(self, fields: JsonObject) -> list[tuple[int, bytes]]:
-        """Take the members of an event; return, by exchange, what of bodies it completes."""
+        """Add the members of an event; return, by exchange, the parts of bodies it completes."""
         exchange, events = fields.get("exchange"), fields.get("events")
         if type(exchange) is not int:
             return []
@@ -172,9 +172,9 @@ class BodyRebuilder:
         return self._by_itself(exchange)
 
     def message(self, raw: bytes) -> list[tuple[int, bytes]]:
-        """Take a message's bytes; return, by exchange, what of bodies it completes.
+        """Add a message's bytes; return, by exchange, the parts of bodies it completes.
 
-        Elements of a batch are not to be given: the batch's own bytes are.
+        Do not pass elements of a batch: pass the batch's own bytes.
         """
         if self.exchange is None:
             return []

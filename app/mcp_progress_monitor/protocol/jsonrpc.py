@@ -33,14 +33,14 @@ __all__ = [
 ]
 
 OVERSIZED = 1024 * 1024
-"""Messages of more bytes are outlined in slices; their big members become `Elided`."""
+"""Larger messages are outlined in slices; their big members become `Elided`."""
 
 _SPACE = b" \t\r\n"
 _BEGINNING = 1024
 
 
 class Kind(enum.Enum):
-    """What a line is. The values are words for people and for facts."""
+    """What a line is. The values are used in texts and in facts."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
@@ -49,19 +49,20 @@ class Kind(enum.Enum):
     BATCH = "batch"
     """An array of messages."""
     INVALID = "invalid"
-    """JSON, but no JSON-RPC message."""
+    """JSON, but not a JSON-RPC message."""
     GARBAGE = "garbage"
-    """No JSON."""
+    """Not JSON."""
     BLANK = "blank"
-    """Nothing but white space."""
+    """Only white space."""
     PARTIAL = "partial"
-    """The stream ended within the line, which is no JSON so far."""
+    """The stream ended within the line, which is not JSON so far."""
 
 
 class Envelope(NamedTuple):
-    """One decoded message. `params`, `result` and `error` are as received, None when absent.
+    """One decoded message.
 
-    `id` is a string, a finite number or None; `method` is set for requests and notifications.
+    `params`, `result` and `error` are as received, None when absent. `id` is a string, a finite
+    number or None; `method` is set for requests and notifications.
     """
 
     kind: Kind
@@ -74,18 +75,18 @@ class Envelope(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with it, in sentences."""
+        """The findings, as sentences."""
         return texts(self.findings)
 
 
 def decode(raw: bytes, *, is_complete: bool = True) -> Envelope:
-    """Read one line, however broken; `is_complete` is False if the stream ended within it."""
+    """Decode one line, however broken; `is_complete` is False if the stream ended within it."""
     return finish(decode_in_slices(raw, is_complete=is_complete))
 
 
 def decode_in_slices(raw: bytes, *, is_complete: bool = True) -> Slices[Envelope]:
-    """Do the work of `decode` in slices of a few milliseconds, pausing by yielding None."""
-    # A message of many megabytes is not copied for the line end that it may have.
+    """Like `decode` in slices of a few milliseconds, pausing by yielding None."""
+    # A message of many megabytes is not copied to remove a line end.
     if not raw[:_BEGINNING].strip(_SPACE) and not raw.strip(_SPACE):
         return Envelope(Kind.BLANK, findings=(Finding(rules.BLANK_LINE),))
     try:
@@ -117,7 +118,7 @@ def _unreadable(raw: bytes, reason: str, *, is_complete: bool) -> Finding:
 
 
 def classify(value: Any, findings: tuple[Finding, ...] = ()) -> Envelope:
-    """Say which message a decoded JSON value is; `findings` are those of its text."""
+    """Classify a decoded JSON value; `findings` are those of its text."""
     if isinstance(value, dict):
         return _classify_object(value, [*findings])
     if isinstance(value, list) and value:
@@ -195,7 +196,7 @@ def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """Write one message: UTF-8 on one line, without the line end, members in their order.
+    """Encode one message: UTF-8 on one line, without the line end, members in their order.
 
     Raises:
         ValueError: `message` holds NaN, an infinity, half of a surrogate pair or something

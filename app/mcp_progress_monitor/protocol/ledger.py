@@ -1,4 +1,4 @@
-"""Which requests and progress tokens are open or recently ended, and where replies belong."""
+"""Which requests and progress tokens are open or recently ended, and the order of replies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Key: TypeAlias = Hashable
 """An id or token with its JSON type: `7`, `"7"`, `7.0` and `true` have four different keys."""
 
 MOST_REMEMBERED = 4096
-"""Ended requests, and ended tokens, that are remembered to name what comes late."""
+"""Ended requests, and ended tokens, that are remembered to identify late messages."""
 
 MOST_TASKS = 1024
-"""Tasks that are known, and whose tokens are kept alive, at a time; beyond, the oldest is not."""
+"""Most tasks that are known, and whose tokens stay active; beyond, the oldest is dropped."""
 
 
 def key_of(value: Any) -> Key:
@@ -34,10 +34,11 @@ def key_of(value: Any) -> Key:
 
 
 class OpenRequest(NamedTuple):
-    """A request that awaits its reply. `token` is the key of its progress token, None if none.
+    """A pending request.
 
-    `number` is its identity. `task` is the task id that a `tasks/…` request names; `revision`
-    the protocol revision an opening request offers.
+    `token` is the key of its progress token, None if none. `number` is its identity. `task` is the
+    task id that a `tasks/…` request names; `revision` the protocol revision an opening request
+    offers.
     """
 
     number: int
@@ -48,7 +49,7 @@ class OpenRequest(NamedTuple):
 
 
 class ReferredRequest(NamedTuple):
-    """What a reply or a cancelling referred to; `request` is None unless it was open."""
+    """The request of a reply or a cancel; `request` is None unless it was open."""
 
     number: int | None
     standing: RequestStanding
@@ -81,17 +82,17 @@ class _Recent:
 
 
 class Ledger:
-    """The requests that one side of a connection made.
+    """The requests that one side of a connection sent.
 
-    Ids and tokens that a peer uses twice at once are kept as stacks: the newest request owns
-    them, and when it has ended the one before.
+    Ids and tokens that a peer uses twice at once are kept as stacks: the newest request owns them,
+    and when it has ended the one before.
     """
 
     def __init__(self) -> None:
         self.token_owners: dict[Key, int] = {}
-        """The number of the request that owns each active token; for reading only."""
+        """The number of the request that owns each active token; read-only."""
         self.tokens: dict[int, Key] = {}
-        """The other way round: the token of each request with an active one; for reading only."""
+        """The reverse: the token of each request with an active one; read-only."""
         self._open: dict[Key, OpenRequest] = {}
         self._open_below: dict[Key, list[OpenRequest]] = {}
         self._owners_below: dict[Key, list[int]] = {}
@@ -128,7 +129,7 @@ class Ledger:
         return request.method if request else None
 
     def begin(self, identity: Any, request: OpenRequest) -> None:
-        """Enter a request under its id and its token."""
+        """Add a request under its id and its token."""
         key = key_of(identity)
         if key in self._open:
             self._open_below.setdefault(key, []).append(self._open[key])
@@ -141,10 +142,10 @@ class Ledger:
             self.tokens[request.number] = token
 
     def answer(self, identity: Any, live_task: str | None = None) -> ReferredRequest:
-        """Strike out the request that a reply names.
+        """Remove the request of a reply.
 
-        `live_task` is the id of the task that the reply promises: the token then stays active
-        until `end_task` (2025-11-25, "Task progress").
+        `live_task` is the id of the task that the reply promises: the token then stays active until
+        `end_task` (2025-11-25, "Task progress").
         """
         ended = self._end(key_of(identity), RequestStanding.ANSWERED)
         request = ended.request
@@ -156,14 +157,14 @@ class Ledger:
         return ended
 
     def cancel(self, identity: Any) -> ReferredRequest:
-        """Strike out the request that a cancelling names."""
+        """Remove the request of a cancel."""
         ended = self._end(key_of(identity), RequestStanding.CANCELLED)
         if ended.request is not None:
             self._release(ended.request, RequestStanding.CANCELLED)
         return ended
 
     def give_up(self, number: int, standing: RequestStanding) -> tuple[Any, ReferredRequest]:
-        """Strike out a request by its number; its id, and what it was: unknown if not open.
+        """Remove a request by its number; its id, and its former state: unknown if not open.
 
         Where its id is in use twice, only the newest request with it can be given up.
         """
@@ -182,14 +183,14 @@ class Ledger:
             self._release(request, RequestStanding.ANSWERED)
 
     def begin_task(self, task: str, request: int | None) -> None:
-        """Know a task, and the request that began it, None if none on this connection did."""
+        """Add a task, and the request that began it, None if none on this connection did."""
         self._known_tasks.pop(task, None)
         self._known_tasks[task] = request
         if len(self._known_tasks) > MOST_TASKS:
             del self._known_tasks[next(iter(self._known_tasks))]
 
     def ask_for_task(self, task: str, request: int) -> None:
-        """Know that a task, begun elsewhere, is there: `request` was the first to ask for it."""
+        """Add a task that was begun elsewhere: `request` was the first to ask for it."""
         self._askers.setdefault(task, request)
         if len(self._askers) > MOST_TASKS:
             del self._askers[next(iter(self._askers))]
@@ -203,7 +204,7 @@ class Ledger:
         return task in self._known_tasks
 
     def beginner_of(self, task: str | None) -> int | None:
-        """The number of the request that began a task; None when that is not known."""
+        """The number of the request that began a task; None when that is unknown."""
         return None if task is None else self._known_tasks.get(task)
 
     def began_task(self, request: int) -> bool:
@@ -219,7 +220,7 @@ class Ledger:
         return self._recent_tokens.get(key)
 
     def clear(self) -> None:
-        """The connection is gone: forget everything."""
+        """The connection is closed: forget everything."""
         for table in (
             self.token_owners,
             self.tokens,
@@ -247,7 +248,7 @@ class Ledger:
         return ReferredRequest(request.number, RequestStanding.ACTIVE, request)
 
     def _end_again(self, key: Key, standing: RequestStanding) -> ReferredRequest:
-        """Name the ended request; one that was cancelled and then answered counts as answered."""
+        """Identify the ended request; a cancelled one that was then answered counts as answered."""
         ended = self._recent.get(key)
         if ended.number is not None and standing is RequestStanding.ANSWERED:
             self._recent.put(key, ended.number, standing)
@@ -277,10 +278,11 @@ class Ledger:
 
 
 PLACES_KEPT: Final = 4096
-"""Replies whose places are remembered: as many as there are ended requests."""
+"""Replies whose positions are remembered: as many as there are ended requests."""
 
 _LONGEST: Final = 18
-# Only its beginning is read: an event tells of every event of a chunk, a hundred thousand a second.
+# Only its beginning is parsed: an event describes every event of a chunk, a hundred thousand a
+# second.
 _HTTP_EVENTS: Final = re.compile(
     rb'\s*\{\s*"event"\s*:\s*"http_events"\s*,\s*"exchange"\s*:\s*(\d{1,%d})\s*[,}]' % _LONGEST
 )
@@ -290,14 +292,14 @@ _HTTP_REQUEST: Final = b'{"event":"http_request",'
 
 
 class _Place(NamedTuple):
-    """The number of the batch's frame, and the HTTP exchange; None where there is none."""
+    """The number of the batch's frame, and the HTTP exchange; None if there is none."""
 
     batch: int | None
     exchange: int | None
 
 
 class ReplyPlaces:
-    """Remembers where replies stood. Without batches and HTTP nothing is kept."""
+    """Remembers the positions of replies. Without batches and HTTP nothing is kept."""
 
     def __init__(self) -> None:
         self._exchange: int | None = None
@@ -312,11 +314,11 @@ class ReplyPlaces:
 
     @property
     def request(self) -> int | None:
-        """The request whose response the messages stand in now; None where there is none."""
+        """The request whose response carries the current messages; None if there is none."""
         return None if self._exchange is None else self._carried.get(self._exchange)
 
     def begin(self, raw: bytes) -> bool:
-        """Learn from an event which exchange the messages that follow came on; whether it tells."""
+        """Read from an event which exchange carries the next messages; whether it says so."""
         found = _HTTP_EVENTS.match(raw)
         if found is not None:
             self._exchange = int(found[1])
@@ -325,7 +327,7 @@ class ReplyPlaces:
         return found is not None
 
     def _note_request(self, raw: bytes) -> None:
-        """Remember which message an exchange carries to the server, if it does carry one."""
+        """Remember which message an exchange carries to the server, if any."""
         try:
             fields = as_object(read_value(raw).value)
         except (NotJsonError, TooDeepError):
@@ -337,7 +339,7 @@ class ReplyPlaces:
                 del self._carried[next(iter(self._carried))]
 
     def note(self, request: int | None, frame: Frame) -> None:
-        """Remember where the reply to a request stands."""
+        """Remember the position of the reply to a request."""
         if request is None or (frame.part is None and self._exchange is None):
             return
         self._of[request] = _Place(_batch_of(frame), self._exchange)
@@ -345,7 +347,7 @@ class ReplyPlaces:
             del self._of[next(iter(self._of))]
 
     def standing(self, request: int | None, frame: Frame) -> RequestStanding:
-        """The standing of an answered request, by where what names it stands itself."""
+        """The standing of an answered request, by the positions of its reply and of the message."""
         place = self._of.get(request or 0)
         if place is None:
             return RequestStanding.ANSWERED
@@ -359,5 +361,5 @@ class ReplyPlaces:
 
 
 def _batch_of(frame: Frame) -> int | None:
-    """The number of the batch's own frame: its elements have the numbers behind it."""
+    """The number of the batch's own frame: its elements have the numbers after it."""
     return None if frame.part is None else frame.number - frame.part.index

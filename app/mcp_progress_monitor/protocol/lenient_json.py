@@ -1,4 +1,4 @@
-"""Reads JSON leniently: the value, and a description of every rule that its bytes break."""
+"""Decodes JSON leniently: the value, and a finding for every rule that its bytes break."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEEPEST = 200
 BOM = b"\xef\xbb\xbf"
 
 COLON_ESCAPE = b"\\u003"
-"""Begins the escape of a colon, and of a few other characters."""
+"""The beginning of the escape of a colon, and of a few other characters."""
 
 _MOST_FINDINGS = 8
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -32,37 +32,37 @@ _ESCAPE = re.compile(
 
 
 class Elided(NamedTuple):
-    """Stands for a value that was left undecoded because of its `size` in bytes, or its depth."""
+    """A value that was left undecoded because of its `size` in bytes, or its depth."""
 
     size: int
     is_too_deep: bool = False
 
 
 class LenientJson(NamedTuple):
-    """A decoded value, and what was wrong with its text."""
+    """A decoded value, and the findings on its text."""
 
     value: Any
     findings: tuple[Finding, ...]
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was wrong, in sentences."""
+        """The findings, as sentences."""
         return texts(self.findings)
 
 
 class NotJsonError(ValueError):
-    """The bytes are no JSON text, however leniently read; the message says where and why."""
+    """The bytes are not JSON, even leniently; the message says where and why."""
 
 
 class TooDeepError(ValueError):
-    """The value is nested deeper than `DEEPEST`: it would break whoever walks it by recursion."""
+    """The value is nested deeper than `DEEPEST`: walking it by recursion would fail."""
 
 
 def read_value(raw: bytes) -> LenientJson:
     """Decode one JSON value.
 
     A byte order mark, invalid UTF-8, lone surrogates, NaN, control characters in strings and
-    repeated keys are read and described. Strings of the value can always be written as UTF-8.
+    repeated keys are decoded and reported. Strings of the value can always be written as UTF-8.
 
     Raises:
         NotJsonError: no reading makes sense of the bytes.
@@ -79,13 +79,13 @@ def read_value(raw: bytes) -> LenientJson:
 
 @functools.cache
 def _parser() -> Callable[..., Any]:
-    from pydantic_core import from_json  # here and not above: no start of the window waits for it
+    from pydantic_core import from_json  # late: not at startup
 
     return from_json
 
 
 def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
-    """Describe keys that occur twice in one object of `value`, which was decoded from `raw`.
+    """Report keys that occur twice in one object of `value`, which was decoded from `raw`.
 
     Every key has its colon. If there are as many colons as decoded keys and colons in decoded
     strings, no key was lost. Only otherwise is the text decoded a second time.
@@ -95,22 +95,22 @@ def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
     notes = _Notes()
     try:
         json.loads(raw, object_pairs_hook=notes.as_dict)
-    except (ValueError, RecursionError):  # pydantic has read it: then no repeated key is known
+    except (ValueError, RecursionError):  # pydantic has decoded it: then no repeated key is known
         return ()
     return notes.as_tuple()
 
 
 def _colon_count(value: Any) -> int:
-    """How many colons the JSON text of `value` has, if none is written as an escape.
+    """How many colons the JSON text of `value` has, if none is escaped.
 
-    Written anew and counted: an eighth of what walking a value takes, which for fifty servers'
-    lists of tools was a quarter of all that connecting them cost.
+    Encoded again and counted: an eighth of the time of walking a value, which for fifty servers'
+    lists of tools was a quarter of the time to connect them.
     """
-    import msgspec  # with the first message: 8 ms that no empty window waits for
+    import msgspec  # with the first message: 8 ms that an empty window does not need
 
     try:
         return msgspec.json.encode(value).count(b":")
-    except (TypeError, ValueError, OverflowError, RecursionError):  # what no JSON can hold
+    except (TypeError, ValueError, OverflowError, RecursionError):  # not representable in JSON
         return _counted_colons(value)
 
 
@@ -197,7 +197,7 @@ def _as_text(raw: bytes, notes: _Notes) -> str:
 
 
 def _without_lone_surrogates(text: str, notes: _Notes) -> str:
-    """Replace escapes of half a surrogate pair, which no file, terminal or window would take."""
+    """Replace escapes of half a surrogate pair, which cannot be written to files or terminals."""
     if not _SURROGATE.search(text):
         return text
     sound = _ESCAPE.sub(lambda escape: escape["sound"] or r"\ufffd", text)
@@ -244,7 +244,7 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def shown(value: Any, limit: int = 40) -> str:
-    """`value` as short JSON in ASCII, for use within a sentence about it."""
+    """`value` as short JSON in ASCII, for use within a sentence."""
     if isinstance(value, Elided):
         depth = ", nested too deeply to decode" if value.is_too_deep else ""
         return f"a value of {value.size:,} bytes{depth}"

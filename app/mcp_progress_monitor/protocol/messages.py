@@ -1,7 +1,7 @@
-"""The names of MCP on the wire: methods, the keys of `_meta`, and where messages name tasks.
+"""The names of MCP on the wire: methods, the keys of `_meta`, and the paths of task ids.
 
-The one module that spells them: whoever reads, sends, shows or filters a message takes them from
-here. `tests/architecture` sees to that.
+The only module that spells them: all code that reads, sends, shows or filters messages imports them
+from here. `tests/architecture` checks that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CANCEL_TASK: Final = "tasks/cancel"
 UPDATE_TASK: Final = "tasks/update"
 LIST_TASKS: Final = "tasks/list"
 OF_TASKS: Final = "tasks/"
-"""How the methods of requests about tasks begin."""
+"""The prefix of the methods about tasks."""
 
 # Requests of the server, or what a reply of 2026-07-28 requires
 CREATE_MESSAGE: Final = "sampling/createMessage"
@@ -69,7 +69,7 @@ TASK_IDS: Final = "taskIds"
 
 # Keys of `_meta`, and the name of an extension
 RESERVED: Final = "io.modelcontextprotocol/"
-"""How the keys that MCP reserves begin."""
+"""The prefix of the keys that MCP reserves."""
 VERSION_KEY: Final = f"{RESERVED}protocolVersion"
 CAPABILITIES_KEY: Final = f"{RESERVED}clientCapabilities"
 CLIENT_KEY: Final = f"{RESERVED}clientInfo"
@@ -83,7 +83,7 @@ TASKS_EXTENSION: Final = f"{RESERVED}tasks"
 """The extension's name, as both sides declare it in 2026-07-28."""
 
 TOKEN_PATHS: Final = (("params", PROGRESS_TOKEN), ("params", META, PROGRESS_TOKEN))
-"""Where a progress token stands: in a notification, and in a request."""
+"""The paths of a progress token: in a notification, and in a request."""
 TASK_PATHS: Final = (
     ("params", TASK_ID),
     ("params", META, RELATED_TASK, TASK_ID),
@@ -91,4 +91,4 @@ TASK_PATHS: Final = (
     ("result", TASK_ID),
     ("result", META, RELATED_TASK, TASK_ID),
 )
-"""Where messages name the task that they are about."""
+"""The paths of the task id in messages about a task."""

@@ -1,4 +1,4 @@
-"""What servers offer: tools, resources and prompts, read leniently from list results."""
+"""Parses servers' lists of tools, resources and prompts leniently."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def read_list_result(raw: bytes, key: str) -> JsonObject:
-    """The result of the reply `raw`, of which `key` is the list; empty if it has none.
+    """The result of the reply `raw`, whose list is `key`; empty if it has none.
 
-    Takes as long as decoding takes. Values nested too deep become `Elided`: of the list's items
-    only their members, elsewhere whole members of the result.
+    Takes as long as decoding. Values nested too deep become `Elided`: of the list's items only
+    their members, elsewhere whole members of the result.
 
     Raises:
         NotJsonError: the reply cannot be read after all, as is known of large ones only now.
@@ -64,7 +64,7 @@ def _value(raw: bytes) -> Any:
 T = TypeVar("T")
 
 ALL_LISTS = frozenset({"tools", "resources", "prompts"})
-"""What a server may offer, each named as its capability."""
+"""The kinds of lists, each with the name of its capability."""
 
 TASK_SUPPORT = ("forbidden", "optional", "required")
 
@@ -128,7 +128,7 @@ class Prompt:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ListPage(Generic[T]):
-    """One page of a list; `next_cursor` asks for the next one, None on the last."""
+    """One page of a list; `next_cursor` requests the next one, None on the last."""
 
     items: tuple[T, ...]
     next_cursor: str | None
@@ -136,7 +136,7 @@ class ListPage(Generic[T]):
 
 
 class _OfferedItem:
-    """One object of a list, read member by member; notes what is wrong with it."""
+    """One object of a list, parsed member by member; collects its errors."""
 
     def __init__(self, entry: Any, label: str, problems: list[str]) -> None:
         received = as_object(entry)
@@ -183,7 +183,7 @@ def read_prompts(result: JsonObject) -> ListPage[Prompt]:
 def _read_page(
     result: JsonObject, key: str, identity: str, build: Callable[[_OfferedItem, str], T]
 ) -> ListPage[T]:
-    """Read the list `key`, whose items must have the string `identity`."""
+    """Parse the list `key`, whose items must have the string `identity`."""
     problems: list[str] = []
     listed = result.get(key)
     if not isinstance(listed, list):

@@ -1,4 +1,4 @@
-"""How to open a connection with a server of unknown era: what to ask, and what answers mean."""
+"""How to open a connection with a server of unknown era: what to send, and what replies mean."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 _METHOD_NOT_FOUND: Final = -32601
 _MOST_DISCOVERS: Final = 2
-"""How often one revision is asked for by `server/discover`, and once more after silence."""
+"""How often one revision is requested with `server/discover`, and once more after silence."""
 _ERA_HINT: Final = "Set the protocol era of this server to automatic."
 
 
 class Ask(NamedTuple):
-    """A request to send next, and for people why.
+    """A request to send next, and the reason for display.
 
-    No answer within `limit_s` seconds is an answer too, None; `limit_s` is None for the limit
-    of the whole connection.
+    No answer within `limit_s` seconds is an answer too, None; `limit_s` is None for the limit of
+    the whole connection.
     """
 
     method: str
@@ -54,11 +54,11 @@ class ConnectionOpening:
 
     `server/discover` first, `initialize` when that fails, unless the era is fixed or remembered.
 
-    Our question may itself break a server that does not know it: Python SDK 1.0 to 1.9.3 stop
-    reading at any request before `initialize`, and end at the next line. So while
-    `server/discover` has no answer, neither an end of the process nor an error to `initialize`
-    is a verdict: a new connection begins with `initialize`. A good answer to `server/discover`
-    counts whenever it comes before the handshake succeeded.
+    The probe may itself break a server that does not know it: Python SDK 1.0 to 1.9.3 stop reading
+    at any request before `initialize`, and end at the next line. So while `server/discover` has no
+    answer, neither an end of the process nor an error to `initialize` is final: a new connection
+    begins with `initialize`. A good answer to `server/discover` counts whenever it arrives before
+    the handshake succeeded.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ConnectionOpening:
         *,
         can_reopen: bool = True,
     ) -> None:
-        """An opening in the era `only`, or in the one found out earlier if it still holds.
+        """An opening in the era `only`, or in the remembered one if it still holds.
 
         `can_reopen` is whether a new connection makes a difference, as with a new process.
         """
@@ -88,32 +88,32 @@ class ConnectionOpening:
 
     @property
     def is_open_question(self) -> bool:
-        """Whether the era is to be found out, and not fixed."""
+        """Whether the era is to be detected, and not fixed."""
         return self._only is None
 
     @property
     def was_discover_asked(self) -> bool:
-        """Whether the server had the choice of the newest revision."""
+        """Whether the server could have chosen the newest revision."""
         return any(ask.method == DISCOVER for ask in self._asked)
 
     def first(self) -> Ask:
-        """What to ask at the start of a connection."""
+        """The request at the start of a connection."""
         self._here, self._is_due = [], False
         if self._begins_with is Era.HANDSHAKE:
             self._was_plain = True
             return self._initialize(eras.LATEST_HANDSHAKE, self._why_first())
         limit_s = eras.DISCOVER_LIMIT_S
         if self._begins_with is Era.PER_REQUEST:
-            # It may start slowly: a handshake that crosses its answer would be in the way.
+            # It may start slowly: a handshake that crosses its answer would interfere.
             limit_s = eras.REMEMBERED_LIMIT_S
         return self._discover(None if self._only else limit_s, self._why_first())
 
     def after(
         self, reply: RequestAnswered | None, discovered: RequestAnswered | None = None
     ) -> Step:
-        """What to do after the last question was answered, or was not within its limit.
+        """What to do after the last request was answered, or was not within its limit.
 
-        `discovered` is what had come to `server/discover` by then, if that was asked earlier.
+        `discovered` is the answer to `server/discover` by then, if that was sent earlier.
         """
         if self._here[-1].method == DISCOVER:
             self._is_due = reply is None
@@ -123,7 +123,7 @@ class ConnectionOpening:
         return self._after_initialize(reply, discovered)
 
     def after_refusal(self, words: str) -> Step:
-        """What to do after `server/discover` was refused otherwise than by a message."""
+        """What to do after `server/discover` was refused other than by a message."""
         self._is_due = False
         return self._fall_back(f"server/discover was refused: {words}")
 
@@ -137,7 +137,7 @@ class ConnectionOpening:
         return self._given_up()
 
     def after_end(self) -> Reopen | None:
-        """What to do when the server ended over a question; None if that is its last word."""
+        """What to do when the server ended during a request; None if that is final."""
         if not self._can_reopen or self._is_reopened:
             return None
         if any(ask.method == DISCOVER for ask in self._here):
@@ -145,13 +145,13 @@ class ConnectionOpening:
         return self._reopen(None, "the server exited") if self._remembered else None
 
     def out_of_time(self) -> Reopen | None:
-        """What to do when the server was silent for as long as it may be; None if that is all."""
+        """What to do when the server was silent up to its limit; None if that is final."""
         is_unproven = self._is_due and not self._was_plain and not self._is_reopened
         if not (self._can_reopen and is_unproven):
             return None
         return self._reopen(Era.HANDSHAKE, "the server did not respond")
 
-    # What answers mean
+    # What replies mean
 
     def _after_discover(self, reply: RequestAnswered | None) -> Step:
         result = None if reply is None else reply.result
@@ -183,7 +183,7 @@ class ConnectionOpening:
         return self._fall_back(f"server/discover was refused ({shown(error.get('code'))})")
 
     def _fall_back(self, why: str) -> Step:
-        """Ask for the handshake, unless that has been refused."""
+        """Request the handshake, unless that was refused."""
         if self._has_asked(INITIALIZE, eras.LATEST_HANDSHAKE):
             return self._given_up()
         return self._initialize(eras.LATEST_HANDSHAKE, why)
@@ -232,7 +232,7 @@ class ConnectionOpening:
         return self._refusal or _no_common("none of the revisions offered")
 
     def _try_common(self, supported: tuple[str, ...]) -> Step:
-        """Ask for the newest revision that both speak, unless that has been tried."""
+        """Request the newest common revision, unless that was tried."""
         allowed = tuple(r for r in supported if self._only in {None, _era(r)})
         revision = eras.newest_common(allowed)
         if revision is None:
@@ -258,7 +258,7 @@ class ConnectionOpening:
             return ErrorDetails(what, hint=_ERA_HINT)
         return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
 
-    # What is asked
+    # Requests
 
     def _why_first(self) -> str:
         if self._is_reopened:
@@ -278,7 +278,7 @@ class ConnectionOpening:
         return Reopen(f"{why}: reconnecting, starting with {opener}")
 
     def _refuse(self, problem: ErrorDetails) -> None:
-        """Keep the first reason for which nothing came of it."""
+        """Keep the first reason for a failure."""
         self._refusal = self._refusal or problem
 
     def _has_asked(self, method: str, revision: str) -> bool:

@@ -1,4 +1,4 @@
-"""Outlines messages too large to decode at once: where each member lies, found in slices."""
+"""Outlines messages too large to decode at once: the position of each member, in slices."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ Slices: TypeAlias = Generator[None, None, T]
 """Work that pauses by yielding None and returns a T."""
 
 LARGEST_DECODED = 64 * 1024
-"""Largest member that is decoded, in bytes; larger ones become `Elided`.
-
-But for a resume token, which has to be sent back whole: as a string it is decoded at any size.
-"""
+"""Largest member that is decoded, in bytes; larger ones become `Elided`. Except a resume token,
+which must be sent back whole: as a string it is decoded at any size."""
 
 MOST_MEMBERS = 1000
-"""Members kept of one object; of those beyond, only the names in `_ALWAYS_KEPT`."""
+"""Members kept of one object; beyond, only the names in `_ALWAYS_KEPT` are."""
 
 _SLICE = 256 * 1024
 _STEPS = 500
@@ -69,7 +67,7 @@ _KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\r\n]*+:[ \t\r\n]*+', re.D
 
 
 class ByteSpan(NamedTuple):
-    """A member's place in the message: `raw[start:end]`; `key` is empty in an array."""
+    """A member's position in the message: `raw[start:end]`; `key` is empty in an array."""
 
     key: str
     start: int
@@ -77,7 +75,7 @@ class ByteSpan(NamedTuple):
 
 
 def finish(slices: Slices[T]) -> T:
-    """Do the whole of some sliced work at once."""
+    """Run sliced work to its end at once."""
     while True:
         try:
             next(slices)
@@ -89,9 +87,9 @@ def finish(slices: Slices[T]) -> T:
 def outlined(raw: bytes) -> Slices[LenientJson]:
     """Read a message, with `Elided` for what is large or deep in it and in its payload.
 
-    Of an object, the top-level members are read, those of `params`, `result` and `error`, and
-    those of their `_meta`. An array's elements are only walked over: its reading is an empty
-    list if it has none, else a list of one `Elided`.
+    Of an object, the top-level members are read, those of `params`, `result` and `error`, and those
+    of their `_meta`. An array's elements are skipped: its reading is an empty list if it has none,
+    else a list of one `Elided`.
 
     Raises:
         NotJsonError: the structure is no JSON. The inside of elided values is not checked.
@@ -122,7 +120,7 @@ def _is_empty_array(raw: bytes, start: int) -> Slices[bool]:
 
 
 def array_elements(raw: bytes) -> Slices[list[bytes]]:
-    """Cut the array that is `raw` into the exact bytes of its elements.
+    """Split the array `raw` into the exact bytes of its elements.
 
     Raises:
         NotJsonError: `raw` is no array, or its structure is broken.
@@ -140,7 +138,7 @@ def array_elements(raw: bytes) -> Slices[list[bytes]]:
 
 
 def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
-    """Cut the object that is `raw` into the exact bytes of its members; the last of a name counts.
+    """Split the object `raw` into the exact bytes of its members; the last of a name counts.
 
     Raises:
         NotJsonError: `raw` is no object, or its structure is broken.
@@ -150,7 +148,7 @@ def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
 
 
 def object_spans(raw: bytes) -> Slices[list[ByteSpan]]:
-    """Find the members of the object that is `raw`, all of a name, in their order.
+    """Find the members of the object `raw`, all of a name, in their order.
 
     Raises:
         NotJsonError: `raw` is no object, or its structure is broken.
@@ -168,14 +166,14 @@ def object_spans(raw: bytes) -> Slices[list[ByteSpan]]:
 
 
 def first_byte(raw: bytes) -> int:
-    """Where the JSON text begins, behind a byte order mark and white space."""
+    """Where the JSON text begins, after a byte order mark and white space."""
     return _skip_space(raw, len(BOM) if raw.startswith(BOM) else 0)
 
 
 def _object(
     raw: bytes, whole: ByteSpan, findings: list[Finding], opened_up: frozenset[str]
 ) -> Slices[dict[str, Any]]:
-    """Read the members of an object, and alike those of its members named in `opened_up`."""
+    """Read the members of an object, and those of its members named in `opened_up`."""
     found: dict[str, Any] = {}
     dropped = 0
     for span in _members(raw, whole.start, whole.end, b"}"):
@@ -205,7 +203,7 @@ def _member(
             return reading.value
         is_too_deep = True
     if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
-        # What lies in a `_meta` is not opened up: a server could nest one in another for ever.
+        # The content of a `_meta` is not opened up: a server could nest them endlessly.
         inner = _META if opened_up is _OPENED_UP else _NOTHING
         return (yield from _object(raw, span, findings, inner))
     return Elided(size, is_too_deep)
@@ -244,7 +242,7 @@ def _members(
 
 
 def _filled(raw: bytes, pos: int, closing: bytes) -> Generator[ByteSpan | None, None, int]:
-    """Yield the members from `pos`, where the first begins; return the place behind `closing`."""
+    """Yield the members from `pos`, where the first begins; return the position after `closing`."""
     pause_at = pos + _SLICE
     for count in itertools.count(1):
         key = ""
@@ -297,7 +295,7 @@ def _container_end(raw: bytes, pos: int) -> Slices[int]:
         if mark == b'"':  # the slice ended within it
             pos = yield from _string_end(raw, pos + 1)
         elif mark in _OPENING:  # too deep for the pattern, or cut by the slice
-            # Where one opens into the next, the deep pattern would fail at each in vain.
+            # Where one opens into the next, the deep pattern would fail at each.
             is_sinking = pos - begun_at < _FRUITFUL
             end = _matched(_OPENINGS, raw, pos)
             depth += end - pos
@@ -334,7 +332,7 @@ def _skip_space(raw: bytes, pos: int) -> int:
 
 
 def _matched(pattern: re.Pattern[bytes], raw: bytes, pos: int) -> int:
-    """Where the match of `pattern` at `pos` ends, `_SLICE` bytes on at the most."""
+    """Where the match of `pattern` at `pos` ends, at most `_SLICE` bytes further on."""
     match = pattern.match(raw, pos, pos + _SLICE)
     return match.end() if match else pos
 

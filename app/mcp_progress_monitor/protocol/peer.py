@@ -30,14 +30,14 @@ AUTO = AutoToken.AUTO
 """Asks for a token from the `TokenSource`."""
 
 TokenChoice: TypeAlias = AutoToken | str | int | None
-"""A string or an integer (0 included) to use as it is, `AUTO`, or None for no token at all."""
+"""A string or an integer (0 included) to use unchanged, `AUTO`, or None for no token at all."""
 
 
 class TokenSource:
     """Makes tokens `prog-<milliseconds>-<counter>`, unique for the life of the program.
 
-    Made once and passed down. The counter alone makes a token unique, whatever the clock does,
-    and counting is atomic, whichever threads ask.
+    Created once and shared. The counter alone makes a token unique, whatever the clock does, and
+    counting is atomic, whichever threads ask.
     """
 
     def __init__(self, now_ms: int) -> None:
@@ -96,12 +96,11 @@ class Peer:
         now_ms: int | None = None,
         verbatim: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Outgoing:
-        """Write a request.
+        """Encode a request.
 
-        `verbatim` are further members of its parameters, JSON that is written as it stands.
-
-        What `params` has in `_meta` stays and wins over the stamps. A progress token in there
-        counts as chosen. `now_ms` is the wall time for a token of our own making.
+        `verbatim` are further members of its parameters, JSON that is written unchanged. The
+        `_meta` in `params` overrides the stamps. A progress token in there counts as chosen.
+        `now_ms` is the wall time for a generated token.
 
         Raises:
             UserError: the token is of a wrong type, contradicts that in `params`, or is in
@@ -131,7 +130,7 @@ class Peer:
         return Outgoing(identity, chosen, raw)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> bytes:
-        """Write a notification.
+        """Encode a notification.
 
         Raises:
             UserError: `params` cannot be written as JSON.
@@ -140,7 +139,7 @@ class Peer:
         return _written({"jsonrpc": "2.0", "method": method} | body, f"the notification {method}")
 
     def respond(self, identity: RequestId, result: Mapping[str, Any]) -> bytes:
-        """Write the result of a request that the server made; its id is echoed as it came.
+        """Encode the result of a server's request; its id is echoed as received.
 
         Raises:
             UserError: `result` cannot be written as JSON.
@@ -148,7 +147,7 @@ class Peer:
         return _written({"jsonrpc": "2.0", "id": identity, "result": result}, "the reply")
 
     def refuse(self, identity: RequestId, code: int, message: str, data: object = None) -> bytes:
-        """Write an error as the reply to a request that the server made.
+        """Encode an error as the reply to a server's request.
 
         Raises:
             UserError: `data` cannot be written as JSON.
@@ -159,7 +158,7 @@ class Peer:
         return _written({"jsonrpc": "2.0", "id": identity, "error": error}, "the error reply")
 
     def cancel(self, identity: int, reason: str | None = None) -> bytes:
-        """Write the cancelling of one of our requests; its token may be used again."""
+        """Encode a cancel of one of our requests; its token may be used again."""
         self._pending.pop(identity, None)
         params: JsonObject = {"requestId": identity}
         if reason is not None:
@@ -171,7 +170,7 @@ class Peer:
         return identity in self._pending
 
     def forget(self, identity: int) -> None:
-        """No reply to a request will come: its token may be used again."""
+        """A request will get no reply: its token may be used again."""
         self._pending.pop(identity, None)
 
     def answered(self, reply: RequestAnswered) -> None:
@@ -180,16 +179,16 @@ class Peer:
             self._pending.pop(reply.id, None)
 
     def closed(self) -> None:
-        """The connection is gone, and with it every request."""
+        """The connection is closed, and with it every request."""
         self._pending.clear()
 
     def is_token_in_use(self, token: str | int) -> bool:
-        """Whether a request with `token` would be refused as long as another one goes on."""
+        """Whether a request with `token` would be refused as long as another one is pending."""
         is_held = self._is_token_active is not None and self._is_token_active(token)
         return is_held or key_of(token) in self._pending.values()
 
     def _choose(self, meta: JsonObject, token: TokenChoice, now_ms: int | None) -> str | int | None:
-        """The token to send, of the caller's choice and what the caller's `_meta` has."""
+        """The token to send, from the caller's choice and the caller's `_meta`."""
         chosen = meta.get(PROGRESS_TOKEN) if PROGRESS_TOKEN in meta else token
         if not isinstance(chosen, str | int | AutoToken | None) or isinstance(chosen, bool):
             raise UserError(
@@ -223,7 +222,7 @@ class Peer:
 
 
 def check_json(value: JsonObject, what: str = "the answer") -> None:
-    """See that `value` can be sent; `UserError` when it cannot be written as JSON."""
+    """Check that `value` can be sent; `UserError` when it cannot be written as JSON."""
     _written(value, what)
 
 

@@ -1,4 +1,4 @@
-"""Reads `notifications/progress`, the message that arrives by the hundred thousand."""
+"""Parses `notifications/progress`, the message that arrives by the hundred thousand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.ledger import Key, Ledger, ReferredRequest
 
 _LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
-# Skips the named tuple's own constructor, which takes as long again for every notification.
+# Skips the named tuple's own constructor, which doubles the time of every notification.
 _new = tuple.__new__
 # An enum member is looked up in 0.04 µs, a global in a tenth of that.
 _ACTIVE = RequestStanding.ACTIVE
@@ -36,7 +36,7 @@ _is_finite = math.isfinite
 
 
 class PlainParams(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """The parameters of a progress notification in which nothing is out of the ordinary."""
+    """The parameters of an ordinary progress notification."""
 
     progressToken: str | int  # noqa: N815  # as on the wire
     progress: int | float
@@ -53,11 +53,9 @@ class PlainProgress(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 decode_plain = msgspec.json.Decoder(PlainProgress).decode
-"""Decodes a plain notification; raises ValueError for every other line.
-
-Three times as fast as decoding into dictionaries (0.19 to 0.50 µs, measured), and what it lets
-through needs no checks of types. Numbers and strings come out as `reading.read_value` has them.
-"""
+"""Decodes a plain notification; raises ValueError for every other line. Three times as fast as
+decoding into dictionaries (0.19 to 0.50 µs, measured), and its results need no type checks. Numbers
+and strings are as `lenient_json.read_value` returns them."""
 
 _decode_all = msgspec.json.Decoder(list[PlainProgress]).decode
 
@@ -68,8 +66,8 @@ def plain_progress(
     """State the fact of a server's notification with an active token and no repeated key.
 
     `params` were decoded from the frame, `owners` has the client's active tokens. None means that
-    `any_progress` has to look at it. Local names and one tuple: this runs for every message of a
-    flood, and takes a fifth of what all else does with it.
+    `any_progress` has to read it. Local names and one tuple: this runs for every message of a
+    flood, and takes a fifth of the total time.
     """
     token = params.progressToken
     total: Any = params.total
@@ -89,7 +87,7 @@ def plain_progress(
         total = None
     else:
         colons -= 1
-    # Every key has its colon: see `reading.repeated_keys`.
+    # Every key has its colon: see `lenient_json.repeated_keys`.
     if colons != _LEAST_KEYS and not _are_in_strings(colons - _LEAST_KEYS, raw, token, text):
         return None
     return _new(
@@ -112,11 +110,11 @@ def plain_progress(
 
 
 def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
-    """State the facts of a run in which each line is what `plain_progress` takes; None otherwise.
+    """State the facts of a run in which each line is plain for `plain_progress`; None otherwise.
 
     The lines are decoded as one array. As many elements as lines are one of each line: a line
-    begins with a brace, which stands for nothing but a new element once a comma has come, and a
-    line feed is in no string; and the array is whole, so each line is.
+    begins with a brace, which can only begin a new element after a comma, and a line feed is in no
+    string; and the array is whole, so each line is.
     """
     raws, owners = run.raws, ledger.token_owners
     text = b"[%b]" % b"\n,".join(raws)
@@ -126,7 +124,7 @@ def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
         requests = [owners[each.progressToken] for each in members]
     except (ValueError, KeyError):
         return None
-    # Not those that were just decoded: a job keeps many ticks, and all of them one token.
+    # Not those that were just decoded: a job keeps many ticks, all of them with one token.
     tokens = list(map(ledger.tokens.__getitem__, requests))
     totals, total_count = _column([each.total for each in members])
     words, word_count = _column([each.message for each in members])
@@ -134,7 +132,7 @@ def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
     is_plain = (
         len(messages) == len(raws)
         and (not word_count or max(map(len, filter(None, words)), default=0) <= MESSAGE_LIMIT)
-        # No line has fewer colons than keys and colons in its strings: what fits all fits each.
+        # No line has fewer colons than keys and colons in its strings: a fitting total fits each.
         and (not colons or _are_in_all(colons, text, tokens, words))
     )
     if not is_plain:
@@ -155,13 +153,13 @@ def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
 
 
 def _column(values: list[Any]) -> tuple[list[Any], int]:
-    """Values with None for those that are absent, and how many are not.
+    """Values with None for missing ones, and how many are present.
 
-    Values that are all alike become the very same: many are kept for long.
+    Equal values become the same object: many are kept for long.
     """
     kinds = set(map(type, values))
     if msgspec.UnsetType not in kinds:
-        # 0.0 and -0.0 are equal and not the same.
+        # 0.0 and -0.0 are equal but not the same.
         is_one = len(kinds) == 1 and values[0] != 0 and values.count(values[0]) == len(values)
         return values[:1] * len(values) if is_one else values, len(values)
     if len(kinds) == 1:
@@ -195,7 +193,7 @@ def any_progress(
     owner: ReferredRequest,
     findings: tuple[Finding, ...],
 ) -> ProgressReceived:
-    """State the fact of any progress notification; `owner` is whom the other side's token names.
+    """State the fact of any progress notification; `owner` is the token's request.
 
     `findings` are those of the message's form.
     """

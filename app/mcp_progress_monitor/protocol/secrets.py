@@ -1,4 +1,4 @@
-"""Which names, arguments and URL parameters usually hold secrets; masks those and resume tokens."""
+"""Names, arguments and URL parameters that usually hold secrets; masks those and resume tokens."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _SECRET_SETTING: Final = re.compile(
 )
 _SECRET_HEADER: Final = re.compile(r"^auth|-auth\b|api-?key|token|signature", re.IGNORECASE)
 _SECRET_PARAMETERS: Final = frozenset({"code", "code_verifier", "assertion"})
-"""Parameters of URLs that let in who has them: a key of Azure Functions, what OAuth hands over."""
+"""URL parameters that grant access: a key of Azure Functions, what OAuth passes on."""
 _NO_SECRETS: Final = frozenset({"mcp-session-id"})
-"""Headers that are shown: what happened over HTTP could not be told without them."""
+"""Headers that are shown: HTTP exchanges could not be understood without them."""
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
 _PARAMETER: Final = re.compile(r"(?P<kept>[?&;#](?P<name>[^=&;#?]{1,200})=)(?P<value>[^&;#\s]+)")
 _REFERENCES: Final = re.compile(r"(?:\$\{(?:env|keyring):[^${}]+\})+")
 HIDDEN_VALUE: Final = "***"
-"""What stands in place of a secret in a URL, or within a text."""
+"""What replaces a secret in a URL, or within a text."""
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what has that name holds a secret: `apiKey`, `CLIENT_SECRET`, `X-Auth-Token`.
+    """Whether a member of that name holds a secret: `apiKey`, `CLIENT_SECRET`, `X-Auth-Token`.
 
-    A progress token is none: it only names a request.
+    A progress token is none: it only identifies a request.
     """
     return _SECRET_NAME.search(letters(name)) is not None
 
@@ -47,7 +47,7 @@ def is_secret_name(name: str) -> bool:
 def is_secret_setting(name: str) -> bool:
     """Whether a variable, a header or an option of that name holds a secret.
 
-    Of those more names are taken for it than of members of messages: `KEY`, `GITHUB_PAT`, `DSN`.
+    More names count there than for members of messages: `KEY`, `GITHUB_PAT`, `DSN`.
     """
     return is_secret_name(name) or _SECRET_SETTING.search(name) is not None
 
@@ -65,9 +65,9 @@ def is_secret_header(name: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """A URL as it may be shown: without a user's name and password, and its parameters' secrets.
+    """A URL for display: without user name and password, and its parameters' secrets.
 
-    One that cannot be read is shown likewise; references to secrets stay as they are.
+    Invalid URLs are masked likewise; references to secrets stay as they are.
     """
     bare = _USER.sub(r"\1", url, count=1)
     return _PARAMETER.sub(_shown_parameter, bare) if "=" in bare else bare
@@ -81,13 +81,13 @@ def _shown_parameter(found: re.Match[str]) -> str:
 
 
 def letters(name: str) -> str:
-    """The letters of a name alone, small: `API_KEY`, `apiKey` and `api-key` are one."""
+    """The letters of a name in lower case: `API_KEY`, `apiKey` and `api-key` are one."""
     return _NOT_LETTERS.sub("", name.lower())
 
 
 if TYPE_CHECKING:
     Substitute: TypeAlias = Callable[[str, str], str]
-    """From the name of a secret and its value to what stands in its place."""
+    """From the name of a secret and its value to its replacement."""
 
 _PAIR_OPTIONS: Final = frozenset({"--header", "-H", "--headers", "--env", "-e"})
 """Options whose value is a header or a variable with its value."""
@@ -100,9 +100,10 @@ _URL_PARAMETER: Final = re.compile(r"([?&;#])([^=&;#?\s]{1,200})=([^&;#\s]+)")
 
 
 def replaced_arguments(args: Sequence[str], substitute: Substitute) -> tuple[str, ...]:
-    """The arguments with substitutes for what their options, or a URL in them, call a secret.
+    """The arguments with replacements for what their options, or a URL in them, call a secret.
 
-    A header keeps its scheme (`Bearer`), a URL its host. Words with a reference stay as they are.
+    A header keeps its scheme (`Bearer`), a URL its host. Arguments with a reference stay as they
+    are.
     """
     before = ("", *args)
     return tuple(
@@ -112,25 +113,25 @@ def replaced_arguments(args: Sequence[str], substitute: Substitute) -> tuple[str
 
 
 def shown_arguments(args: Sequence[str]) -> tuple[str, ...]:
-    """The arguments as they may be shown."""
+    """The arguments for display."""
     return replaced_arguments(args, _hidden)
 
 
 def is_literal(value: str) -> bool:
-    """Whether a value stands for itself: no reference is in it, and it is not empty."""
+    """Whether a value is literal: it has no reference, and is not empty."""
     return bool(value) and _REFERENCE.search(value) is None
 
 
 def holds_login(value: str) -> bool:
     """Whether a text has a URL with a password, or with a parameter that is a secret by its name.
 
-    As the variables in which programs are told of their database do, whatever those are called.
+    Variables for databases often do, whatever their name.
     """
     return "://" in value and replaced_in_urls(value, _hidden) != value
 
 
 def replaced_in_urls(words: str, substitute: Substitute) -> str:
-    """A text with substitutes for the passwords and secret parameters of the URLs in it."""
+    """A text with replacements for the passwords and secret parameters of the URLs in it."""
     if "://" not in words:
         return words
 
@@ -150,7 +151,7 @@ def replaced_in_urls(words: str, substitute: Substitute) -> str:
 
 
 def replaced_in_header(name: str, value: str, substitute: Substitute) -> str:
-    """A header's value with a substitute for it; its scheme stays, and so does a reference."""
+    """A header's value with a replacement for it; its scheme stays, and so does a reference."""
     if not is_literal(value):
         return value
     scheme = _SCHEME.match(value)
@@ -168,7 +169,7 @@ def _argument(previous: str, word: str, substitute: Substitute) -> str:
 
 
 def _value(option: str, value: str, substitute: Substitute) -> str:
-    """The value of an option, "" for a word that has none."""
+    """The value of an option, "" for an argument that has none."""
     pair = _PAIR.fullmatch(value) if option in _PAIR_OPTIONS else None
     if pair is not None and is_secret_setting(pair[1]):
         return f"{pair[1]}{pair[2]}{replaced_in_header(pair[1], pair[3], substitute)}"
@@ -183,14 +184,14 @@ def _hidden(_name: str, _value: str) -> str:
 
 
 HIDDEN: Final = "(hidden)"
-"""What stands in place of a token."""
+"""What replaces a token."""
 
 
 def without_tokens(result: JsonObject) -> JsonObject:
     """A result, or a JSON-RPC error, with `HIDDEN` wherever a server may have put its token.
 
     That is in `_meta`, beside it, and at the same places of an error's `data`. What is changed is
-    copied: `result` stays as it was.
+    copied: `result` itself stays unchanged.
     """
     shown = _hidden_here(result)
     if isinstance(data := shown.get("data"), dict):

@@ -1,6 +1,6 @@
-"""Server-sent events (WHATWG HTML): a stream's bytes in, whole events out, nothing lost.
+"""Server-sent events (WHATWG HTML): a stream's bytes in, whole events out, without losses.
 
-Similar events in a row are cut at once; an event of hundreds of megabytes takes no long step.
+Similar consecutive events are split at once; an event of hundreds of megabytes blocks nothing.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _LONGEST_RETRY: Final = 12
 
 
 class SseFields:
-    """What the lines of one event say, the first of which begins at `start`."""
+    """The meaning of one event's lines, the first of which begins at `start`."""
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.stop = 0
-        """How far the event is read."""
+        """How far the event is parsed."""
         self.count = 0
         """How many lines of data it has."""
         self.place = (0, 0)
-        """Where the value of the last of them stands in the event."""
+        """Where the value of the last of them is in the event."""
         self.name = ""
         self.id: str | None = None
         self.retry_ms: int | None = None
@@ -39,7 +39,7 @@ class SseFields:
         return b"\n".join(self._blocks) if self.count else None
 
     def read(self, text: bytes) -> None:
-        """Read the lines of `text`, which follows what was read so far."""
+        """Parse the lines of `text`, which follows the parsed part."""
         begin = 0 if self.stop else self.start
         for match in END_OF_LINE.finditer(text, begin):
             self._line(text, begin, match.start())
@@ -86,9 +86,9 @@ class SseFields:
 
 
 class LongFields(SseFields):
-    """Those of a long event: its data is joined as it comes, and needs no room twice.
+    """Those of a long event: its data is joined as it arrives, and needs no second copy.
 
-    A line of data may be read before its end is there: `open_line`, `go_on`, `close_line`.
+    A line of data may be parsed before it is complete: `open_line`, `go_on`, `close_line`.
     """
 
     def __init__(self, start: int) -> None:
@@ -103,24 +103,24 @@ class LongFields(SseFields):
 
     @property
     def are_empty(self) -> bool:
-        """Whether nothing was said so far."""
+        """Whether there was no field so far."""
         return not (self.count or self.name or self.id is not None or self.retry_ms is not None)
 
     def open_line(self, begin: int, value: bytes) -> None:
-        """A line of data has come as far as `value`, which begins `begin` bytes further on."""
+        """A line of data has arrived up to `value`, which begins `begin` bytes further on."""
         self.count += 1
         self._gather(value)
         self.place = (self.stop + begin, self.stop + begin + len(value))
         self.stop = self.place[1]
 
     def go_on(self, value: bytes) -> None:
-        """More of that line has come."""
+        """More of that line has arrived."""
         self._joined.write(value)
         self.stop += len(value)
         self.place = (self.place[0], self.stop)
 
     def skip(self, size: int) -> None:
-        """So many bytes say nothing."""
+        """Skip so many bytes."""
         self.stop += size
 
     def _gather(self, block: bytes) -> None:
@@ -131,7 +131,7 @@ class LongFields(SseFields):
 
 
 PIECE: Final = 32 * 1024
-"""Bytes of a piece, at the least; what comes at once is not cut for it."""
+"""Smallest piece, in bytes; larger chunks are not split."""
 LONGEST_FIELD: Final = 64 * 1024
 """A longer id, or name of an event, is not read: the id is none, the name that of no message."""
 _DATA_NAME: Final = b"data:"
@@ -139,24 +139,24 @@ _UNREAD_NAME: Final = "(too long)"
 
 
 class LongEvent:
-    """Bytes of one event, none of which is its blank line."""
+    """Bytes of one event, without its blank line."""
 
     def __init__(self, start: int) -> None:
-        """Nothing came yet; its first line begins at `start`."""
+        """Begin with nothing; its first line begins at `start`."""
         self.fields = LongFields(start)
         self.size = 0
         """How many bytes are held."""
         self._pieces: list[bytes] = []
         self._piece = bytearray()
         self._released = 0
-        # What follows the lines that were read, and whether it is a line of which the end is not
-        # needed to know what it says.
+        # The rest after the parsed lines, and whether it is a line whose end is not needed to know
+        # its meaning.
         self._unread = bytearray()
         self._is_data = False
         self._is_skipped = False
 
     def add(self, text: bytes) -> None:
-        """Take the next bytes."""
+        """Add bytes."""
         self._keep(text)
         had_half = self._unread.endswith(b"\r")
         if self._is_data or self._is_skipped:
@@ -169,7 +169,7 @@ class LongEvent:
         self._begin_line()
 
     def release(self) -> list[bytes]:
-        """Pieces that say nothing, whatever follows them; they are not held any more."""
+        """Pieces without meaning, whatever follows them; they are freed."""
         rest = bytes(self._unread)
         is_silent = self.fields.are_empty and not self._is_data
         if not is_silent or self.size - len(rest) < PIECE:
@@ -185,13 +185,13 @@ class LongEvent:
         return pieces
 
     def finish(self) -> None:
-        """All has come: read what is left."""
+        """The event is complete: parse the rest."""
         if self._unread:
             self.fields.read(bytes(self._unread))
             self._unread.clear()
 
     def pieces(self) -> Iterator[bytes]:
-        """All of it; each piece is held no longer once the next is asked for."""
+        """All of it; each piece is freed once the next is requested."""
         if self._piece:
             self._pieces.append(bytes(self._piece))
             self._piece.clear()
@@ -200,7 +200,7 @@ class LongEvent:
             yield self._pieces.pop()
 
     def around(self) -> tuple[list[bytes], list[bytes]]:
-        """The pieces before and after the only line of data's value; the others are let go."""
+        """The pieces before and after the only line of data's value; the others are freed."""
         begin, stop = (place - self._released for place in self.fields.place)
         before: list[bytes] = []
         after: list[bytes] = []
@@ -224,7 +224,7 @@ class LongEvent:
             self._piece.clear()
 
     def _within_line(self, text: bytes) -> bytes:
-        """Read on within a line; what follows it, with its end of line."""
+        """Continue within a line; the rest after it, with its line end."""
         match = END_OF_LINE.search(text)
         stop = len(text) if match is None else match.start()
         if self._is_data:
@@ -236,16 +236,16 @@ class LongEvent:
         return text[stop:]
 
     def _read_lines(self) -> None:
-        """Read the whole lines of what is not read yet."""
+        """Parse the whole lines of the rest."""
         unread = self._unread
-        # A CR at the end may be half of an end of line.
+        # A CR at the end may be half of a line end.
         stop = 1 + max(unread.rfind(b"\n"), unread.rfind(b"\r", 0, len(unread) - 1))
         if stop:
             self.fields.read(bytes(unread[:stop]))
             del unread[:stop]
 
     def _begin_line(self) -> None:
-        """Look what the line is that has begun, as far as that can be known."""
+        """Determine the kind of the incomplete line, as far as possible."""
         unread = self._unread
         start = 0 if self.fields.stop else self.fields.start
         if len(unread) <= start + len(_DATA_NAME) or b"\r" in unread[start:]:
@@ -266,7 +266,7 @@ class LongEvent:
 
 
 class SseRun(NamedTuple):
-    """Messages in a row, each its own event: `opening`, id and `middle`, its data, `blank`.
+    """Consecutive messages, each its own event: `opening`, id and `middle`, its data, `blank`.
 
     Where events have no ids, `ids` is None and `middle` empty.
     """
@@ -279,13 +279,13 @@ class SseRun(NamedTuple):
 
     @property
     def around_last(self) -> tuple[bytes, bytes]:
-        """What stands before and after the data of its last event."""
+        """The bytes before and after the data of its last event."""
         id_ = self.ids[-1].encode() if self.ids else b""
         return self.opening + id_ + self.middle, self.blank
 
 
 class SseShape(NamedTuple):
-    """What stands around the data of usual events; where `has_ids`, an id after `opening`."""
+    """The bytes around the data of usual events; if `has_ids`, an id after `opening`."""
 
     opening: bytes
     middle: bytes
@@ -293,7 +293,7 @@ class SseShape(NamedTuple):
     has_ids: bool
 
     def cut(self, text: bytes) -> tuple[SseRun, bytes] | None:
-        """The events that `text` begins with, and what follows the last; None if any differs."""
+        """The events that `text` begins with, and the rest after the last; None if any differs."""
         end = text.rfind(self.blank)
         if end < 0 or not text.startswith(self.opening) or self._may_strip(text):
             return None
@@ -308,12 +308,12 @@ class SseShape(NamedTuple):
         return SseRun(self.opening, self.middle, self.blank, datas, ids), rest
 
     def _may_strip(self, text: bytes) -> bool:
-        """Whether a space may stand where the standard takes one away."""
+        """Whether a space may be where the standard removes one."""
         leads = (self.opening, self.middle)
         return any(lead.endswith(b":") and lead + b" " in text for lead in leads)
 
     def _has_only(self, body: bytes, count: int) -> bool:
-        """Whether all ends of line in `body` are those of so many events of this shape."""
+        """Whether all line ends in `body` are those of so many events of this shape."""
         between = self.blank + self.opening
         return all(
             body.count(end) == (count - 1) * between.count(end) + count * self.middle.count(end)
@@ -321,11 +321,11 @@ class SseShape(NamedTuple):
         )
 
     def _read(self, pieces: list[bytes]) -> tuple[list[str] | None, list[bytes]]:
-        """Ids and data of the events; None for ids that have to be looked at one by one."""
+        """Ids and data of the events; None for ids that must be parsed one by one."""
         parts = [piece.partition(self.middle) for piece in pieces]
         datas = [part[2] for part in parts]
         whole, middles = b"\n".join([part[0] for part in parts]), [part[1] for part in parts]
-        # With as many ends of line as there are middles, none has two if each has one.
+        # With as many line ends as there are middles, none has two if each has one.
         if b"\0" in whole or not all(middles):
             return None, datas
         try:
@@ -340,29 +340,29 @@ def _may_end(rest: bytes) -> bool:
 
 
 _BOM = b"\xef\xbb\xbf"
-# A lone CR counts only where no LF follows, or a CRLF would be taken for two ends of line.
+# A lone CR counts only if no LF follows, or a CRLF would be taken for two line ends.
 _BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)")
-# Lines that say nothing: blank ones and comments.
+# Lines without meaning: blank ones and comments.
 _IDLE = re.compile(rb"(?::[^\r\n]*+|[\r\n]++)*+")
 _IDLE_STARTS = frozenset((b"", b":", b"\r", b"\n"))
 _DATA = b"data: "
-# An event that is longer is read as it comes, not all at its end.
+# A longer event is parsed as it arrives, not all at its end.
 _LONG = 8 * 1024
 _MOST_HEADS = 512
-# Skips the named tuple's own constructor, which takes as long again for every event.
+# Skips the named tuple's own constructor, which doubles the time of every event.
 _new = tuple.__new__
 
 _BLANKS = (b"\n\n", b"\r\n\r\n")
 
 
 class SseEvent(NamedTuple):
-    """One event as it stood in the stream, with its blank line.
+    """One event as it was in the stream, with its blank line.
 
-    `data` is what its data lines hold, joined with LF, None if it has none. Where they are one
-    line, `before` and `after` are the exact bytes around it; otherwise `whole` is all of the
-    event and they are empty. `name` is "" where none is given; `id` and `retry_ms` are None where
-    the event does not set them. `is_complete` is False for what the stream ended within, which
-    counts for nothing.
+    `data` is the content of its data lines, joined with LF, None if it has none. Where they are one
+    line, `before` and `after` are the exact bytes around it; otherwise `whole` is all of the event
+    and they are empty. `name` is "" if none is given; `id` and `retry_ms` are None if the event
+    does not set them. `is_complete` is False for an event that the stream ended within, which does
+    not count.
     """
 
     before: bytes
@@ -398,10 +398,10 @@ class SseTooLargeError(Exception):
 
 
 class SseParser:
-    """Cuts one stream into events, whatever its chunks, in time linear in its length.
+    """Splits one stream into events, whatever its chunks, in time linear in its length.
 
-    An event is given as soon as its blank line is there. Of an event longer than `most` bytes
-    nothing is kept: `SseTooLargeError` is raised, and the parser is of no further use.
+    An event is returned as soon as its blank line is there. Nothing is kept of an event longer than
+    `most` bytes: `SseTooLargeError` is raised, and the parser cannot be used any more.
     """
 
     def __init__(self, most: int) -> None:
@@ -410,12 +410,12 @@ class SseParser:
         self._most = most
         self._held: list[bytes] = []
         self._held_size = 0
-        # The last two bytes held: an end of line of two bytes may be cut in two.
+        # The last two bytes held: a line end of two bytes may be cut in two.
         self._tail = b""
-        # Takes the place of what is held once that is much.
+        # Replaces the held bytes once there are that many.
         self._long: LongEvent | None = None
         self._is_begun = False
-        # What the lines before the data of usual events mean: most events of a stream share them.
+        # The meaning of the lines before the data of usual events: most events share them.
         self._heads: dict[bytes, tuple[str, str | None, int | None]] = {}
         self._shape: SseShape | None = None
 
@@ -425,7 +425,7 @@ class SseParser:
         return self._held_size
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """Take the next bytes; return the events they complete."""
+        """Add bytes; return the events they complete."""
         events: list[SseEvent] = []
         if self._tail:
             chunk = self._finish(chunk, events)
@@ -448,11 +448,11 @@ class SseParser:
         return events
 
     def feed_alike(self, chunk: bytes) -> SseRun | None:
-        """Take the next bytes, if the events they complete are alike, and like those before.
+        """Add bytes, if the events they complete are similar, and like those before.
 
-        None if they are not, or complete none: then nothing was taken, and `feed` must be called.
+        None if they are not, or complete none: then nothing was added, and `feed` must be called.
         """
-        # Joined again and again with small chunks, a long event would take time without bound.
+        # Joined again and again with small chunks, a long event would take quadratic time.
         if self._shape is None or self._long or self._held_size > len(chunk):
             return None
         text = b"".join((*self._held, chunk))
@@ -460,7 +460,7 @@ class SseParser:
         if found is None:
             return None
         run, rest = found
-        if len(rest) >= PIECE:  # pieces of it may have to be told at once
+        if len(rest) >= PIECE:  # pieces of it may have to be described at once
             return None
         self._drop()
         if rest:
@@ -470,7 +470,7 @@ class SseParser:
         return run
 
     def end(self) -> list[SseEvent]:
-        """At the end of the stream: return what it ended within, if that is anything."""
+        """At the end of the stream: return the incomplete event, if there is any."""
         long, raw = self._long, b"".join(self._held)
         self._drop()
         if long is not None:
@@ -497,7 +497,7 @@ class SseParser:
             events += map(_idle_event, pieces)
 
     def _may_be_mark(self) -> bool:
-        """Whether so little of the stream came that the mark at its begin may be cut."""
+        """Whether so little of the stream has arrived that a mark at its beginning may be cut."""
         return not self._is_begun and self._held_size < len(_BOM)
 
     def _drop(self) -> None:
@@ -507,7 +507,7 @@ class SseParser:
         self._long = None
 
     def _finish(self, chunk: bytes, events: list[SseEvent]) -> bytes:
-        """Complete the event held, if its blank line is there; return what follows it."""
+        """Complete the held event, if its blank line is there; return the rest after it."""
         window = self._tail + chunk
         match = _BLANK_LINE.search(window)
         if match is None:
@@ -527,7 +527,7 @@ class SseParser:
         return window[stop:]
 
     def _is_idle(self, piece: bytes) -> bool:
-        """Whether it says nothing, and can be told together with others that do not."""
+        """Whether it has no meaning, and can be described together with similar ones."""
         is_sound = self._is_begun and len(piece) + len(b"\r\n\r\n") <= self._most
         return is_sound and _IDLE.fullmatch(piece) is not None
 
@@ -553,7 +553,7 @@ class SseParser:
         return event
 
     def _parsed(self, piece: bytes, raw: bytes, blank: bytes = b"") -> SseEvent:
-        """Read an event line by line."""
+        """Parse an event line by line."""
         fields = SseFields(self._begin(piece))
         fields.read(piece)
         meaning = (fields.name, fields.id, fields.retry_ms)
@@ -561,18 +561,18 @@ class SseParser:
             return SseEvent(b"", fields.data, b"", raw, *meaning)
         begin, stop = fields.place
         before, after = piece[:begin], piece[stop:] + blank
-        # What is remembered is only what holds for the same bytes anywhere in the stream.
+        # Only what holds for the same bytes anywhere in the stream is remembered.
         if stop == len(piece) and before.endswith(_DATA) and not fields.start:
             self._remember(before[: -len(_DATA)], fields)
         return SseEvent(before, fields.data, after, None, *meaning)
 
     def _begin(self, piece: bytes) -> int:
-        """Where the lines of an event begin: after the mark that a stream may begin with."""
+        """Where the lines of an event begin: after a byte order mark of the stream."""
         is_first, self._is_begun = not self._is_begun, True
         return len(_BOM) if is_first and piece.startswith(_BOM) else 0
 
     def _remember(self, head: bytes, fields: SseFields) -> None:
-        # Ids differ with each event: remembering them would cost more than reading them.
+        # Ids differ with each event: remembering them would cost more than parsing them.
         if _DATA in head or fields.id is not None:
             return
         if len(self._heads) >= _MOST_HEADS:
@@ -585,7 +585,7 @@ def _idle_event(raw: bytes) -> SseEvent:
 
 
 def _events_of(long: LongEvent, *, is_complete: bool = True) -> list[SseEvent]:
-    """A long event of which all has come, with its pieces."""
+    """A long, complete event, with its pieces."""
     long.finish()
     fields, size = long.fields, long.size
     data, meaning = fields.data, (fields.name, fields.id, fields.retry_ms)
@@ -604,7 +604,7 @@ def _events_of(long: LongEvent, *, is_complete: bool = True) -> list[SseEvent]:
 
 
 def _cut(chunk: bytes) -> tuple[list[bytes], list[bytes], bytes]:
-    """The pieces before each blank line, the blank lines, and what follows the last."""
+    """The pieces before each blank line, the blank lines, and the rest after the last."""
     blank = _only_blank_line(chunk)
     if blank:
         pieces = chunk.split(blank)
@@ -619,7 +619,7 @@ def _cut(chunk: bytes) -> tuple[list[bytes], list[bytes], bytes]:
 
 
 def _only_blank_line(chunk: bytes) -> bytes:
-    """The one kind of blank line in `chunk`, if it has only one kind of end of line."""
+    """The only kind of blank line in `chunk`, if it has only one kind of line end."""
     if b"\r" not in chunk:
         return b"\n\n"
     pairs = chunk.count(b"\r\n")
@@ -629,7 +629,7 @@ def _only_blank_line(chunk: bytes) -> bytes:
 
 
 def shape_of(event: SseEvent) -> SseShape | None:
-    """The shape of an event, for those that come after it; None if it is no usual one."""
+    """The shape of an event, for later ones; None if it is no usual one."""
     before, blank = event.before, event.after
     if event.whole is not None or not event.is_message or blank not in _BLANKS:
         return None
@@ -644,7 +644,7 @@ def shape_of(event: SseEvent) -> SseShape | None:
 
 
 def _is_plain(before: bytes) -> bool:
-    """Whether it has whole lines, in UTF-8, with ends of line of two kinds at most."""
+    """Whether it has whole lines, in UTF-8, with two kinds of line ends at most."""
     try:
         before.decode()
     except UnicodeDecodeError:
@@ -654,7 +654,7 @@ def _is_plain(before: bytes) -> bool:
 
 
 def _with_id(before: bytes, blank: bytes, id_: bytes) -> SseShape | None:
-    """The shape of an event whose one line of an id says `id_`."""
+    """The shape of an event whose only line of an id says `id_`."""
     place = 0 if before.startswith(b"id:") else before.find(b"\nid:") + 1
     begin = place + len(b"id: ") if before[place:].startswith(b"id: ") else place + len(b"id:")
     stop = begin + len(id_)

@@ -49,7 +49,7 @@ STATUS_METHODS: Final = frozenset({TASK_STATUS, TASK_CHANGED})
 
 
 _DRAFT: Final = "modelcontextprotocol.io/"
-"""How keys in `_meta` began in a draft of 2025-11-25, which FastMCP 2.14 speaks."""
+"""The prefix of keys in `_meta` in a draft of 2025-11-25, which FastMCP 2.14 uses."""
 _DRAFT_TASK: Final = f"{_DRAFT}task"
 _DRAFT_RELATED: Final = f"{_DRAFT}related-task"
 
@@ -70,7 +70,7 @@ def live_task(result: JsonObject | None) -> str | None:
 def created_task(result: JsonObject) -> TaskView | None:
     """The task that the result of an ordinary request is; None for any other result.
 
-    A tool may well put something called `task` beside its content.
+    A tool may well have something called `task` beside its content.
     """
     draft = _drafted_task(result)
     if draft is not None:
@@ -81,7 +81,7 @@ def created_task(result: JsonObject) -> TaskView | None:
 
 
 def _drafted_task(result: JsonObject) -> TaskView | None:
-    """A task that is stated as in a draft of 2025-11-25, with what is wrong with that."""
+    """A task in the shape of a draft of 2025-11-25, with a finding about that."""
     task = read_task(as_object(result.get(META)).get(_DRAFT_TASK), flat=True)
     if task is None:
         return None
@@ -96,7 +96,7 @@ def task_named_by(method: str, params: JsonObject) -> str | None:
 
 
 def related_task(payload: JsonObject) -> str | None:
-    """The id of the task that parameters or a result say they belong to."""
+    """The id of the task that parameters or a result belong to."""
     meta = as_object(payload.get(META))
     identity = as_object(meta.get(RELATED_TASK, meta.get(_DRAFT_RELATED))).get(TASK_ID)
     return identity if isinstance(identity, str) else None
@@ -105,9 +105,10 @@ def related_task(payload: JsonObject) -> str | None:
 def tasks_of_reply(
     answer: RequestAnswered, request: OpenRequest | None, ledger: Ledger
 ) -> list[TaskStated]:
-    """What a reply says of tasks. `request` is what it answers, None if that was not open.
+    """What a reply says about tasks.
 
-    The tokens of tasks that it shows to be over are no longer active in `ledger` from here on.
+    `request` is what it answers, None if that was not open. The tokens of tasks that have ended are
+    no longer active in `ledger` from here on.
     """
     if request is not None and request.method == LIST_TASKS:
         return _listed(answer, ledger)
@@ -120,9 +121,9 @@ def tasks_of_reply(
 def tasks_of_notification(
     fact: NotificationReceived, ledger: Ledger, size: int
 ) -> list[TaskStated]:
-    """What a notification of `size` bytes says of a task of the requests in `ledger`, if it does.
+    """What a notification of `size` bytes says about a task of the requests in `ledger`.
 
-    Where it shows the task to be over, that one's token is no longer active from here on.
+    If the task has ended, its token is no longer active from here on.
     """
     task = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
     if task is None:
@@ -175,7 +176,7 @@ def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger)
 
 
 def _notes_of_result(result: JsonObject, asked: str) -> list[Finding]:
-    """What is wrong with a reply to `tasks/result`: it is to name its task (2025-11-25)."""
+    """The findings on a reply to `tasks/result`, which must name its task (2025-11-25)."""
     related = related_task(result)
     if related == asked:
         is_draft = RELATED_TASK not in as_object(result.get(META))
@@ -219,27 +220,27 @@ def _object(members: JsonObject, name: str) -> JsonObject | None:
 
 
 LONGEST_TTL_MS: Final = 2**53 - 1
-"""The longest time to live that every JSON parser reads as the number that it is."""
+"""The longest time to live that every JSON parser reads exactly."""
 
 
 class TaskWay(enum.Enum):
-    """How tasks are spoken of on a connection."""
+    """The form of tasks on a connection."""
 
     CORE = enum.auto()
-    """2025-11-25: asked for in the request, the result fetched by `tasks/result`."""
+    """2025-11-25: requested in the call, the result fetched with `tasks/result`."""
     EXTENSION = enum.auto()
-    """2026-07-28: the server's choice, the result in `tasks/get`, answers by `tasks/update`."""
+    """2026-07-28: the server's choice, the result in `tasks/get`, answers with `tasks/update`."""
 
 
 class TaskOffer(NamedTuple):
-    """What a server has agreed to about tasks, by its revision and its capabilities."""
+    """A server's support for tasks, by its revision and its capabilities."""
 
     way: TaskWay
     capabilities: JsonObject
 
     @classmethod
     def of(cls, revision: str, capabilities: JsonObject) -> TaskOffer:
-        """The offer of a server that agreed on `revision`."""
+        """The support of a server that agreed on `revision`."""
         is_core = era_of(revision) is Era.HANDSHAKE
         return cls(TaskWay.CORE if is_core else TaskWay.EXTENSION, capabilities)
 
@@ -267,7 +268,7 @@ class TaskOffer(NamedTuple):
 
 
 class TaskAugmentation(NamedTuple):
-    """What a caller chose: as a task, plainly, or (None) as the tool demands; and for how long.
+    """The caller's choice: as a task, plainly, or (None) as the tool requires; and for how long.
 
     `ttl_ms` is how long the server is asked to keep the task; None leaves that to the server.
     """
@@ -295,8 +296,8 @@ def params_with_task(
 ) -> JsonObject:
     """The parameters of a request, as a task or plainly.
 
-    `support` is the tool's `taskSupport`, None where that is not known. `stamps` are those of the
-    connection: in 2026-07-28 a call that is not to become a task goes out without the extension.
+    `support` is the tool's `taskSupport`, None if unknown. `stamps` are those of the connection: in
+    2026-07-28 a call that must not become a task is sent without the extension.
 
     Raises:
         UserError: it cannot be a task, and is to be one.
@@ -327,7 +328,7 @@ def _refuse_impossible(method: str, offer: TaskOffer, support: str | None) -> No
 
 
 def with_extension(capabilities: JsonObject) -> JsonObject:
-    """`capabilities` of a client that takes tasks as answers (2026-07-28)."""
+    """`capabilities` of a client that accepts tasks as answers (2026-07-28)."""
     return {
         **capabilities,
         "extensions": {**as_object(capabilities.get("extensions")), TASKS_EXTENSION: {}},
@@ -335,7 +336,7 @@ def with_extension(capabilities: JsonObject) -> JsonObject:
 
 
 def lacks_extension(meta: Mapping[str, Any], stamps: Mapping[str, Any]) -> bool:
-    """Whether a request with `meta` went out without the extension that `stamps` declare."""
+    """Whether a request with `meta` was sent without the extension that `stamps` declare."""
     own, usual = (as_object(each.get(CAPABILITIES_KEY)) for each in (meta, stamps))
     is_usual = TASKS_EXTENSION in as_object(usual.get("extensions"))
     return is_usual and bool(meta) and TASKS_EXTENSION not in as_object(own.get("extensions"))
