@@ -16,7 +16,7 @@ from mcp.client.sse import sse_client
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.protocol.frames import Channel
@@ -153,7 +153,9 @@ async def test_the_recording_of_a_tap_can_be_exported_as_har(tmp_path: Path) -> 
     async with http_server() as server, tapped(server.url, tmp_path) as tap:
         await lived(tap.url, "handshake", "http")
     playback = tap.played()
-    made = b"".join(pieces(playback, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts()))
+    made = b"".join(
+        export_chunks(playback, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+    )
     entries = json.loads(made)["log"]["entries"]
     asked = [e["event"] for e in tap.events].count("http_request")
     assert len(entries) == asked

@@ -28,7 +28,7 @@ from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.exports.output_file import OutputFile
@@ -179,7 +179,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     check = RecordingCheck(playback, baseline)
     check.run()
     check.expect(order)
-    _tell_problems(playback)
+    _show_warnings(playback)
     judge = check.judge
     found = [result for result in judge.results if _is_wanted(playback, order.where, result)]
     lines = LineNumbers(playback)
@@ -202,9 +202,9 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     )
 
 
-def _tell_problems(playback: Playback) -> None:
+def _show_warnings(playback: Playback) -> None:
     """Report what is damaged in the recording; the rest is checked."""
-    tell_problems(*playback.problems[:_PROBLEMS_TOLD])
+    show_warnings(*playback.problems[:_PROBLEMS_TOLD])
 
 
 def _matches(playback: Playback, text: str) -> bool:

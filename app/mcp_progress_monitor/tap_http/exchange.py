@@ -435,7 +435,7 @@ class TappedExchange:
     def _tell(self, event: str, **fields: Any) -> None:
         session, _ = self._session, self._exchange
         if session is not None:
-            session.inbound.tell(event, **fields)
+            session.inbound.record_event(event, **fields)
 
 
 def _no_reply(reason: str) -> str:

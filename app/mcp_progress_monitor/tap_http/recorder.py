@@ -137,7 +137,7 @@ class TapRecorder:
         if session.is_over:
             return
         self.sessions.end(session)
-        session.inbound.tell(
+        session.inbound.record_event(
             "closed",
             reason=reason,
             exit_code=None,
@@ -151,7 +151,9 @@ class TapRecorder:
     def report_sign_in(self, session: ClientSession, exchange: int, found: SignIn) -> None:
         """Record why a client cannot sign in, and tell the user once."""
         known = {name: value for name, value in found._asdict().items() if value is not None}
-        session.inbound.tell("sign_in_required", exchange=exchange, **known, text=found.text)
+        session.inbound.record_event(
+            "sign_in_required", exchange=exchange, **known, text=found.text
+        )
         if not self._has_reported_sign_in:
             self._has_reported_sign_in = True
             self._report(found.text)
@@ -174,7 +176,7 @@ class TapRecorder:
         framer = Framer(f"{self._name}#{self.count}", self._numbers)
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
         session = ClientSession(framer, clock, agent)
-        session.inbound.tell("opened", **self.opening(asked))
+        session.inbound.record_event("opened", **self.opening(asked))
         return session
 
     def opening(self, asked: Asked) -> dict[str, object]:

@@ -20,7 +20,7 @@ from mcp_progress_monitor.cli.output.stdout import (
     aligned,
     own_command,
     print_out,
-    tell_problems,
+    show_warnings,
 )
 from mcp_progress_monitor.engine.client_taps import (
     LiveTap,
@@ -106,7 +106,7 @@ def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
 def _found(order: TapsOrder) -> list[ClientServer]:
     client = None if order.client is None else client_of(order.client)
     found = find_servers()
-    tell_problems(*found.problems)
+    show_warnings(*found.problems)
     return [server for server in found.servers if client in {None, server.client}]
 
 
