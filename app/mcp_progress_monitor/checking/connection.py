@@ -193,6 +193,8 @@ class Connection:
         self.with_token = 0
         self.first_call: Call | None = None
         self.is_change_announced = False
+        self.early: dict[str, Evidence] = {}
+        """Statuses of tasks whose creation was not heard of yet, by the task."""
 
     @property
     def is_per_request(self) -> bool:
@@ -202,6 +204,12 @@ class Connection:
     def call_of(self, number: int | None) -> Call | None:
         """A request by the number of its frame, open or ended not long ago."""
         return None if number is None else self.calls.get(number) or self.ended.get(number)
+
+    def about(self, number: int | None) -> int | None:
+        """What a message about a request is about: for one about a task, what began that."""
+        call = self.call_of(number)
+        record = None if call is None else self.server.tasks.get(call.of_task or "")
+        return number if record is None or record.began is None else record.began
 
     def begin(self, fact: RequestMade) -> Call:
         """Remember a request."""

@@ -16,6 +16,7 @@ from mcp_progress_monitor.checking.connection import (
     memory_of,
 )
 from mcp_progress_monitor.checking.results import Results
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import Needs
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
@@ -102,6 +103,7 @@ class SessionJudge:
         """Judge what only the end of a session shows; no more comes."""
         for connection in self._connections.values():
             self._state(connection, progress.take_end(connection))
+            self._state(connection, tasks.take_end(connection))
 
     @property
     def connections(self) -> Mapping[str, Connection]:
@@ -173,10 +175,10 @@ class SessionJudge:
                 continue
             connection = self._of(fact.connection)
             request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
-            by = getattr(fact, "sender", Side.SERVER)
-            if _answers_probe(connection, fact):
-                continue
-            self._state(connection, (Evidence(each, fact.number, request, by) for each in found))
+            request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
+            if not _answers_probe(connection, fact):
+                stated = (Evidence(_whole(each), fact.number, request, by) for each in found)
+                self._state(connection, tasks.without_early(connection, fact, stated))
 
     # One fact
 
@@ -253,6 +255,12 @@ class SessionJudge:
     def _output(self, connection: Connection, _fact: OutputChecked) -> Iterator[Evidence]:
         self.results.see(connection, Needs.OUTPUT)
         return iter(())
+
+
+def _whole(finding: Finding) -> Finding:
+    """The finding in a whole sentence: beside its event, that of an output schema has none."""
+    is_words = finding.rule is rules.OUTPUT_WORDS
+    return finding._replace(rule=rules.OUTPUT) if is_words else finding
 
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MOST_A_SECOND: Final = 50
 LONG_S: Final = 10.0
 """A call that runs longer should report progress."""
+_SOME_CALLS: Final = 3
+"""So many calls without a token are a habit."""
 _CROSSING_S: Final = 1.0
 """What comes so soon after a cancel may have been sent before it arrived."""
 _WITHIN_S: Final = 10.0
@@ -150,8 +152,9 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
         return
     yield from _silence(connection, call)
     is_done = fact.result is not None and fact.result.get("isError") is not True
-    if is_done and call.progress is not None and (call.total or 0) > call.progress:
-        yield call.breaks(rules.ENDED_BELOW, fact.number, call.progress, call.total, by=fact.sender)
+    progress, total = call.progress, call.total
+    if is_done and progress is not None and total is not None and total > progress:
+        yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
     took = fact.at - call.at
     if call.method == CALL_TOOL and call.token is not None and not call.ticks and took > LONG_S:
         yield call.breaks(rules.NO_PROGRESS, fact.number, took, by=fact.sender)
@@ -210,8 +213,10 @@ def take_close(connection: Connection, fact: ConnectionClosed) -> Iterator[Evide
 def take_end(connection: Connection) -> Iterator[Evidence]:
     """Check a connection as a whole, once no more of it comes."""
     first = connection.first_call
-    if first is not None and not connection.with_token and is_watched(connection):
-        yield connection.breaks(rules.NEVER_A_TOKEN, first.number, by=Side.CLIENT)
+    calls, with_token = connection.tool_calls, connection.with_token
+    is_never = first is not None and calls >= _SOME_CALLS and not with_token
+    if first is not None and is_never and is_watched(connection):
+        yield connection.breaks(rules.NEVER_A_TOKEN, first.number, calls, by=Side.CLIENT)
     connection.first_call = None
 
 

@@ -120,7 +120,7 @@ class Results:
     def __init__(self, job_of: Callable[[int], JobId | None]) -> None:
         """`job_of` tells the job of a request's frame."""
         self._job_of = job_of
-        self._by_key: dict[tuple[str, Side, str, int], Result] = {}
+        self._by_key: dict[tuple[str, Side, str, JobId | None, str], Result] = {}
         self._seen: dict[str, _Seen] = {}
         self._fresh: list[Result] = []
         self._grave: set[int] = set()
@@ -139,8 +139,8 @@ class Results:
             self._grave.add(evidence.frame)
         request = evidence.request
         job = None if request is None else self._job_of(request)
-        place = -(request or 0) if job is None else job
-        key = (evidence.finding.rule.id, evidence.by, connection.id, place)
+        method = "" if call is None or job is not None else call.method
+        key = (evidence.finding.rule.id, evidence.by, connection.id, job, method)
         known = self._by_key.get(key)
         if known is None:
             if len(self._by_key) >= MOST_RESULTS:
@@ -195,6 +195,7 @@ class Results:
 
 
 def text_of(finding: Finding) -> str:
-    """The sentence of a finding, which begins with a capital letter."""
+    """The sentence of a finding, with a capital letter unless it begins with a name."""
     text = finding.text
-    return text[:1].upper() + text[1:]
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return text[:1].upper() + text[1:] if first.isalpha() else text

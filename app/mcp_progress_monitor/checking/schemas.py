@@ -252,11 +252,27 @@ def _method(fact: RequestMade | NotificationReceived | RequestCancelled | Progre
     return PROGRESS if isinstance(fact, ProgressReceived) else fact.method
 
 
+def _deepest(error: ValidationError) -> ValidationError:
+    """Of alternatives none of which fits, what is wrong with the one that was most likely meant.
+
+    That is one whose type and other constants fit, and in which the least is wrong.
+    """
+    while error.context:
+        branches: dict[object, list[ValidationError]] = {}
+        for inner in error.context:
+            branches.setdefault(inner.relative_schema_path[0], []).append(inner)
+        error = min(branches.values(), key=_distance)[0]
+    return error
+
+
+def _distance(branch: Sequence[ValidationError]) -> tuple[int, int]:
+    constants = [each for each in branch if each.validator in {"const", "enum", "type"}]
+    return len(constants), len(branch)
+
+
 def _words(error: ValidationError, member: str | None) -> str:
     """Where the message does not fit, and why, on one line."""
-    from jsonschema.exceptions import best_match
-
-    deepest = best_match([error]) or error
+    deepest = _deepest(error)
     steps = [*([] if member is None else [member]), *deepest.absolute_path]
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     place = where.removeprefix(".") or "the message"

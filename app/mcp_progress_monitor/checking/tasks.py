@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import (
+    NotificationReceived,
     RequestStanding,
     Side,
     TaskStatus,
@@ -18,6 +19,7 @@ from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     CANCEL_TASK,
     GET_TASK,
+    TASK_ID,
     TASK_RESULT,
     TASKS_EXTENSION,
 )
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.connection import Call, Connection, Evidence, TaskRecord
     from mcp_progress_monitor.findings.finding import Rule
-    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade, TaskStated
+    from mcp_progress_monitor.protocol.facts import Fact, RequestAnswered, RequestMade, TaskStated
 
 _METHOD_NOT_FOUND: Final = -32601
 _INVALID_PARAMS: Final = -32602
@@ -118,6 +120,7 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
     record = connection.server.task(fact.task.id)
     if fact.how == "created":
         record.began = fact.request
+        connection.early.pop(fact.task.id, None)
     if fact.how == "result" and fact.result is not None:
         record.result_frame = fact.number
         return
@@ -127,6 +130,25 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
     if status and not is_terminal(record.status):
         record.status = status
         record.over_frame = fact.number if is_terminal(status) else None
+
+
+def without_early(
+    connection: Connection, fact: Fact, found: Iterator[Evidence]
+) -> Iterator[Evidence]:
+    """Hold back that a status is about an unknown task: its creation may be on its way."""
+    for evidence in found:
+        task = fact.params.get(TASK_ID) if isinstance(fact, NotificationReceived) else None
+        if evidence.finding.rule is rules.TASK_UNKNOWN and isinstance(task, str):
+            if (known := connection.server.tasks.get(task)) is None or known.began is None:
+                connection.early.setdefault(task, evidence)
+        else:
+            yield evidence
+
+
+def take_end(connection: Connection) -> Iterator[Evidence]:
+    """State the tasks that were never created, as far as was seen."""
+    yield from connection.early.values()
+    connection.early.clear()
 
 
 def _after_result(

@@ -112,7 +112,9 @@ def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:
 
 def _ignore_server_paths() -> None:
     """Import nothing from where the server's PYTHONPATH points: it may have a `queue.py` there."""
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    import mcp_progress_monitor
+
+    own = os.path.dirname(os.path.abspath(mcp_progress_monitor.__path__[0]))  # noqa: PTH100, PTH120
     for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         path = os.path.abspath(folder)  # noqa: PTH100  # pathlib takes long to import
         while path != own and path in sys.path:

@@ -102,11 +102,18 @@ def _or_missing(value: float | None) -> str:
     return "missing" if value is None else formatting.number(value)
 
 
+def _listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 _SPECS: Final[Mapping[str, Any]] = {
     "number": formatting.number,
     "or_missing": _or_missing,
     "duration": formatting.duration,
     "late": _late,
     "and": " and ".join,
+    "list": _listed,
 }
 _FORMATTER: Final = _Formatter()

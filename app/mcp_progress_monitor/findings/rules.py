@@ -309,7 +309,7 @@ SILENCE: Final = Rule(
     _WARNING,
     ALL,
     _KNOWN_CLIENTS,
-    "The server was silent for {silence:duration}; {clients:and} would have given up",
+    "The server was silent for {silence:duration}; {clients:list} would have given up",
 )
 ABOVE_TOTAL: Final = _progress(
     "PROG-10",
@@ -648,7 +648,11 @@ LOG_LATE: Final = LOG_UNASKED._replace(
 
 # Clients
 NEVER_A_TOKEN: Final = Rule(
-    "CLI-1", _NOTE, ALL, _PROGRESS, "The client sent no progress token with any of its tool calls"
+    "CLI-1",
+    _NOTE,
+    ALL,
+    _PROGRESS,
+    "The client sent no progress token with any of its {calls} tool calls",
 )
 GIVEN_UP_SILENTLY: Final = Rule(
     "CLI-2",
@@ -674,10 +678,10 @@ RESULT_DISCARDED: Final = Rule(
 
 # What a session shows of the server as a whole
 TOOL_CHANGED: Final = Rule(
-    "DRIFT-1", _WARNING, ALL, _TOOLS, "The definition of the tool {tool} changed: {parts:and}"
+    "DRIFT-1", _WARNING, ALL, _TOOLS, "The definition of the tool {tool} changed: {parts:list}"
 )
 TOOL_CHANGE_ANNOUNCED: Final = TOOL_CHANGED._replace(
-    level=_NOTE, text="The definition of the tool {tool} changed, as announced: {parts:and}"
+    level=_NOTE, text="The definition of the tool {tool} changed, as announced: {parts:list}"
 )
 TOOL_DRIFTED: Final = TOOL_CHANGED._replace(
     text="The definition of the tool {tool} is not that of the baseline"

@@ -228,7 +228,7 @@ class Exchanges:
         if reason is not None and not isinstance(reason, str):
             notes.append(Finding(rules.CANCEL_REASON_TYPE, (shown(reason),)))
         ended = self._end_cancelled(sender, identity)
-        notes += self._wrong_cancel(sender, ended)
+        notes += self._wrong_cancel(sender, identity, ended)
         return RequestCancelled(
             *_origin(frame, sender),
             identity if _is_id(identity) else None,
@@ -238,12 +238,13 @@ class Exchanges:
             tuple(notes),
         )
 
-    def _wrong_cancel(self, sender: Side, ended: ReferredRequest) -> list[Finding]:
+    def _wrong_cancel(self, sender: Side, identity: Any, ended: ReferredRequest) -> list[Finding]:
         """What is wrong with cancelling that request, whenever it comes."""
         cancelled = ended.request
         if sender is Side.SERVER and self._is_per_request:
             is_listen = cancelled is not None and cancelled.method == LISTEN
-            what = "an unknown request" if cancelled is None else shown(cancelled.method)
+            method = self.of[Side.CLIENT].open_method(identity)
+            what = "an unknown request" if method is None else shown(method)
             return [] if is_listen else [Finding(rules.CANCEL_BY_SERVER, (what,))]
         if cancelled is not None and cancelled.method == INITIALIZE:
             return [Finding(rules.CANCEL_OF_INITIALIZE)]

@@ -18,7 +18,15 @@ from mcp_progress_monitor.findings.rules import (
 from mcp_progress_monitor.protocol.eras import REVISIONS
 from mcp_progress_monitor.tracker import violations
 
-_SAMPLES = {"": "x", "number": 3, "or_missing": None, "late": 0.25, "and": ("x", "y"), ",": 4}
+_SAMPLES = {
+    "": "x",
+    "number": 3,
+    "or_missing": None,
+    "late": 0.25,
+    "and": ("x", "y"),
+    "list": ("x", "y", "z"),
+    ",": 4,
+}
 
 
 def test_the_revisions_are_those_that_are_spoken() -> None:

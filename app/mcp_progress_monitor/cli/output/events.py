@@ -9,6 +9,8 @@ import time
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.cli.asking.asker import is_told_rule
 from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (
@@ -19,6 +21,8 @@ from mcp_progress_monitor.cli.output.results import (
     exact_result,
 )
 from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.facts import (
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from mcp_progress_monitor.checking.results import Result
     from mcp_progress_monitor.cli.exits import CommandFailed
     from mcp_progress_monitor.cli.output.stdout import StandardOutput
     from mcp_progress_monitor.engine.call import Outcome
@@ -261,6 +266,25 @@ def summary_line(seconds: str, jobs: int, findings: int, frames: int, path: Path
     return event_line("summary", seconds, **counts, recording=recording)
 
 
+def finding_line(result: Result, seconds: str) -> str:
+    """The event of a rule that was broken."""
+    advice, source = ADVICE[result.rule], result.finding.rule.source
+    level = "info" if result.level is Level.NOTE else result.level.value
+    fields = {
+        "rule": result.rule,
+        "level": level,
+        "job": result.job,
+        "text": text_of(result.finding),
+        "source": f"{source.document}, {source.section}",
+        "by": result.by.name.lower(),
+        "server": result.server,
+        "due": advice.due,
+        "fix": advice.fix,
+        "fingerprint": result.fingerprint,
+    }
+    return event_line("finding", seconds, **{name: as_json(each) for name, each in fields.items()})
+
+
 class JsonEvents:
     """Writes the events of an update at once, before the next chunk is read.
 
@@ -297,6 +321,7 @@ class JsonEvents:
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
+        self._judge = SessionJudge(book.jobs.job_of)
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -318,6 +343,8 @@ class JsonEvents:
         lines = [make(fact, chunk) for make, fact in made if make is not None]
         lines += map(self._resumable, sorted(update.changes.moved))
         lines += self._questions(update)
+        self._judge.take(update.frames, update.facts, update.changes.marked)
+        lines += self._findings()
         self._settle(update.changes)
         self._write("".join(lines))
 
@@ -413,6 +440,8 @@ class JsonEvents:
     def close(self) -> None:
         """Write the summary, which is always the last event."""
         self._settling.clear()
+        self._judge.finish()
+        self._write("".join(self._findings()))
         counts = len(self._jobs), self._finding_count, self._frame_count
         self._write(summary_line(self._now(), *counts, self._engine.recording.path))
 
@@ -538,6 +567,15 @@ class JsonEvents:
             )
             for rule, level, text in found
         )
+
+    def _findings(self) -> list[str]:
+        """The events of rules that are broken for the first time by a job or a connection.
+
+        Those of output schemas have events of their own, with the words of each violation.
+        """
+        found = [each for each in self._judge.results.fresh() if each.rule != rules.OUTPUT.id]
+        self._finding_count += len(found)
+        return [finding_line(each, self._now()) for each in found]
 
     def _questions(self, update: Update) -> Iterator[str]:
         """The events of new questions, including those that a rule has answered."""

@@ -1,0 +1,49 @@
+"""Judging recordings in tests: as `check` reads them, and as live traffic comes, frame by frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.checking.report import Baseline
+from mcp_progress_monitor.cli.check import CheckOrder, RecordingCheck
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.tracker.tracker import Tracker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.checking.results import Result
+
+
+def check_file(path: Path, *, expect: str = "", max_duration: float | None = None) -> list[Result]:
+    """The results of a recording, as `check` has them."""
+    check = RecordingCheck(Playback(path), Baseline())
+    check.run()
+    order = CheckOrder((path,), expect=(expect,) if expect else (), max_duration=max_duration)
+    check.expect(order)
+    return list(check.judge.results)
+
+
+def judge_live(path: Path) -> list[Result]:
+    """The results of the same frames when each comes by itself, without the official schemas."""
+    tracker, conversations = Tracker(), dict[str, Conversation]()
+    judge = SessionJudge(tracker.job_of)
+    for chunk in RecordingReader(path):
+        for frame in chunk.frames:
+            name = frame.connection
+            conversation = conversations.setdefault(name, Conversation(name))
+            facts = conversation.read([frame])
+            judge.take([frame], facts, tracker.apply(facts, frame.at).marked)
+    judge.finish()
+    return list(judge.results)
+
+
+def summary(results: list[Result]) -> list[tuple[object, ...]]:
+    """What is to be the same, however the frames came."""
+    return [
+        (r.rule, r.level, r.by, r.job, r.count, tuple(r.frames), r.last, r.fingerprint)
+        for r in results
+    ]
