@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import datetime
+from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from mcp_progress_monitor.findings.advice import ADVICE
@@ -14,52 +15,60 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.checking.report import Checked, CheckedFile, CheckedServer, Report
 
 
+_HOST: Final = "localhost"
+_NO_TIME: Final = "1970-01-01T00:00:00"
+
+
 def as_junit(report: Report) -> str:
-    """The report as one document. A rule fails where a result fails the run."""
-    suites = [_suite(report, file, server) for file in report.files for server in file.servers]
-    totals = _attributes(
-        name=report.program,
-        tests=sum(suite.tests for suite in suites),
-        failures=sum(suite.failures for suite in suites),
-        errors=0,
-        skipped=sum(suite.skipped for suite in suites),
-    )
-    body = "".join(suite.text for suite in suites)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{totals}>\n{body}</testsuites>\n'
+    """The report as one document. A rule fails where a result fails the run.
+
+    It fits the schema of Apache Ant's reports, and that of Jenkins, which allows more.
+    """
+    servers = ((file, server) for file in report.files for server in file.servers)
+    suites = [_suite(report, *each, place) for place, each in enumerate(servers)]
+    body = "".join(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n{body}</testsuites>\n'
 
 
-class _Suite:
-    def __init__(self) -> None:
-        self.tests = self.failures = self.skipped = 0
-        self.text = ""
-
-
-def _suite(report: Report, file: CheckedFile, server: CheckedServer) -> _Suite:
-    suite, cases = _Suite(), []
+def _suite(report: Report, file: CheckedFile, server: CheckedServer, place: int) -> str:
+    of_server = [result for result in file.results if result.server == server.name]
+    failed = {result.rule for result in of_server if report.fails(result)}
+    skipped = [id_ for id_ in server.rules.not_applicable if id_ not in failed]
+    cases = []
     for id_ in ADVICE:
-        results = [r for r in file.results if (r.server, r.rule) == (server.name, id_)]
-        suite.tests += 1
         case = _attributes(name=f"{id_} {ADVICE[id_].title}", classname=server.name, time="0")
-        inner = ""
-        if id_ in server.rules.not_applicable:
-            suite.skipped += 1
-            inner = '<skipped message="not applicable to this session"/>'
-        elif failed := [result for result in results if report.fails(result)]:
-            suite.failures += 1
-            inner = _failure(failed)
-        elif results:
-            inner = f"<system-out>{_clean(_texts(results))}</system-out>"
+        inner = '<skipped message="not applicable to this session"/>' if id_ in skipped else ""
+        if id_ in failed:
+            inner = _failure([r for r in of_server if r.rule == id_ and report.fails(r)])
         cases.append(f"    <testcase{case}>{inner}</testcase>\n")
+    others = [result for result in of_server if not report.fails(result)]
     head = _attributes(
-        name=f"{file.path}: {server.name}",
-        tests=suite.tests,
-        failures=suite.failures,
+        name=server.name,
+        package=file.path,
+        id=place,
+        timestamp=_moment(file.begun_when),
+        hostname=_HOST,
+        tests=len(cases),
+        failures=len(failed),
         errors=0,
-        skipped=suite.skipped,
+        skipped=len(skipped),
         time=f"{file.duration_s:.3f}",
     )
-    suite.text = f"  <testsuite{head}>\n{''.join(cases)}  </testsuite>\n"
-    return suite
+    revisions = _attributes(name="revisions", value=" ".join(server.revisions))
+    return (
+        f"  <testsuite{head}>\n    <properties><property{revisions}/></properties>\n"
+        f"{''.join(cases)}    <system-out>{_clean(_texts(others))}</system-out>\n"
+        "    <system-err></system-err>\n  </testsuite>\n"
+    )
+
+
+def _moment(when: float | None) -> str:
+    """Wall time in UTC, to the second, without its zone, as Ant writes it."""
+    try:
+        moment = datetime.datetime.fromtimestamp(when or 0.0, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return _NO_TIME
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _failure(results: Sequence[Checked]) -> str:
@@ -73,7 +82,7 @@ def _texts(results: Sequence[Checked]) -> str:
     for result in results:
         advice = ADVICE[result.rule]
         lines += [
-            f"{result.text} ({result.by}: {result.place})",
+            f"{result.rule}: {result.text} ({result.by}: {result.place})",
             f"  {result.times} in frames {result.frames[0]} to {result.last}",
             f"  Due: {advice.due}",
             f"  Fix: {advice.fix}",

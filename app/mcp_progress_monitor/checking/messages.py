@@ -30,6 +30,7 @@ from mcp_progress_monitor.protocol.messages import (
     READ_RESOURCE,
     RESOURCE_UPDATED,
     SUBSCRIPTION_KEY,
+    TASK_ID,
     TASKS_EXTENSION,
     VERSION_KEY,
     list_changed,
@@ -136,7 +137,7 @@ def _code(call: Call, fact: RequestAnswered, code: Any) -> Iterator[Evidence]:
 def _result(call: Call, fact: RequestAnswered, result: JsonObject) -> Iterator[Evidence]:
     kind = result.get("resultType", "complete")
     has_tasks = TASKS_EXTENSION in as_object(call.capabilities.get("extensions"))
-    is_task = kind == "task" and (has_tasks or "taskId" in result)
+    is_task = kind == "task" and (has_tasks or TASK_ID in result)
     if not isinstance(kind, str) or (kind not in _RESULT_TYPES and not is_task):
         yield call.breaks(rules.RESULT_TYPE, fact.number, shown(kind), by=fact.sender)
     asked = as_object(result.get("inputRequests"))

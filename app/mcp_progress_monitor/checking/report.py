@@ -72,6 +72,7 @@ class CheckedFile(NamedTuple):
     schema_checked: int = 0
     unchecked: int = 0
     duration_s: float = 0.0
+    begun_when: float | None = None
 
 
 class Report(NamedTuple):

@@ -199,6 +199,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
         check.schemas.checked,
         check.schemas.unchecked,
         playback.length_s,
+        playback.begun_when,
     )
 
 

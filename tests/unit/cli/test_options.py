@@ -159,7 +159,7 @@ def test_each_command_is_listed_with_a_whole_sentence(
         (["--after", "3"], "--screenshot"),
         (["--screenshot", "a.png", "tools"], "cannot be used with"),
         (["python", "server.py"], "-- python server.py"),
-        (["check", "a.jsonl"], "No such command"),
+        (["chekc", "a.jsonl"], "No such command"),
         (["toolz", "--demo"], "No such command 'toolz'. Did you mean 'tools'?"),
         (["my server", "x"], "-- 'my server' x"),
         (["servers", "add", "x", "--url", "http://a/", "--record", "r"], "--record cannot be used"),

@@ -40,7 +40,14 @@ class Witness:
         return self._said.getvalue().decode()
 
     def read(self) -> list[dict[str, Any]]:
-        """Everything written so far, as objects."""
+        """Everything written so far, as objects, but the findings of the session's judge."""
+        return [event for event in self._all() if "fingerprint" not in event]
+
+    def findings(self) -> list[dict[str, Any]]:
+        """The findings of the session's judge, as objects."""
+        return [event for event in self._all() if "fingerprint" in event]
+
+    def _all(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.text.splitlines()]
 
     def last(self) -> dict[str, Any]:

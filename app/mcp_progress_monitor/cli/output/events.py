@@ -321,7 +321,7 @@ class JsonEvents:
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
-        self._judge = SessionJudge(book.jobs.job_of)
+        self._judge = SessionJudge(self._job_of)
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -567,6 +567,9 @@ class JsonEvents:
             )
             for rule, level, text in found
         )
+
+    def _job_of(self, request: int) -> JobId | None:
+        return self._book.jobs.job_of(request)
 
     def _findings(self) -> list[str]:
         """The events of rules that are broken for the first time by a job or a connection.

@@ -322,7 +322,28 @@ def test_the_summary_counts_jobs_and_frames(witness: Witness) -> None:
     witness.events.close()
     found = witness.last()
     del found["t"]
-    assert found == {"event": "summary", "jobs": 2, "findings": 0, "frames": 4, "recording": None}
+    assert found == {"event": "summary", "jobs": 2, "findings": 1, "frames": 4, "recording": None}
+
+
+def test_a_broken_rule_is_one_event_however_often_it_is_broken(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    witness.events.on_update(witness.traffic.received(tick("a", 5), tick("a", 5), tick("a", 4)))
+    witness.events.on_update(witness.traffic.received(tick("a", 3)))
+    witness.events.close()
+    (found,) = witness.findings()
+    assert (found["rule"], found["level"], found["job"]) == ("PROG-3", "error", 1)
+    assert found["text"] == "Progress did not increase: 5 after 5"
+    assert found["source"] == "2025-11-25, Basic, Utilities, Progress"
+    assert found["by"] == "server"
+    assert found["fix"]
+    assert witness.last()["findings"] == 1
+
+
+def test_a_note_has_the_level_info(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    witness.events.on_update(witness.traffic.received(tick("a", 5, total=4)))
+    (found,) = witness.findings()
+    assert (found["rule"], found["level"]) == ("PROG-10", "info")
 
 
 def test_the_summary_names_the_recording(witness: Witness) -> None:
