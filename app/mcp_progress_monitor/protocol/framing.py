@@ -201,7 +201,8 @@ class Framer:
         """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
 
         Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
-        `closed` (reason, exit_code; wanted, where the end was asked for), `transport_changed`
+        `closed` (reason, exit_code; wanted, where the end was asked for; forced, where a signal
+        was needed; processes_left, where children outlived the server), `transport_changed`
         (transport, reason: it goes on by another one than was asked for), `restarting` (reason,
         files, count: it ends, or begins, so that the server starts anew). And what only this side
         knows of a request, by the number of its frame: `cancel_requested` (request, reason,

@@ -569,7 +569,7 @@ class JsonEvents:
         )
 
     def _job_of(self, request: int) -> JobId | None:
-        return self._book.jobs.job_of(request)
+        return self._engine.jobs.job_of(request)
 
     def _findings(self) -> list[str]:
         """The events of rules that are broken for the first time by a job or a connection.

@@ -332,8 +332,13 @@ class Connection:
     def _end_fields(self) -> dict[str, object]:
         """Further details of the end: whether it was requested, and what happens next."""
         fields: dict[str, object] = {}
+        process = self._transport.process
         if self._is_end_wanted and self.problem is None:
             fields["wanted"] = True
+            if process is not None and process.was_ended:
+                fields["forced"] = True
+            elif process is not None and process.left_children:
+                fields["processes_left"] = True
         if self._reading.cancelled_caught and self._transport.unread_bytes:
             fields["unread"] = self._transport.unread_bytes
         outlook = "" if self._upkeep is None else self._upkeep.outlook()

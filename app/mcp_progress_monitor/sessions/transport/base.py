@@ -91,12 +91,13 @@ class ProcessNotes:
 
     `first_bytes` are the first of its output as received, whether or not they end a line. `secrets`
     are the values of references in its definition: never shown. With `was_ended` we ended it with a
-    signal.
+    signal; with `left_children` it exited, and processes that it had started were still running.
     """
 
     first_bytes: bytes = b""
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     was_ended: bool = False
+    left_children: bool = False
 
 
 class WireLine(Protocol):

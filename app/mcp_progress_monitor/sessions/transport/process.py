@@ -125,6 +125,8 @@ def _advice(near: list[str], otherwise: str) -> str:
 READ_BYTES: Final = 256 * 1024
 _POLITE_S: Final = 2.0
 """How long a server may take to exit after its stdin was closed."""
+_FAREWELL_S: Final = 0.25
+"""A command that starts the server as its child may exit a moment before it."""
 _TERMINATE_S: Final = 1.5
 """How long it may take after SIGTERM. With the rest below five seconds in all."""
 _CHILDREN_S: Final = 0.5
@@ -165,6 +167,8 @@ class ServerProcess:
         self._pipes = {id(pipe): _RemainingOutput() for pipe in (process.stdout, process.stderr)}
         self.was_ended = False
         """Whether it had to be killed: it kept running when its stdin was closed."""
+        self.left_children = False
+        """Whether it exited while processes that it had started were running, which we ended."""
 
     @classmethod
     async def start(cls, definition: StdioDefinition) -> ServerProcess:
@@ -255,7 +259,11 @@ class ServerProcess:
 
     async def _end_children(self) -> None:
         await self._family.look_up_orphans()
+        with anyio.move_on_after(_FAREWELL_S):
+            while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
+                await anyio.sleep(_POLL_S)
         if self._has_children():
+            self.left_children = not self.was_ended
             process_guard.terminate(self.pid)
             self._family.terminate()
             with anyio.move_on_after(_CHILDREN_S):

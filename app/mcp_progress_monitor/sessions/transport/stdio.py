@@ -132,6 +132,7 @@ class StdioTransport(Piped):
         if self._process is not None:
             await self._process.end()
             self._notes.was_ended = self._process.was_ended
+            self._notes.left_children = self._process.left_children
 
     async def release(self) -> None:
         """Close the pipes."""
