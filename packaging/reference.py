@@ -177,6 +177,73 @@ def exit_codes() -> str:
     )
 
 
+def rules() -> str:
+    """The page of rules: what each asks for, where it is written, how to fix what breaks it."""
+    from mcp_progress_monitor.findings.advice import ADVICE, REVISIONS_OF
+    from mcp_progress_monitor.findings.clients import AS_OF, LIMITS
+    from mcp_progress_monitor.findings.rules import RULES
+    from mcp_progress_monitor.formatting import duration
+
+    rows = [
+        (f"[{id_}](#{_anchor(id_, advice.title)})", advice.title, _levels(id_))
+        for id_, advice in ADVICE.items()
+    ]
+    limits = [
+        (each.client, each.transport or "any", duration(int(each.limit_s)), each.seen, each.source)
+        for each in LIMITS
+    ]
+    lines = [
+        _heading("Rules"),
+        (
+            "`check` tries these rules on recordings, and `call --json` on live traffic. "
+            "[Use in CI](../ci.md) shows how to fail a build with them. A rule can have several "
+            "levels: an error violates the protocol, a warning is doubtful or a SHOULD, a note is "
+            "allowed and worth a look."
+        ),
+        _table(("rule", "what it finds", "level"), rows),
+    ]
+    for id_, advice in ADVICE.items():
+        sources = dict.fromkeys(rule.source for rule in RULES if rule.id == id_)
+        revisions = [r for r in _REVISIONS if r in REVISIONS_OF[id_]]
+        spoken = "all revisions" if len(revisions) == len(_REVISIONS) else ", ".join(revisions)
+        named = "; ".join(f"{document}, {section}" for document, section in sources)
+        lines += [
+            f"## {id_}: {advice.title}",
+            advice.due,
+            f"Since {advice.since}; applies to {spoken}. Certainty: {advice.certainty.value}.",
+            f"Source: {named}.",
+            f"Fix: {advice.fix}",
+        ]
+        if advice.python:
+            lines += [f"```python\n{advice.python}\n```", f"```ts\n{advice.typescript}\n```"]
+    lines += [
+        "## Known clients",
+        (
+            f"How long clients wait for a silent server by default, as of {AS_OF}. PROG-18 names "
+            "those that would have given up."
+        ),
+        _table(("client", "transport", "limit", "seen", "source"), limits),
+    ]
+    return _page(lines)
+
+
+_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+
+def _levels(id_: str) -> str:
+    from mcp_progress_monitor.findings.finding import Level
+    from mcp_progress_monitor.findings.rules import RULES
+
+    found = {rule.level for rule in RULES if rule.id == id_}
+    return ", ".join(level.value for level in Level if level in found)
+
+
+def _anchor(id_: str, title: str) -> str:
+    """The anchor that Markdown gives to the heading of a rule."""
+    kept = "".join(c for c in f"{id_}: {title}".lower() if c.isalnum() or c in " -_")
+    return kept.replace(" ", "-")
+
+
 def keys() -> str:
     """The page of keys: of every window that the program can open, one table a place."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -314,6 +381,7 @@ PAGES: Final = {
     "command-line.md": command_line,
     "filter-fields.md": filter_fields,
     "exit-codes.md": exit_codes,
+    "rules.md": rules,
     "keys.md": keys,
 }
 

@@ -27,6 +27,8 @@ DOCUMENTS = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
 _CODE = re.compile("`([^`]+)`")
+_WRITTEN = ("picture.svg", "session.mcprec")
+"""Files that the commands of the manual write."""
 _REMARKS = {"event", "t", "late", "problems"}
 
 
@@ -141,7 +143,7 @@ def test_quick_commands_that_are_shown_do_their_work(
 ) -> None:
     answers = tmp_path / "answers.json"
     answers.write_text(_json_of("docs/questions.md")[0], encoding="utf-8")
-    files = {"answers.json": str(answers), "picture.svg": str(tmp_path / "picture.svg")}
+    files = {"answers.json": str(answers)} | {name: str(tmp_path / name) for name in _WRITTEN}
     used = [files.get(word, word) for word in words]
     ran = run(*used, "--data-dir", str(tmp_path), HOME=str(tmp_path))
     is_stopped = "resumable_export" in words and "--auto-resume" not in words

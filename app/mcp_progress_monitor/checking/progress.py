@@ -151,13 +151,19 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
     if call.of_task is not None:
         return
     yield from _silence(connection, call)
-    is_done = fact.result is not None and fact.result.get("isError") is not True
     progress, total = call.progress, call.total
-    if is_done and progress is not None and total is not None and total > progress:
+    if _is_done(fact) and progress is not None and total is not None and total > progress:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
     took = fact.at - call.at
     if call.method == CALL_TOOL and call.token is not None and not call.ticks and took > LONG_S:
         yield call.breaks(rules.NO_PROGRESS, fact.number, took, by=fact.sender)
+
+
+def _is_done(fact: RequestAnswered) -> bool:
+    """Whether a reply says that the work was done: all of it, and with success."""
+    result = fact.result
+    is_whole = result is not None and result.get("resultType", "complete") == "complete"
+    return is_whole and fact.next_resume_token is None and (result or {}).get("isError") is not True
 
 
 def _silence(connection: Connection, call: Call) -> Iterator[Evidence]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp_progress_monitor.cli.output.events import JsonEvents
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.findings.advice import ADVICE
 from tests.unit.cli.traffic import Traffic
 
 
@@ -41,11 +42,11 @@ class Witness:
 
     def read(self) -> list[dict[str, Any]]:
         """Everything written so far, as objects, but the findings of the session's judge."""
-        return [event for event in self._all() if "fingerprint" not in event]
+        return [event for event in self._all() if event.get("rule") not in ADVICE]
 
     def findings(self) -> list[dict[str, Any]]:
         """The findings of the session's judge, as objects."""
-        return [event for event in self._all() if "fingerprint" in event]
+        return [event for event in self._all() if event.get("rule") in ADVICE]
 
     def _all(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.text.splitlines()]

@@ -280,7 +280,6 @@ def finding_line(result: Result, seconds: str) -> str:
         "server": result.server,
         "due": advice.due,
         "fix": advice.fix,
-        "fingerprint": result.fingerprint,
     }
     return event_line("finding", seconds, **{name: as_json(each) for name, each in fields.items()})
 
@@ -564,6 +563,10 @@ class JsonEvents:
                 job=job,
                 text=as_json(text),
                 source=source,
+                by=as_json("server"),
+                server=as_json(server_name(fact.connection)),
+                due=as_json(ADVICE[OUTPUT_RULE.id].due),
+                fix=as_json(ADVICE[OUTPUT_RULE.id].fix),
             )
             for rule, level, text in found
         )
