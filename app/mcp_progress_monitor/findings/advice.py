@@ -200,7 +200,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "The token comes back as it was sent: 7 as 7, not as \"7\".",
         _A, _SURE, Needs.PROGRESS,
         "Keep the token as the JSON value that it is; do not format or parse it.",
-        "token = ctx.request_context.meta.progress_token  # str or int",
+        _PY_REPORT + "  # keeps the token as it is",
         "const token: string | number = extra._meta.progressToken",
     ),
     "PROG-17": Advice(
@@ -329,7 +329,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "A server creates a task only for tools/call of a client that declared the extension.",
         _E, _SURE, Needs.TASK | Needs.CALL,
         "Look for io.modelcontextprotocol/tasks among the request's capabilities first.",
-        "if ctx.client_supports_extension(TASKS): return await create_task()",
+        "'io.modelcontextprotocol/tasks' in (ctx.client_capabilities.extensions or {})",
         "if (clientCapabilities.extensions?.['io.modelcontextprotocol/tasks']) …",
     ),
     "TSK-14": Advice(

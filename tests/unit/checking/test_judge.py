@@ -1,0 +1,220 @@
+"""What a judge makes of doubtful cases: races, probes, transports, repeated faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.checking.results import MOST_RESULTS
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.protocol.facts import Side
+from tests.golden_sessions import (
+    EXTENSION,
+    Golden,
+    Step,
+    after,
+    call,
+    cancel,
+    client,
+    error,
+    event,
+    flat,
+    post,
+    recording,
+    result,
+    server,
+    task,
+    tick,
+    tools,
+)
+from tests.unit.checking.sessions import check_file, judge_live, summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.checking.results import Result
+
+D, E = "2025-11-25", "2026-07-28"
+TASKS = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Any:
+    """Checks a session of some steps after its opening."""
+
+    def check(steps: list[Step], revision: str = D, **more: Any) -> list[Result]:
+        path = tmp_path / "session.mcprec"
+        golden = Golden("", revision, steps, [], **more)
+        path.write_bytes(recording(golden, steps))
+        return check_file(path)
+
+    return check
+
+
+def _rules(results: list[Result]) -> dict[str, Level]:
+    return {each.rule: each.level for each in results}
+
+
+def test_a_job_that_breaks_a_rule_again_and_again_is_one_finding(checked: Any) -> None:
+    steps = [call(2, "a"), *(tick("a", 1) for _ in range(5)), result(2)]
+    (found,) = checked([*steps])
+    assert (found.rule, found.count, found.first, found.last) == ("PROG-3", 4, 7, 10)
+    assert found.frames == [7, 8, 9, 10]
+    assert (found.job, found.title, found.by) == (1, "work", Side.SERVER)
+
+
+def test_two_jobs_that_break_a_rule_are_two_findings_with_one_fingerprint(checked: Any) -> None:
+    steps = [
+        *(call(2, "a"), tick("a", 1), tick("a", 1), result(2)),
+        *(call(3, "b"), tick("b", 7), tick("b", 3), result(3)),
+    ]
+    first, second = checked(steps)
+    assert (first.job, second.job) == (1, 2)
+    assert first.fingerprint == second.fingerprint
+
+
+def test_a_fingerprint_survives_other_ids_times_and_numbers(checked: Any) -> None:
+    (before,) = checked([call(2, "a"), tick("a", 1), tick("a", 1), result(2)])
+    more = [call(8, "z"), after(1, result(8)), call(9, "b"), tick("b", 50), after(2, tick("b", 3))]
+    (now,) = checked([*more, tick("b", 60), result(9)])
+    assert now.fingerprint == before.fingerprint
+    (other,) = checked([call(2, "a", "other"), tick("a", 1), tick("a", 1), result(2)])
+    assert other.fingerprint != before.fingerprint
+
+
+@pytest.mark.parametrize(("late_s", "level"), [(0.4, Level.WARNING), (3.0, Level.ERROR)])
+def test_over_stdio_in_2026_only_what_cannot_have_crossed_the_cancel_is_an_error(
+    checked: Any, late_s: float, level: Level
+) -> None:
+    results = checked([call(2, "a"), cancel(2), after(late_s, result(2))], E)
+    assert _rules(results)["CAN-3"] is level
+
+
+def test_an_error_that_confirms_a_cancel_is_no_finding(checked: Any) -> None:
+    assert checked([call(2, "a"), cancel(2), after(0.2, error(2, -32800))]) == []
+
+
+def test_a_cancel_that_crossed_the_reply_is_a_warning(checked: Any) -> None:
+    assert _rules(checked([call(2, "a"), result(2), cancel(2)])) == {"CAN-1": Level.WARNING}
+
+
+@pytest.mark.parametrize("code", [-32601, -32600, -32001, -32002, 0])
+def test_how_an_older_server_refuses_our_question_is_no_finding(checked: Any, code: int) -> None:
+    probe = client("server/discover", "probe", _meta={"io.modelcontextprotocol/protocolVersion": E})
+    opened = event("opened", command="example-server", args=[], env=[], pid=1)
+    offer = {"protocolVersion": D, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    agreed = {"protocolVersion": D, "capabilities": {}, "serverInfo": offer["clientInfo"]}
+    rest = [
+        client("initialize", 1, **offer),
+        result(1, **agreed),
+        client("notifications/initialized"),
+    ]
+    refusal = error("probe", code)
+    assert checked([opened, probe, refusal, *rest], opening=False) == []
+    nameless = Step(refusal.channel, {**refusal.value, "id": None})
+    assert checked([opened, probe, nameless, *rest], opening=False) == []
+
+
+def test_our_own_user_may_leave_out_the_token(tmp_path: Path) -> None:
+    steps = [step for n in (2, 3, 4) for step in (call(n), result(n))]
+    path = tmp_path / "own.mcprec"
+    data = recording(Golden("", D, steps, []), steps)
+    path.write_bytes(data.replace(b'"example-client"', b'"mcp-progress-monitor"'))
+    assert check_file(path) == []
+
+
+def test_a_result_before_the_end_of_its_task_is_found_by_what_comes_later(checked: Any) -> None:
+    related = {"io.modelcontextprotocol/related-task": {"taskId": "T"}}
+    steps = [
+        *(call(2, "a", task={"ttl": 60_000}), result(2, task=task())),
+        *(client("tasks/result", 3, taskId="T"), result(3, content=[], _meta=related)),
+        *(client("tasks/get", 4, taskId="T"), result(4, **task("working"))),
+    ]
+    (found,) = [r for r in checked(steps, server=TASKS) if r.rule == "TSK-8"]
+    assert found.job == 1
+
+
+def test_a_status_that_overtakes_the_creation_of_its_task_is_no_finding(checked: Any) -> None:
+    status = server("notifications/tasks/status", **task())
+    steps = [call(2, "a", task={"ttl": 60_000}), status, result(2, task=task())]
+    assert checked(steps, server=TASKS) == []
+    unknown = server("notifications/tasks/status", **task(identity="U"))
+    assert _rules(checked([unknown], server=TASKS)) == {"TSK-11": Level.WARNING}
+
+
+def test_a_client_that_asks_for_a_task_where_there_is_none_breaks_the_rule_itself(
+    checked: Any,
+) -> None:
+    steps = [call(2, "a", task={"ttl": 60_000}), error(2, -32601)]
+    (found,) = checked(steps)
+    assert (found.rule, found.by) == ("TSK-1", Side.CLIENT)
+    listed = [*tools(2), call(3, "a", task={"ttl": 60_000}), error(3, -32601)]
+    (found,) = checked(listed, server=TASKS)
+    assert "cannot run as one" in found.finding.text
+
+
+def test_a_changed_tool_that_was_announced_is_a_note(checked: Any) -> None:
+    announced = server("notifications/tools/list_changed")
+    steps = [*tools(2), announced, *tools(3, "Works better")]
+    assert _rules(checked(steps)) == {"DRIFT-1": Level.NOTE}
+
+
+def test_a_missing_header_is_found(checked: Any) -> None:
+    message, sent = post(call(2, "a"), 1)
+    sent.value["headers"] = [["MCP-Protocol-Version", E], ["mcp-method", "tools/call"]]
+    (found,) = checked([message, sent], E, http=True)
+    assert (found.rule, found.finding.text) == ("HDR-1", "The header Mcp-Name is missing")
+
+
+def test_a_server_of_2026_that_asks_by_a_request_breaks_a_rule(checked: Any) -> None:
+    found = checked([call(2, "a"), server("ping", "s1"), result(2)], E)
+    assert _rules(found) == {"JR-4": Level.ERROR}
+
+
+@pytest.mark.parametrize(
+    ("token", "what"),
+    [
+        ("eyJhbGciOiJIUzI1NiJ9.eyJqb2IiOjd9.c2ln", "a JSON Web Token"),
+        ("eyJqb2IiOjd9", "JSON in base64"),
+        ("https://example.com/jobs/7", "an address"),
+        (r"C:\jobs\7", "a path"),
+        ("k3JxP9-_w", ""),
+        ("7", ""),
+    ],
+)
+def test_what_a_resume_token_gives_away(checked: Any, token: str, what: str) -> None:
+    steps = [call(2, "a"), result(2, content=[], _meta={"nextResumeToken": token})]
+    texts = [each.finding.text for each in checked(steps) if each.rule == "RSM-5"]
+    assert texts == ([f"The resume token reads as {what}"] if what else [])
+
+
+def test_a_task_of_the_extension_is_for_calls_of_tools(checked: Any) -> None:
+    ask = client("prompts/get", 2, name="p")
+    steps = [ask, result(2, resultType="task", **flat())]
+    assert "TSK-13" in _rules(checked(steps, E, client=EXTENSION))
+
+
+def test_results_are_bounded_and_the_rest_is_counted() -> None:
+    judge = SessionJudge(lambda _request: None)
+    connection = judge.connection("s#1")
+    from mcp_progress_monitor.checking.connection import Evidence
+    from mcp_progress_monitor.findings import rules
+    from mcp_progress_monitor.findings.finding import Finding
+
+    for number in range(MOST_RESULTS + 3):
+        other = judge.connection(f"s#{number}")
+        judge.state(other, Evidence(Finding(rules.BLANK_LINE), number, None, Side.SERVER))
+    assert (len(judge.results), judge.results.dropped) == (MOST_RESULTS, 3)
+    assert connection.id == "s#1"
+
+
+def test_however_chunks_are_cut_the_results_are_the_same(tmp_path: Path) -> None:
+    flood = [after(0.001, tick("a", n, message=f"Step {n}")) for n in range(200)]
+    steps = [call(2, "a"), *flood, tick("a", 3, message="\x07"), result(2)]
+    path = tmp_path / "flood.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    results = check_file(path)
+    assert {each.rule for each in results} == {"PROG-3", "PROG-8", "PROG-9"}
+    assert summary(judge_live(path)) == summary(results)

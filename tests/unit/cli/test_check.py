@@ -1,0 +1,138 @@
+"""`check`: text for people, files for machines, exit codes for both."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.cli.entry import main
+from tests.golden_sessions import FOLDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BROKEN, NEAR = FOLDER / "PROG-3.broken.mcprec", FOLDER / "PROG-3.near.mcprec"
+WARNING, NOTE = FOLDER / "PROG-9.broken.mcprec", FOLDER / "PROG-10.broken.mcprec"
+
+
+def run(*words: object) -> int:
+    return main(["check", *map(str, words)])
+
+
+def test_the_report_says_what_was_seen_due_and_to_be_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(BROKEN) == 7
+    out = capsys.readouterr().out
+    assert "error PROG-3: Progress did not increase: 1 after 1" in out
+    assert "By the server in tools/call work, job 1: frame 7" in out
+    assert "Due since 2024-11-05: Each notification has a greater progress" in out
+    assert "Source: 2025-11-25, Basic, Utilities, Progress (certain)" in out
+    assert "Fix: Keep one counter" in out
+    assert "Python: if done > reported" in out
+    assert "tried" in out
+    assert out.endswith("1 error. Failed: 1 new finding at or above --fail-on.\n")
+
+
+def test_nothing_found_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(NEAR) == 0
+    assert capsys.readouterr().out.endswith("\nNo findings. Passed.\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "fail_on", "code"),
+    [
+        (BROKEN, "never", 0),
+        (WARNING, "error", 0),
+        (WARNING, "warning", 7),
+        (NOTE, "warning", 0),
+        (NOTE, "note", 7),
+    ],
+)
+def test_the_level_to_fail_on(path: Path, fail_on: str, code: int) -> None:
+    assert run(path, "--fail-on", fail_on) == code
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit"])
+def test_every_format_goes_to_a_file_as_well(form: str, tmp_path: Path) -> None:
+    target = tmp_path / "report"
+    assert run(BROKEN, NEAR, "--format", form, "--output", target) == 7
+    text = target.read_text("utf-8")
+    assert "PROG-3" in text
+    assert text.endswith("\n")
+
+
+def test_only_what_is_new_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    baseline = tmp_path / "baseline.json"
+    assert run(BROKEN, "--format", "json", "-o", baseline) == 7
+    assert run(BROKEN, "--baseline", baseline) == 0
+    assert ", known" in capsys.readouterr().out
+    assert run(BROKEN, FOLDER / "PROG-7.broken.mcprec", "--baseline", baseline) == 7
+
+
+def test_a_tool_that_differs_from_the_baseline_is_found(tmp_path: Path) -> None:
+    baseline, report = tmp_path / "baseline.json", tmp_path / "report.json"
+    near = FOLDER / "DRIFT-1.near.mcprec"
+    run(near, "--format", "json", "-o", baseline)
+    document = json.loads(baseline.read_text())
+    document["files"][0]["servers"][0]["tools"]["work"] = "another"
+    baseline.write_text(json.dumps(document))
+    assert run(near, "--baseline", baseline, "--fail-on", "warning") == 7
+    run(near, "--baseline", baseline, "--format", "json", "-o", report)
+    (found,) = json.loads(report.read_text())["files"][0]["findings"]
+    assert (found["rule"], found["new"]) == ("DRIFT-1", True)
+
+
+def test_findings_about_other_messages_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(BROKEN, "--where", "method == tools/list") == 0
+    assert run(BROKEN, "--where", "kind == progress") == 7
+    assert run(BROKEN, "--where", "method == tools/call") == 7
+    assert "PROG-3" in capsys.readouterr().out
+
+
+def test_expectations_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(NEAR, "--expect", "kind == progress", "--max-duration", "10") == 0
+    assert run(NEAR, "--expect", "method == prompts/get", "--expect", "kind == progress") == 7
+    assert "No message matches: method == prompts/get\n" in capsys.readouterr().out
+    assert run(FOLDER / "EXPECT-2.near.mcprec", "--max-duration", "3") == 7
+    assert "longer than 3.0 s" in capsys.readouterr().out
+
+
+def test_the_line_of_a_finding_is_that_of_its_frame(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    run(BROKEN, "--format", "json", "-o", report)
+    (found,) = json.loads(report.read_text())["files"][0]["findings"]
+    line = BROKEN.read_text("utf-8").splitlines()[found["line"] - 1]
+    assert "notifications/progress" in line
+    assert found["line"] == found["first"] + 1, "the header is the first line"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 2, "Missing argument 'FILE...'"),
+        (["missing.mcprec"], 8, "missing.mcprec"),
+        ([BROKEN, "--where", "(("], 2, "--filter"),
+        ([BROKEN, "--expect", "(("], 2, "--expect"),
+        ([BROKEN, "--fail-on", "fatal"], 2, "--fail-on"),
+        ([BROKEN, "--baseline", "missing.json"], 8, "Cannot read the baseline"),
+        ([BROKEN, "--baseline", BROKEN], 2, "not a report of check"),
+        ([BROKEN, "--url", "https://x/"], 2, "--url"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    words: list[object], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_damaged_recording_is_checked_as_far_as_it_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.mcprec"
+    cut.write_bytes(BROKEN.read_bytes()[:-40])
+    assert run(cut) == 7
+    assert "ends" in capsys.readouterr().err
