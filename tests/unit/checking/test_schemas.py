@@ -1,0 +1,93 @@
+"""The official schemas: which definition a message has to fit, and what is said otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_progress_monitor.checking.schemas import SchemaChecks, official_schema
+from mcp_progress_monitor.protocol.eras import REVISIONS
+from tests.golden_sessions import A, D, E, Golden, Step, call, client, recording, result, tick
+from tests.unit.checking.sessions import check_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Any:
+    """What is said of a session against the schema."""
+
+    def check(steps: list[Step], revision: str = D, **more: Any) -> list[str]:
+        path = tmp_path / "session.mcprec"
+        path.write_bytes(recording(Golden("", revision, steps, [], **more), steps))
+        return [each.finding.text for each in check_file(path) if each.rule == "SCHEMA-1"]
+
+    return check
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_definition_of_every_revision_is_a_sound_schema(revision: str) -> None:
+    schema = official_schema(revision)
+    for method in ("tools/call", "tools/list", "notifications/progress", "prompts/get"):
+        name = schema.of_message(method)
+        assert name is not None
+        assert schema.definition(name).shape.fault == ""
+    error = schema.of_error()
+    assert error is not None
+    assert schema.definition(error).shape.fault == ""
+
+
+def test_results_have_the_definition_of_their_request() -> None:
+    core, per_request = official_schema(D), official_schema(E)
+    assert core.of_result("tools/call", {}, {}) == "CallToolResult"
+    assert core.of_result("tools/call", {"task": {}}, {"task": {}}) == "CreateTaskResult"
+    assert core.of_result("ping", {}, {}) == "EmptyResult"
+    assert core.of_result("x/unknown", {}, {}) is None
+    assert per_request.of_result("tools/call", {}, {"resultType": "task"}) is None
+    asked = {"resultType": "input_required"}
+    assert per_request.of_result("tools/call", {}, asked) == "InputRequiredResult"
+
+
+def test_of_alternatives_the_one_that_was_meant_is_explained(words: Any) -> None:
+    found = words([call(2), result(2, content=[{"type": "text"}])])
+    assert found == ["CallToolResult: result.content[0]: 'text' is a required property"]
+
+
+def test_each_side_is_checked_by_the_revision_that_was_agreed_on(words: Any) -> None:
+    structured = [call(2), result(2, content=[{"type": "audio", "data": "", "mimeType": "a/b"}])]
+    assert words(structured) == []
+    (found,) = words(structured, A)
+    assert found.startswith("CallToolResult: result.content[0]")
+
+
+def test_a_request_of_the_client_is_checked_as_well(words: Any) -> None:
+    (found,) = words([client("resources/read", 2, url="file:///x"), result(2, contents=[])])
+    assert found == "ReadResourceRequest: params: 'uri' is a required property"
+
+
+def test_what_another_rule_says_is_not_said_again(words: Any) -> None:
+    assert words([call(2, "a"), tick("a", "5"), result(2)]) == []
+
+
+def test_methods_that_the_schema_does_not_know_are_left_alone(words: Any) -> None:
+    assert words([client("x/own", 2, n=1), result(2, anything=True)]) == []
+
+
+def test_what_there_is_no_time_for_is_counted(tmp_path: Path) -> None:
+    from mcp_progress_monitor.checking.judge import SessionJudge
+    from mcp_progress_monitor.protocol.conversation import Conversation
+    from mcp_progress_monitor.recording.reader import RecordingReader
+
+    path = tmp_path / "session.mcprec"
+    steps = [call(2), result(2, content=[{"type": "text"}])]
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    checks, judge = SchemaChecks(budget_s=0.0), SessionJudge(lambda _request: None)
+    conversation = Conversation("example#1")
+    for chunk in RecordingReader(path):
+        facts = conversation.read(chunk.frames)
+        judge.take(chunk.frames, facts, {})
+        assert list(checks.take(judge.connection, chunk.frames, facts)) == []
+    assert checks.unchecked > 0
+    assert checks.checked == 0
