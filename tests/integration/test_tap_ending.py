@@ -55,10 +55,11 @@ def test_it_ends_by_the_servers_signal(name: str, tmp_path: Path) -> None:
         tap.send(b"go\n")
         assert tap.wait(PATIENCE_S) == -signal.Signals[name]
     assert _closed(tmp_path) == {
-        "reason": f"The server was ended by {name}",
+        "reason": f"The server was killed by {name}",
         "exit_code": None,
         "signal": name,
         "ended_by": "server",
+        "wanted": False,
     }
 
 
@@ -261,10 +262,11 @@ def test_a_client_that_is_killed_ends_tap_and_server(tmp_path: Path) -> None:
         started.kill()
         until(lambda: not is_alive(server) and not is_alive(tap))
     assert _closed(tmp_path) == {
-        "reason": "The server exited with code 3",
+        "reason": "The client closed the connection",
         "exit_code": 3,
         "signal": None,
         "ended_by": "client",
+        "wanted": True,
     }
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 import signal
 import sys
+import termios
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,9 +90,6 @@ class Server:
 
     def waiting_bytes(self, reader: int) -> int:
         """How many bytes wait in a pipe."""
-        import fcntl
-        import termios
-
         count = fcntl.ioctl(reader, termios.FIONREAD, bytes(4))
         return int.from_bytes(count, sys.byteorder)
 
@@ -175,8 +175,6 @@ def _is_in_foreground() -> bool:
 
 def _die_of(number: int) -> None:
     """End by a signal, without a core dump of a program that has no fault."""
-    import resource
-
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))
     if number not in {signal.SIGKILL, signal.SIGSTOP}:

@@ -155,22 +155,25 @@ def relay(server: Server, about: About) -> NoReturn:
     server.wait()
     ended_at = time.monotonic()
     until = ended_at + _LAST_S
-    is_client_gone = from_client.is_ended and not from_client.is_refused
-    is_by_client = server.was_signalled or from_server.is_refused or is_client_gone
+    if server.was_signalled:
+        reason, ended_by = "The client ended the server", "client"
+    elif from_server.is_refused or (from_client.is_ended and not from_client.is_refused):
+        reason, ended_by = "The client closed the connection", "client"
+    elif server.signal_name is not None:
+        reason, ended_by = f"The server was killed by {server.signal_name}", "server"
+    else:
+        reason, ended_by = "The server exited", "server"
     from_server.finish()
     of_errors.finish()
     _await(from_server, server, until)
     of_errors.is_over_within(until - time.monotonic())
-    if server.signal_name is not None:
-        reason = f"The server was ended by {server.signal_name}"
-    else:
-        reason = f"The server exited with code {server.exit_code}"
     journal.close(
         {
             "reason": reason,
             "exit_code": server.exit_code,
             "signal": server.signal_name,
-            "ended_by": "client" if is_by_client else "server",
+            "ended_by": ended_by,
+            "wanted": ended_by == "client",
         },
         max(ended_at + _LATEST_S, time.monotonic() + _LATEST_S / 2),
     )
