@@ -55,13 +55,16 @@ _LINE: Final = 150
 _LARGE: Final = 10_000
 _READ: Final = 1024 * 1024
 _TURN: Final = 250
+_PATIENCE_S: Final = 60
+_STARTS_S: Final = 0.1
+"""How long a server may take to start before its flood is timed."""
 
 
 def tap(size: Size) -> list[Figure]:
     """A tap's costs, each beside what it may be."""
     waiting = Waiting()
     with tempfile.TemporaryDirectory(prefix="bench-tap-") as name:
-        bench = _Bench(Path(name), compiling(name))
+        bench = _Bench(Path(name), os.environ if size is Size.TINY else compiling(name))
         figures = [
             *_round_trips(bench, size.pick(40_000, 10_000, 500)),
             *_floods(bench, size),
@@ -141,7 +144,7 @@ class _Bench:
         """Have a server write, and read as fast as it comes."""
         count = kind.messages // kind.at_once * kind.at_once
         with self.session(*_FLOOD, *map(str, kind), is_tapped=is_tapped) as session:
-            time.sleep(0.2)  # it has started
+            self._await_start(is_tapped=is_tapped)
             os.write(session.stdin, b"!")
             began, left = time.perf_counter(), count * kind.size
             while left:
@@ -153,14 +156,30 @@ class _Bench:
         missing = count - self._recorded() if is_tapped else 0
         return _Flooded(server_s, client_s, peak_mb, missing)
 
+    def _await_start(self, *, is_tapped: bool) -> None:
+        """Wait until a server has started, and its recording."""
+        ends_at = time.monotonic() + _PATIENCE_S
+        while is_tapped and not self._recordings():
+            assert time.monotonic() < ends_at
+            time.sleep(0.01)
+        time.sleep(_STARTS_S)
+
+    def _recordings(self) -> list[Path]:
+        live = self._folder / "data" / "recordings" / "live"
+        return sorted(live.glob("*.mcprec"))
+
     def _recorded(self) -> int:
         """How many messages are in the recording, which is deleted."""
-        live = self._folder / "data" / "recordings" / "live"
-        path = max(live.glob("*.mcprec"), key=lambda found: found.stat().st_mtime_ns)
-        with path.open("rb") as file:
-            found = sum(b'"notifications/progress"' in line for line in file)
-        shutil.rmtree(live)
+        found = 0
+        for path in self._recordings():
+            with path.open("rb") as file:
+                found += sum(b'"notifications/progress"' in line for line in file)
+        self.clear()
         return found
+
+    def clear(self) -> None:
+        """Delete all recordings."""
+        shutil.rmtree(self._folder / "data", ignore_errors=True)
 
 
 def _round_trips(bench: _Bench, count: int) -> list[Figure]:
@@ -193,6 +212,7 @@ def _spread(times: list[float]) -> tuple[float, float]:
 
 def _floods(bench: _Bench, size: Size) -> list[Figure]:
     """As fast as they go, by the block and, as servers write them, one by one; and at a rate."""
+    bench.clear()
     rounds = size.pick(5, 3, 1)
     share = size.pick(10, 3, 0.002)
     kinds = {

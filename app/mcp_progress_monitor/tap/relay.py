@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from mcp_progress_monitor.tap.journal import About
-    from mcp_progress_monitor.tap.posix import Server
+
+    if sys.platform == "win32":
+        from mcp_progress_monitor.tap.windows import Server
+    else:
+        from mcp_progress_monitor.tap.posix import Server
 
 _CHUNK = 64 * 1024
 """As much as a pipe holds."""
