@@ -30,8 +30,8 @@ _LAST_WORDS_S = 0.07
 """How long before it has to be done it writes no more of the queue."""
 _LONGEST_ERROR = 64 * 1024
 """Longer lines of stderr become several, all but the last of them marked as incomplete."""
-_START_S = 0.1
-"""How long it stays out of the way of a server that is starting."""
+_START_S = 0.25
+"""How long it stays out of the way of a server that is starting and says nothing."""
 _FULL = "The queue was full"
 LONGEST_NAME = 60
 
@@ -275,8 +275,7 @@ class Journal:
 
     def _run(self) -> None:
         try:
-            with contextlib.suppress(queue.Empty):
-                self._bell.get(timeout=_START_S)
+            self._stay_away()
             from mcp_progress_monitor.tap.files import RunFile
 
             self._file = RunFile(self._about)
@@ -286,6 +285,15 @@ class Journal:
             self._end()
         except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong here
             self._give_up(f"{type(error).__name__}: {error}")
+
+    def _stay_away(self) -> None:
+        """Leave the processor to a server that is starting, until it has said something."""
+        until = time.monotonic() + _START_S
+        while time.monotonic() < until and self._closed is None:
+            if any(lane.taken for lane in self.lanes if lane.mark != ">"):
+                return
+            with contextlib.suppress(queue.Empty):
+                self._bell.get(timeout=_START_S / 10)
 
     def _rest(self) -> None:
         """Wait for something to write down, and then for a little more."""

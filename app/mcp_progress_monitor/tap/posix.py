@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import resource
-import signal
 import sys
-import termios
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
+else:
+    import _signal as signal  # what `signal` wraps in enumerations, which take 10 ms to import
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -22,6 +21,9 @@ WAKE = signal.SIGURG
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
 """Says in the system's own words, and with its exit code, why a command cannot be started. It also
 runs scripts without a first line, as most programs that start a server would."""
+_SECOND_NAMES = frozenset(
+    {"SIGCLD", "SIGIOT", "SIGPOLL", "SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK"}
+)
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 _SELF = "/proc/self/environ"
 
@@ -37,7 +39,7 @@ class Server:
         self._forwarded = {
             number
             for name in _FORWARDED
-            if signal.getsignal(number := getattr(signal, name)) is not signal.SIG_IGN
+            if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN
         }
         signal.signal(signal.SIGCHLD, _nothing)  # who inherits that it is ignored learns no code
         signal.signal(WAKE, _nothing)
@@ -49,6 +51,10 @@ class Server:
         self.pid = _spawn(command, environment, (stdin, stdout, stderr), mask)
         for end in (stdin, stdout, stderr):
             os.close(end)
+        # At the end they may have been removed, and Python with them.
+        import fcntl  # noqa: F401
+        import resource  # noqa: F401
+        import termios  # noqa: F401
 
     def wait(self) -> None:
         """Wait until it has ended, and pass on what signals come meanwhile."""
@@ -71,12 +77,7 @@ class Server:
     def signal_name(self) -> str | None:
         """The signal that ended it, as `SIGTERM`; None if it returned."""
         number = self._exit[1]
-        if number is None:
-            return None
-        try:
-            return signal.Signals(number).name
-        except ValueError:  # one of those for real-time programs
-            return f"signal {number}"
+        return None if number is None else _name_of(number)
 
     def is_signalled_again(self) -> bool:
         """Whether somebody wants this process, too, to end, now that the server has."""
@@ -90,6 +91,9 @@ class Server:
 
     def waiting_bytes(self, reader: int) -> int:
         """How many bytes wait in a pipe."""
+        import fcntl
+        import termios
+
         count = fcntl.ioctl(reader, termios.FIONREAD, bytes(4))
         return int.from_bytes(count, sys.byteorder)
 
@@ -128,6 +132,12 @@ def user_environment() -> dict[str, str]:
         if b"\0LC_CTYPE=" not in given:
             del environment["LC_CTYPE"]
     return environment
+
+
+def _name_of(number: int) -> str:
+    """The usual name of a signal."""
+    names = (name for name in dir(signal) if name.startswith("SIG") and name not in _SECOND_NAMES)
+    return next((name for name in names if getattr(signal, name) == number), f"signal {number}")
 
 
 def _spawn(
@@ -175,6 +185,8 @@ def _is_in_foreground() -> bool:
 
 def _die_of(number: int) -> None:
     """End by a signal, without a core dump of a program that has no fault."""
+    import resource
+
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))
     if number not in {signal.SIGKILL, signal.SIGSTOP}:
