@@ -27,7 +27,7 @@ _MADE = (
     (
         "watch",
         "&Watch another client's servers…",
-        "follow",
+        "watched",
         "",
         "Record what another client and its servers say",
     ),

@@ -100,7 +100,7 @@ class Welcome(QWidget):
             (self.command, "connect"),
             (self.url, "server"),
             (self.imports, "open"),
-            (self.watch, "follow"),
+            (self.watch, "watched"),
         ):
             button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
 

@@ -129,7 +129,7 @@ _MADE: Final = (
     (ServerAction.ROOTS, "&Folders (roots)…", "open", ()),
     (ServerAction.TASKS, "&Tasks on the server…", "task", ()),
     (ServerAction.SIGN_OUT, "S&ign out", "server-sign-in", ()),
-    (ServerAction.WATCH, "&Watch in a client…", "follow", ()),
+    (ServerAction.WATCH, "&Watch in a client…", "watched", ()),
     (ServerAction.EDIT, "&Edit…", "edit", ("F2",)),
     (ServerAction.CLONE, "C&lone", "copy", ("Ctrl+Shift+C",)),
     (ServerAction.KEEP, "&Keep this server", "save", ("Ctrl+K",)),
