@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
+import os
 import stat
 from typing import TYPE_CHECKING, Final
 
@@ -144,6 +146,8 @@ def replace_content(path: Path, content: bytes) -> None:
     """
     try:
         place = path.resolve(strict=True)
+        if not os.access(place, os.W_OK):  # it could be replaced all the same
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # as below
         private_file.put(place, content, mode=stat.S_IMODE(place.stat().st_mode))
     except OSError as error:
         hint = "Check the permissions of the file and its folder."

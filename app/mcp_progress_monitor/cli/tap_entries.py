@@ -10,19 +10,8 @@ from typing import Any
 import click
 
 from mcp_progress_monitor.cli.options import Invocation, OwnCommand, own_options
+from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 
-CLIENTS = (
-    "claude-desktop",
-    "claude-code",
-    "vscode",
-    "cursor",
-    "windsurf",
-    "cline",
-    "gemini",
-    "codex",
-    "zed",
-    "inspector",
-)
 _INSTALL_EXAMPLES = """\b
 Examples:
   mcp-progress-monitor tap install
@@ -38,7 +27,7 @@ Examples:
   mcp-progress-monitor tap remove cursor files
   mcp-progress-monitor tap remove --all
 """
-_client = click.argument("client", required=False, type=click.Choice(CLIENTS))
+_client = click.argument("client", required=False, type=click.Choice(KNOWN_CLIENTS))
 _names = click.argument("names", metavar="[SERVER]...", nargs=-1)
 _all = click.option("--all", "takes_all", is_flag=True, help="Take all servers that it applies to.")
 _dry_run = click.option(

@@ -21,7 +21,7 @@ from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, found_files
 from mcp_progress_monitor.catalogue.tap_install import servers_of
 from mcp_progress_monitor.catalogue.taps import shown_name
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.path_checks import here, home, is_folder
+from mcp_progress_monitor.path_checks import home, is_folder
 from mcp_progress_monitor.protocol.secrets import is_secret_setting, shown_arguments
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import HEADER
@@ -73,7 +73,7 @@ class AppliedChange(NamedTuple):
 def find_servers(project: Path | None = None) -> FoundServers:
     """All servers of the known clients on this computer, and in the folder of a project."""
     found = FoundServers([], [])
-    for file in found_files(home(), os.environ, sys.platform, project or here()):
+    for file in found_files(home(), os.environ, sys.platform, project):
         try:
             found.servers.extend(servers_of(file))
         except UserError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 import tempfile
@@ -266,6 +267,18 @@ def test_a_link_is_followed_and_the_mode_stays(tmp_path: Path) -> None:
     backup = link.with_name("mcp.json.before")
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600  # there are tokens in it
     assert names_in(real.parent) == ["mcp.json"]
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="whoever is root may write everything"
+)
+def test_a_file_that_its_owner_made_read_only_stays(tmp_path: Path) -> None:
+    file = put(tmp_path / "mcp.json", JSON)
+    change = tapped(servers(file), HERE)
+    file.chmod(0o444)
+    with pytest.raises(UserError, match="Cannot change the file"):
+        save(change)
+    assert file.read_text() == JSON
 
 
 def test_there_is_one_backup_and_it_never_has_our_words(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from mcp_progress_monitor.cli.options import (
     own_options,
 )
 
-CLIENTS = (
+KNOWN_CLIENTS = (
     "claude-desktop",
     "claude-code",
     "vscode",
@@ -34,9 +34,9 @@ CLIENTS = (
     "codex",
     "zed",
     "inspector",
-    "common",
-    "mcp-progress-monitor",
 )
+"""Clients whose files are looked for on this computer."""
+CLIENTS = (*KNOWN_CLIENTS, "common", "mcp-progress-monitor")
 
 _EXAMPLES = """\b
 Examples:

@@ -30,6 +30,7 @@ from mcp_progress_monitor.engine.client_taps import (
 )
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.path_checks import here
 from mcp_progress_monitor.paths import chosen_data_dir
 from mcp_progress_monitor.wording.taps import (
     done_text,
@@ -105,7 +106,7 @@ def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
 
 def _found(order: TapsOrder) -> list[ClientServer]:
     client = None if order.client is None else client_of(order.client)
-    found = find_servers()
+    found = find_servers(here())
     show_warnings(*found.problems)
     return [server for server in found.servers if client in {None, server.client}]
 

@@ -114,8 +114,9 @@ class WatchDialog(QDialog):
             self._say(_NONE, Tone.MUTED)
         elif is_missing:
             self._say(_NONE_SUCH, Tone.WARNING)
-        elif wanted and not keys and wanted[0].tap is not None:
-            self._say(_IS_WATCHED, Tone.MUTED)
+        elif wanted and not keys:
+            is_on = wanted[0].tap is not None
+            self._say(_IS_WATCHED if is_on else visible(refusal_text(wanted[0])), Tone.MUTED)
         else:
             self._say("", Tone.MUTED)
         self._ask()

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.catalogue.clients import KNOWN
 from mcp_progress_monitor.cli.entry import main
-from mcp_progress_monitor.cli.tap_entries import CLIENTS
+from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def watched(file: Path) -> list[str]:
 
 
 def test_every_known_client_can_be_named() -> None:
-    assert set(CLIENTS) == {client.key for client in KNOWN}
+    assert set(KNOWN_CLIENTS) == {client.key for client in KNOWN}
 
 
 def test_without_a_client_all_are_listed_and_nothing_is_changed(
