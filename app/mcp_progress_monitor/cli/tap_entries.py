@@ -12,7 +12,13 @@ import click
 from mcp_progress_monitor.cli.options import Invocation, OwnCommand, own_options
 from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 
-_INSTALL_EXAMPLES = """\b
+_CLIENTS = f"""\b
+Clients:
+  {", ".join(KNOWN_CLIENTS[:6])},
+  {", ".join(KNOWN_CLIENTS[6:])}
+"""
+_INSTALL_EXAMPLES = f"""{_CLIENTS}
+\b
 Examples:
   mcp-progress-monitor tap install
   mcp-progress-monitor tap install cursor --all --dry-run
@@ -22,14 +28,19 @@ Examples:
 The server keeps working if this program is uninstalled. The first time a file is
 changed, a copy of it is kept beside it, as FILE.before.
 """
-_REMOVE_EXAMPLES = """\b
+_REMOVE_EXAMPLES = f"""{_CLIENTS}
+\b
 Examples:
   mcp-progress-monitor tap remove cursor files
   mcp-progress-monitor tap remove --all
 """
-_client = click.argument("client", required=False, type=click.Choice(KNOWN_CLIENTS))
+_client = click.argument(
+    "client", metavar="[CLIENT]", required=False, type=click.Choice(KNOWN_CLIENTS)
+)
 _names = click.argument("names", metavar="[SERVER]...", nargs=-1)
-_all = click.option("--all", "takes_all", is_flag=True, help="Take all servers that it applies to.")
+_all = click.option(
+    "--all", "takes_all", is_flag=True, help="Choose all servers of the client, or of every client."
+)
 _dry_run = click.option(
     "--dry-run", "is_dry_run", is_flag=True, help="Show what would change, and change nothing."
 )

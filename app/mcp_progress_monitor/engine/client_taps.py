@@ -171,7 +171,8 @@ def _by_command(change: FileChange, running: Sequence[int]) -> None:
 def _claude() -> str | None:
     """Claude Code's command, also where a window has not the PATH of the user's shell."""
     own = home()
-    folders = [] if own is None else [own / ".local" / "bin", own / ".claude" / "local"]
+    folders = [Path("/opt/homebrew/bin"), Path("/usr/local/bin")]
+    folders += [] if own is None else [own / ".local" / "bin", own / ".claude" / "local"]
     return shutil.which("claude") or shutil.which("claude", path=os.pathsep.join(map(str, folders)))
 
 
@@ -195,9 +196,9 @@ def _exchange(
 
     def add(entry: Mapping[str, Any]) -> str:
         text = json.dumps({"type": "stdio", **entry})
-        return _run(program, server, "add-json", "--scope", scope, server.name, text)
+        return _run(program, server, "add-json", "--scope", scope, "--", server.name, text)
 
-    failed = _run(program, server, "remove", "--scope", scope, server.name)
+    failed = _run(program, server, "remove", "--scope", scope, "--", server.name)
     if not failed:
         failed = add(after)
         if failed:

@@ -179,9 +179,9 @@ def test_while_claude_code_runs_its_own_command_makes_the_change(
     change = tapped(claude_code(isolated_home), HERE)
     assert apply(change) == AppliedChange(by_command=True)
     remove, add = asked(claude)
-    assert remove[:-1] == ["mcp", "remove", "--scope", "user", "files"]
-    assert add[:5] == ["mcp", "add-json", "--scope", "user", "files"]
-    assert json.loads(add[5]) == change.entries[0][1]
+    assert remove[:-1] == ["mcp", "remove", "--scope", "user", "--", "files"]
+    assert add[:6] == ["mcp", "add-json", "--scope", "user", "--", "files"]
+    assert json.loads(add[6]) == change.entries[0][1]
     assert (isolated_home / ".claude.json").read_bytes() == change.before
 
 
@@ -206,7 +206,7 @@ def test_when_its_command_fails_the_old_entry_is_put_back(
     with pytest.raises(UserError, match="it is full"):
         apply(tapped(claude_code(isolated_home), HERE))
     _remove, _add, again = asked(claude)
-    assert json.loads(again[5]) == ENTRY
+    assert json.loads(again[6]) == ENTRY
 
 
 def changed(servers: list[ClientServer]) -> FileChange:
@@ -237,7 +237,7 @@ def test_what_its_command_would_spoil_is_refused_while_it_runs(
 def test_without_its_command_it_must_be_closed(
     isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(client_taps, "_claude", lambda: None)
     with pytest.raises(UserError, match="claude, was not found"):
         apply(changed(claude_code(isolated_home)))
 
