@@ -20,8 +20,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,7 +145,7 @@ def _fork_away() -> int:
     return child
 
 
-def _be_the_command(asked: _Asked, streams: Sequence[int]) -> int:
+def _be_the_command(asked: _Asked, streams: Sequence[int]) -> NoReturn:
     import fcntl
     import termios
 
@@ -164,7 +165,15 @@ def _be_the_command(asked: _Asked, streams: Sequence[int]) -> int:
         setattr(sys, f"__{name}__", stream)
     program = importlib.import_module("mcp_progress_monitor.__main__")
     sys.argv = [str(program.__file__), *asked.words]  # as of python -m
-    return int(program.main())
+    code = int(program.main())
+    # What an interpreter does at its end, but for taking apart all that was imported.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _as_text(number: int) -> io.TextIOWrapper:

@@ -48,7 +48,7 @@ def test_one_long_line_of_data_takes_little_more_than_twice_its_room() -> None:
 
 
 def test_many_lines_of_data_take_their_room_and_that_of_what_was_said() -> None:
-    peak, events = peak_of(b"data: 1", b"\ndata: " + b"x" * 57, b"\n\n")
+    peak, events = peak_of(b"data: 1", (b"\ndata: " + b"x" * 57) * (CHUNK // 64), b"\n\n")
     assert peak < 2.6
     assert events[-1].is_message
     assert (events[-1].data or b"").count(b"\n") == BIG // 64
