@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,8 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.asking_server import asking
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.snapshots.definitions import Era
@@ -54,18 +57,51 @@ def _said(outcome: Outcome) -> str:
     return str(outcome.result["content"][0]["text"])
 
 
-async def _called(
-    era: Era, tool: str, rules: QuestionRules | None = None, **answers: Answer
-) -> tuple[Outcome, list[Question]]:
+class Servers:
+    """A server of each era, started once: the official SDK takes a second to be imported."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack = stack
+        self._connected: dict[Era, tuple[Engine, Desk, str]] = {}
+
+    async def of(self, era: Era) -> tuple[Engine, Desk, str]:
+        """An engine that has the server connected, who answers there, and the server's name."""
+        if era not in self._connected:
+            engine = await self._stack.enter_async_context(Engine())
+            self._connected[era] = (engine, Desk(engine), await _connected(engine, era))
+        engine, desk, name = self._connected[era]
+        desk.seen = []
+        return engine, desk, name
+
+    async def called(
+        self, era: Era, tool: str, **answers: Answer
+    ) -> tuple[Outcome, list[Question]]:
+        """How a call of a tool ended that asks something, and what it asked."""
+        engine, desk, name = await self.of(era)
+        desk.answers = answers
+        return await engine.calls.make(_call_of(name, tool)), desk.seen
+
+
+@pytest.fixture(scope="module")
+async def servers() -> AsyncIterator[Servers]:
+    async with AsyncExitStack() as stack:
+        yield Servers(stack)
+
+
+async def _connected(engine: Engine, era: Era, rules: QuestionRules | None = None) -> str:
+    name = engine.servers.add(asking(era))
+    engine.settings.set_roots(name, [Root(uri="file:///a"), Root(uri="file:///b")])
+    if rules is not None:
+        engine.settings.set_question_rules(name, rules)
+    await engine.servers.connect(name)
+    return name
+
+
+async def _called_with(rules: QuestionRules, era: Era, tool: str) -> tuple[Outcome, list[Question]]:
     async with Engine() as engine:
-        request_broker = Desk(engine, **answers)
-        name = engine.servers.add(asking(era))
-        engine.settings.set_roots(name, [Root(uri="file:///a"), Root(uri="file:///b")])
-        if rules is not None:
-            engine.settings.set_question_rules(name, rules)
-        await engine.servers.connect(name)
-        outcome = await engine.calls.make(_call_of(name, tool))
-    return outcome, request_broker.seen
+        desk = Desk(engine)
+        outcome = await engine.calls.make(_call_of(await _connected(engine, era, rules), tool))
+    return outcome, desk.seen
 
 
 def _call_of(server: str, tool: str) -> Call:
@@ -73,26 +109,25 @@ def _call_of(server: str, tool: str) -> Call:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_official_server_understands_each_answer_to_a_form(era: Era) -> None:
+async def test_an_official_server_understands_each_answer_to_a_form(
+    servers: Servers, era: Era
+) -> None:
     answers: dict[str, Answer] = {
         "accept Person(name='Ada', age=36, size='small')": Accept({"name": "Ada", "age": 36}),
         "decline None": Decline(),
         "cancel None": Dismiss(),
     }
-    async with Engine() as engine:
-        request_broker = Desk(engine)
-        name = engine.servers.add(asking(era))
-        await engine.servers.connect(name)
-        for said, answer in answers.items():
-            request_broker.answers["form"] = answer
-            outcome = await engine.calls.make(_call_of(name, "form"))
-            assert _said(outcome) == said
-    assert [asked.problem for asked in request_broker.seen] == [""] * len(answers)
+    for said, answer in answers.items():
+        outcome, [asked] = await servers.called(era, "form", form=answer)
+        assert _said(outcome) == said
+        assert asked.problem == ""
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_official_server_samples_with_pictures_and_tools(era: Era) -> None:
-    outcome, [asked] = await _called(era, "sampling", sampling=Sampled(SAMPLED))
+async def test_an_official_server_samples_with_pictures_and_tools(
+    servers: Servers, era: Era
+) -> None:
+    outcome, [asked] = await servers.called(era, "sampling", sampling=Sampled(SAMPLED))
     assert json.loads(_said(outcome)) == SAMPLED
     assert asked.message == "Write a haiku"
     assert asked.problem == ""
@@ -103,24 +138,26 @@ async def test_an_official_server_samples_with_pictures_and_tools(era: Era) -> N
     ("era", "state"), [("handshake", JobState.DONE), ("per-request", JobState.CANCELLED)]
 )
 async def test_refused_sampling_reaches_the_server_or_ends_the_call(
-    era: Era, state: JobState
+    servers: Servers, era: Era, state: JobState
 ) -> None:
-    outcome, _ = await _called(era, "sampling", sampling=Refused())
+    outcome, _ = await servers.called(era, "sampling", sampling=Refused())
     assert "User rejected" in str(outcome.failure or outcome.result)
     assert outcome.state in {state, JobState.FAILED}
     assert outcome.failure is None or outcome.failure.where in {"local", "server", "tool"}
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_official_server_lists_our_roots(era: Era) -> None:
-    outcome, seen = await _called(era, "roots")
+async def test_an_official_server_lists_our_roots(servers: Servers, era: Era) -> None:
+    outcome, seen = await servers.called(era, "roots")
     assert _said(outcome) == "file:///a,file:///b"
     assert seen == []
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_official_server_asks_several_things_of_one_call(era: Era) -> None:
-    outcome, seen = await _called(
+async def test_an_official_server_asks_several_things_of_one_call(
+    servers: Servers, era: Era
+) -> None:
+    outcome, seen = await servers.called(
         era, "together", form=Accept({"name": "Ada", "age": 1}), sampling=Sampled(SAMPLED)
     )
     assert _said(outcome) == "accept 2 me"
@@ -132,7 +169,7 @@ async def test_rules_answer_an_official_server_by_themselves(era: Era) -> None:
     rules = QuestionRules(
         form=QuestionRule(mode="decline"), sampling=QuestionRule(mode="answer", answer=SAMPLED)
     )
-    outcome, seen = await _called(era, "together", rules)
+    outcome, seen = await _called_with(rules, era, "together")
     assert _said(outcome) == "decline 2 me"
     assert seen == []
 
@@ -141,13 +178,13 @@ async def test_rules_answer_an_official_server_by_themselves(era: Era) -> None:
 async def test_an_official_server_sees_what_was_not_declared(era: Era) -> None:
     none = QuestionRule(mode="undeclared")
     rules = QuestionRules(sampling=none, form=none, url=none, roots=none)
-    outcome, seen = await _called(era, "form", rules)
+    outcome, seen = await _called_with(rules, era, "form")
     assert seen == []
     assert "elicitation" in str(outcome.failure or outcome.result).lower()
 
 
-async def test_an_official_server_is_pinged_back() -> None:
-    outcome, _ = await _called("handshake", "pinged")
+async def test_an_official_server_is_pinged_back(servers: Servers) -> None:
+    outcome, _ = await servers.called("handshake", "pinged")
     assert _said(outcome) == "pinged"
 
 
