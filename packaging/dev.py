@@ -65,9 +65,9 @@ _WINDOWS = "tests/gui"
 _SOURCE = "tests/architecture"
 """Its tests parse the whole source, once for all of them."""
 _SHARES = 4
-_AT_A_TIME = 1 + (os.cpu_count() or 1)
-"""Tests wait for processes and for clocks: one part more than there are processors keeps these
-busy. With all parts at once each would be slow enough to run into the limits of its tests."""
+_AT_A_TIME = 2 + (os.cpu_count() or 1)
+"""Parts wait for processes and clocks for almost half of their time: so many keep two processors
+busy. With all at once each would be slow enough to run into the limits of its tests."""
 _LOOK_S = 0.1
 _COVERED = ("tests/unit", "tests/gui")
 """Tests of the process that they run in: others would have to be measured in their children."""
