@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _TIME: Final = rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)"
 _LEVEL: Final = rb"\[(?:debug|info|warn|warning|error)\]"
 _LINE: Final = re.compile(
-    _TIME + rb" (?:" + _LEVEL + rb" )?(?:\[([^\]\r\n]{1,200})\] )?(?:" + _LEVEL + rb" )?(.*)",
+    _TIME + rb" (?=\[)(?:" + _LEVEL + rb" )?(?:\[([^\]\r\n]{1,200})\] )?(?:" + _LEVEL + rb" )?(.*)",
     re.DOTALL,
 )
 _MESSAGE: Final = re.compile(r"Message from (client|server): (.*)", re.DOTALL)

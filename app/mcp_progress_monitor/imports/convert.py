@@ -17,7 +17,7 @@ from mcp_progress_monitor.imports.json_lines import (
     read_mcpsnoop,
 )
 from mcp_progress_monitor.imports.recording import ImportedRecording
-from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,6 +60,8 @@ def form_of(path: Path) -> ImportForm | None:
             line = _first_line(head) or _first_line(head + file.read(_FIRST_LINE))
     except OSError:
         return None  # whoever opens it as a recording says why
+    if head.startswith(HEADER):
+        return None
     if _HAR.match(head):
         return HAR
     if is_mcpsnoop(line):

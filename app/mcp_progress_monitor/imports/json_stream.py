@@ -81,8 +81,10 @@ def elements(file: FileIO, path: Sequence[str]) -> Iterator[bytes]:
             depth += 1
         elif token in {b"}", b"]"}:
             depth -= 1
-            if depth < 0:
+            if depth < 0 and token == b"]":
                 return
+            if depth < 0:
+                break
             if not depth and scanner.kept is not None:
                 element = scanner.buffer[scanner.kept : scanner.end]
                 scanner.kept = None

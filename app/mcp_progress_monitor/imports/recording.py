@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 import tempfile
 from typing import IO, TYPE_CHECKING, Final, Self
 
@@ -12,7 +11,7 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.format import header
-from mcp_progress_monitor.recording.writer import Encoder
+from mcp_progress_monitor.recording.writer import Encoder, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +24,7 @@ _EARLIEST: Final = 0.0
 _LATEST: Final = 4_102_444_800.0
 """The year 2100: what lies beyond is no time of a session."""
 _CONNECTIONS: Final = 10_000
+_BLOCK: Final = 1024 * 1024
 
 
 class ImportedRecording:
@@ -114,9 +114,9 @@ class ImportedRecording:
         ]
 
     def save(self, path: Path, original: Path) -> None:
-        """Write the recording of the file `original` to `path`, which is new and readable here.
+        """Write the recording of the file `original` to `path`, which is new and private.
 
-        `OSError` if that fails.
+        `OSError` if that fails; nothing is left then.
         """
         begun = datetime.datetime.fromtimestamp(self._begun or _EARLIEST, datetime.UTC)
         fields = {
@@ -132,9 +132,15 @@ class ImportedRecording:
             },
         }
         self._file.seek(0)
-        with path.open("xb") as file:
-            file.write(header(fields))
-            shutil.copyfileobj(self._file, file)
+        writer = Writer()
+        try:
+            writer.write(path, [header(fields)])
+            while block := self._file.read(_BLOCK):
+                writer.write(path, [block])
+        except OSError:
+            writer.discard()
+            raise
+        writer.close()
 
     def _framer(self, connection: str) -> Framer:
         framer = self._framers.get(connection)

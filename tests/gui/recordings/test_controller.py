@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings
 from tests.gui.programs import until, until_quit
+from tests.unit.imports.imported import SAMPLES
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ async def test_a_recording_is_opened_in_a_process_of_its_own(
         dialog.reject()
         await until(lambda: bool(started))
         assert started[0][-4:] == ["open", "--data-dir", str(data_dir), str(file)]
+        assert program.window.notices.problems() == ()
+
+
+async def test_another_programs_file_is_opened_like_a_recording(
+    qapp: QApplication, data_dir: Path, started: list[list[str]]
+) -> None:
+    file = SAMPLES / "chrome-137.har"
+    async with running(qapp, data_dir) as program:
+        program.recordings.open_recording(str(file))
+        await until(lambda: bool(started))
+        assert started[0][-1] == str(file)
         assert program.window.notices.problems() == ()
 
 

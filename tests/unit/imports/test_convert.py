@@ -64,6 +64,15 @@ def test_what_is_of_none_of_these_programs_is_left_as_it_is(content: bytes, tmp_
         assert recording == path
 
 
+def test_a_recording_made_of_a_log_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcprec"
+    convert.convert(SAMPLES / "claude-desktop-2025-10.log", convert.CLAUDE_DESKTOP, path)
+    assert form_of(path) is None
+    cut = tmp_path / "cut.mcprec"
+    cut.write_bytes(path.read_bytes().partition(b"\n")[2])
+    assert form_of(cut) is None, "as what grep makes of one"
+
+
 def test_what_is_not_there_is_left_to_who_opens_it(tmp_path: Path) -> None:
     for path in (tmp_path / "no", tmp_path):
         with as_recording(path) as recording:

@@ -565,8 +565,8 @@ class JsonEvents:
                 source=source,
                 by=as_json("server"),
                 server=as_json(server_name(fact.connection)),
-                due=as_json(ADVICE[OUTPUT_RULE.id].due),
-                fix=as_json(ADVICE[OUTPUT_RULE.id].fix),
+                due=as_json(ADVICE[rules.OUTPUT.id].due),
+                fix=as_json(ADVICE[rules.OUTPUT.id].fix),
             )
             for rule, level, text in found
         )
