@@ -34,6 +34,7 @@ class ImportedRecording:
     """
 
     waiting_bytes = 0
+    is_gathering = False
 
     def __init__(self, source: str) -> None:
         """`source` names the form that is read, for people."""
@@ -100,6 +101,9 @@ class ImportedRecording:
                 self._file.write(piece)
         else:
             self._file.write(self._encoder.encode(frames, 1, 0).lines)
+
+    def hand_over(self) -> None:
+        """All that was taken is written already."""
 
     def miss(self, what: str, count: int = 0) -> None:
         """Note what the source lacks; with `count`, how many times."""

@@ -328,8 +328,8 @@ def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
     if not isinstance(source, str) or not isinstance(missing, list):
         return []
     lines = [each for each in missing[:_MISSING_SHOWN] if isinstance(each, str)]
-    what = f"Imported from {formatting.one_line(source)}, which does not have everything"
-    return [ErrorDetails(what, str(path), "The rest is shown.", "\n".join(lines))]
+    what = f"Imported from {formatting.one_line(source)}; some details are missing"
+    return [ErrorDetails(what, str(path), detail="\n".join(lines))]
 
 
 class RecordedJobs(Jobs):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LIVE: Final = "live"
 """The folder of taps' recordings, in that of recordings."""
 _AT_ONCE: Final = 1024 * 1024
+_MANY: Final = 256 * 1024
+"""Bytes that the thread is told of at once."""
 _CLOSE_S: Final = 3.0
 _TRIES: Final = 100
 GOES_ON: Final = "The session continues and is not recorded"
@@ -65,6 +67,8 @@ class Journal:
         self._encoder = Encoder(base)
         self._report = report
         self._writer = Writer()
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
         self._put_bytes = 0
         self._done_bytes = 0
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -80,12 +84,18 @@ class Journal:
             "tap": fields,
         }
         self._put(header(members))
+        self.hand_over()
         self._thread.start()
 
     @property
     def waiting_bytes(self) -> int:
         """Bytes that are not written yet."""
         return self._put_bytes - self._done_bytes
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether there is something that the thread does not know of."""
+        return bool(self._gathered)
 
     def take(self, frames: Sequence[Frame]) -> None:
         """Write down frames of one connection, in the order in which they are given."""
@@ -97,15 +107,27 @@ class Journal:
         else:
             self._put(self._encoder.encode(frames, 1, 0).lines)
 
+    def hand_over(self) -> None:
+        """Have the thread write what was taken; waking it costs who passes bytes on some time."""
+        if self._gathered:
+            blobs, self._gathered = self._gathered, []
+            self._queue.put(b"".join(blobs) if len(blobs) > 1 else blobs[0])
+
     def close(self) -> None:
         """Write what waits, as far as the disk takes it in a short time, and end the recording."""
+        self.hand_over()
         self._queue.put(None)
         self._thread.join(_CLOSE_S)
 
     def _put(self, blob: bytes) -> None:
-        if blob:
-            self._put_bytes += len(blob)
-            self._queue.put(blob)
+        if not blob:
+            return
+        self._put_bytes += len(blob)
+        self._gathered_bytes += len(blob)
+        self._gathered.append(blob)
+        if self._gathered_bytes > _MANY:
+            self._gathered_bytes = 0
+            self.hand_over()
 
     # In the thread
 

@@ -30,7 +30,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
     no_client,
     translated,
 )
-from mcp_progress_monitor.sessions.transport.http.proxies import Routes
+from mcp_progress_monitor.sessions.transport.http.proxies import proxy_for
 from mcp_progress_monitor.tap_http.addresses import EndpointRewriter
 from mcp_progress_monitor.tap_http.exchange import (
     CLIENT_GONE,
@@ -87,7 +87,7 @@ class ProxyConnection:
         self._recorder = recorder
         self._addresses = recorder.addresses
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
-        self._upstream = Routes(lambda proxy: route_through(proxy, _LIMITS))
+        self._upstream: httpx2.AsyncHTTPTransport | None = None
         self._has_request = anyio.Event()
 
     async def serve(self) -> None:
@@ -98,8 +98,9 @@ class ProxyConnection:
                     while await self._next():
                         self._http.start_next_cycle()
         finally:
-            with anyio.move_on_after(_CLOSING_S, shield=True):
-                await self._upstream.aclose()
+            if self._upstream is not None:
+                with anyio.move_on_after(_CLOSING_S, shield=True):
+                    await self._upstream.aclose()
 
     async def _next(self) -> bool:
         """Pass on the next request; whether another one may follow."""
@@ -164,7 +165,7 @@ class ProxyConnection:
         )
         where = self._addresses.shown
         try:
-            response = await self._upstream.handle_async_request(made)
+            response = await self._connection().handle_async_request(made)
         except _ClientGoneError:
             return CLIENT_GONE, "client"
         except h11.RemoteProtocolError as error:
@@ -181,6 +182,13 @@ class ProxyConnection:
         finally:
             with anyio.move_on_after(_CLOSING_S, shield=True):
                 await response.aclose()
+
+    def _connection(self) -> httpx2.AsyncHTTPTransport:
+        """The way to the server, the same for all requests; `NoRouteError` where there is none."""
+        if self._upstream is None:
+            url = self._addresses.upstream_url("/")
+            self._upstream = route_through(proxy_for(url), _LIMITS)
+        return self._upstream
 
     async def _unreachable(
         self, event: h11.Request, exchange: TappedExchange, problem: ErrorDetails

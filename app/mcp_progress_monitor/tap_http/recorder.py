@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -26,6 +27,8 @@ MOST_WAITING: Final = 64 * 1024 * 1024
 """Bytes that may wait for the disk, or for the end of their message; more are let go."""
 FULL: Final = f"more than {formatting.size(MOST_WAITING)} were waiting to be recorded"
 STOPPED: Final = "The tap was stopped"
+_GATHER_S: Final = 0.02
+"""How long frames are gathered before they are written; the first after a pause are not."""
 _TOO_MANY: Final = "Too many sessions are open; this one was idle for longest"
 
 
@@ -45,8 +48,15 @@ class FrameSink(Protocol):
     def waiting_bytes(self) -> int:
         """Bytes that are not written yet."""
 
+    @property
+    def is_gathering(self) -> bool:
+        """Whether `hand_over` has something to do."""
+
     def take(self, frames: Sequence[Frame]) -> None:
-        """Write frames of one connection."""
+        """Write frames of one connection, after `hand_over` at the latest."""
+
+    def hand_over(self) -> None:
+        """Write what was taken."""
 
 
 class TapRecorder:
@@ -97,13 +107,18 @@ class TapRecorder:
 
     async def run(self) -> None:
         """Record what is in line, a few milliseconds at a time."""
+        due = 0.0
         while True:
             while self._steps:
                 self._at_work = self._next_step()
                 for _ in self._at_work:
                     await checkpoint()
+            if self.journal.is_gathering and (now := anyio.current_time()) >= due:
+                self.journal.hand_over()
+                due = now + _GATHER_S
             self._is_some = anyio.Event()
-            await self._is_some.wait()
+            with anyio.CancelScope(deadline=due if self.journal.is_gathering else math.inf):
+                await self._is_some.wait()
 
     def work(self) -> None:
         """Record all that is in line at once."""
