@@ -1,4 +1,4 @@
-"""The HTTP client of one connection: requests, each on record; redirections within one origin."""
+"""The HTTP client of one connection: recorded requests; redirects within one origin."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ _BODY_CLOSING_S: Final = 2.0
 
 
 class BodyReader(httpx2.AsyncByteStream):
-    """Ends everything within it when it is itself ended, and in the same task."""
+    """Closes everything within it when it is closed, in the same task."""
 
     def __init__(
         self, stream: httpx2.AsyncByteStream, network: httpcore2.AsyncNetworkStream | None
     ) -> None:
-        """The body `stream`, which comes over `network`; None where that is not known."""
+        """The body `stream`, which arrives over `network`; None if that is unknown."""
         self._stream = stream
         self._network = network
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it arrives."""
         chunks = aiter(self._stream)
         is_whole = False
         try:
@@ -67,9 +67,9 @@ class BodyReader(httpx2.AsyncByteStream):
                 await self._break_off(chunks)
 
     async def _break_off(self, chunks: AsyncIterator[bytes]) -> None:
-        """Let the client read on over a connection that is closed: that ends all its iterators.
+        """Let the client read on over a closed connection: that ends all its iterators.
 
-        They cannot be reached to be ended, and a connection left within a body is of no more use.
+        They cannot be reached to be closed, and a connection left within a body is useless.
         """
         with anyio.move_on_after(_BODY_CLOSING_S, shield=True):
             if self._network is not None:
@@ -84,7 +84,7 @@ class BodyReader(httpx2.AsyncByteStream):
 
 
 def make_breakable(response: httpx2.Response) -> None:
-    """Let the body of a response, none of which was read, be left in the middle."""
+    """Allow the body of an unread response to be left in the middle."""
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = BodyReader(response.stream, response.extensions.get("network_stream"))
 
@@ -123,7 +123,7 @@ def _changed_ns(path: str | None) -> int:
 
 _LARGEST: Final = 1024 * 1024
 _LARGEST_PACKED: Final = 64 * 1024
-"""Bytes of a body that is compressed, although that was not asked for: it may grow thousandfold."""
+"""Bytes of a body that is compressed although not requested: it may grow thousandfold."""
 _LIMIT_S: Final = 30.0
 
 
@@ -152,7 +152,7 @@ class _Bounded(httpx2.AsyncByteStream):
                 yield chunk
             self.is_cut = True
         finally:
-            if isinstance(chunks, AsyncGenerator):  # or it would be left to the collector
+            if isinstance(chunks, AsyncGenerator):  # or it would be left to the garbage collector
                 await chunks.aclose()
 
     async def aclose(self) -> None:
@@ -161,14 +161,14 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 async def read_answer(response: httpx2.Response) -> httpx2.Response:
-    """Read an authorization server's whole answer. `UserError` when it is too long or slow."""
+    """Read an authorization server's whole response. `UserError` when it is too long or slow."""
     if await _is_cut(response, _LARGEST):
         raise words.too_large(formatting.size(_LARGEST), str(response.request.url))
     return response
 
 
 async def read_refusal(response: httpx2.Response) -> None:
-    """Read what comes with a refusal, as much as is of use."""
+    """Read the body of a refusal, as far as it is useful."""
     await _is_cut(response, _LARGEST_PACKED)
 
 
@@ -189,13 +189,13 @@ _REDIRECTIONS: Final = _KEPT_METHOD | {303}
 _BODILESS: Final = frozenset({204, 304})
 _CLOSING_S: Final = 2.0
 PROBE: Final = "probe"
-"""The purpose of a request that only looks whether the server is there; nobody signs in for it."""
+"""The purpose of a request that only probes the server; nobody signs in for it."""
 _REQUEST: Final = "app.request"
 _EXCHANGE: Final = "app.exchange"
 
 
 class HttpRequest(NamedTuple):
-    """A request to be made. `purpose` and `message` are for the record."""
+    """A request to send. `purpose` and `message` are for the recording."""
 
     method: str
     url: str
@@ -206,7 +206,7 @@ class HttpRequest(NamedTuple):
 
 
 class HttpReply:
-    """A response whose head is there."""
+    """A response whose head has arrived."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class HttpReply:
         limit_s: float,
         on_bytes: Callable[[], None],
     ) -> None:
-        """The response of `exchange`; `on_bytes` is called whenever some of its body came."""
+        """The response of `exchange`; `on_bytes` is called whenever some of its body arrived."""
         self.exchange = exchange
         self.reason = "closed by this client"
         self.answer = errors.HttpAnswer(
@@ -227,13 +227,13 @@ class HttpReply:
 
     @property
     def size(self) -> int:
-        """Bytes of its body that came."""
+        """Bytes of its body so far."""
         return self._response.num_bytes_downloaded
 
     async def pour(
         self, take: Callable[[bytes], bool], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Give the body to `take` as it comes; where that says so, `room` is waited for.
+        """Pass the body to `take` as it arrives; if that returns True, wait for `room`.
 
         Raises:
             BrokenError: the body did not come to its end.
@@ -246,7 +246,7 @@ class HttpReply:
                     if take(chunk):
                         await room()
                     elif is_packed:
-                        # The pieces that a few bytes unpack to, of 1 MiB each, come without a wait.
+                        # A few bytes unpack to pieces of 1 MiB each, which arrive without a wait.
                         await checkpoint()
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             broken = translated(error, shown_url(str(self._response.url)), self._limit_s)
@@ -255,12 +255,12 @@ class HttpReply:
         self.reason = "complete"
 
     async def read(self, most: int, limit_s: float | None = None) -> tuple[bytes, bool]:
-        """The body as far as `most` bytes, or as it comes in `limit_s`; whether that is all of it.
+        """The body up to `most` bytes, or what arrives in `limit_s`; whether that is all of it.
 
         `BrokenError` as in `pour`.
         """
-        # Joined as it comes: one step at the end would take long for a body of many megabytes, and
-        # twice its room.
+        # Joined as it arrives: one step at the end would take long for a body of many megabytes,
+        # and twice the memory.
         held = io.BytesIO()
 
         def take(chunk: bytes) -> bool:
@@ -276,34 +276,35 @@ class HttpReply:
             self.reason = f"too slow: not complete within {limit_s:g} s"
         size = held.tell()
         held.truncate(most)
-        # The very bytes, no copy.
+        # The very bytes, not a copy.
         return held.getvalue(), size <= most and not scope.cancelled_caught
 
     async def close(self) -> None:
-        """Read no more; also when cancelled."""
+        """Stop reading; also when cancelled."""
         with anyio.move_on_after(_CLOSING_S, shield=True):
             await self._response.aclose()
 
     def _body(self) -> AsyncGenerator[bytes, None]:
-        # What is not compressed need not go through the decoder as well.
+        # Uncompressed bodies need not go through the decoder as well.
         response = self._response
         is_plain = "content-encoding" not in response.headers
         return response.aiter_raw() if is_plain else response.aiter_bytes()
 
 
 class HttpClient:
-    """Makes requests for one connection. `open` it once, `close` it at the end."""
+    """Sends requests for one connection. `open` it once, `close` it at the end."""
 
     def __init__(self, record: ExchangeRecorder, limit_s: float) -> None:
-        """Connecting may take `limit_s`; what comes after that is not limited here."""
+        """Connecting may take `limit_s`; what follows is not limited here."""
         self._record = record
         self._limit_s = limit_s
         self._client: httpx2.AsyncClient | None = None
 
     def open(self, headers: Mapping[str, str], auth: httpx2.Auth | None, where: str) -> None:
-        """Make the client, which sends `headers` with each request. `UserError` if it cannot be.
+        """Create the client, which sends `headers` with each request.
 
-        Proxies and certificates are those of the system and the environment.
+        `UserError` if that fails. Proxies and certificates are those of the system and the
+        environment.
         """
         try:
             self._client = httpx2.AsyncClient(
@@ -319,16 +320,16 @@ class HttpClient:
             raise UserError(no_client(error, where)) from error
 
     async def close(self) -> None:
-        """Close what connections are left."""
+        """Close the remaining connections."""
         if self._client is not None:
             with anyio.move_on_after(_CLOSING_S, shield=True):
                 await self._client.aclose()
 
     @contextlib.asynccontextmanager
     async def exchange(self, request: HttpRequest) -> AsyncIterator[HttpReply]:
-        """Make a request and give its response, which is closed afterwards.
+        """Send a request and yield its response, which is closed afterwards.
 
-        Redirections within the origin are followed.
+        Redirects within the origin are followed.
 
         Raises:
             UnreachableError: nothing of it was sent.
@@ -395,7 +396,7 @@ class HttpClient:
             self._record.ended(exchange, 0, reason)
 
     async def _on_request(self, made: httpx2.Request) -> None:
-        """Put a request on record: ours, and what is asked to sign it."""
+        """Record a request: ours, and those of the sign-in."""
         request: HttpRequest | None = made.extensions.get(_REQUEST)
         if _EXCHANGE in made.extensions:  # sent again, signed now
             self._record.ended(made.extensions[_EXCHANGE], 0, "complete")
@@ -421,23 +422,23 @@ class HttpClient:
             _headers(response.headers),
         )
         if _REQUEST not in response.request.extensions:
-            # An authorization server's answer: bounded, for it may be anyone's.
+            # An authorization server's response: bounded, for it may be anyone's.
             await read_answer(response)
             self._record.ended(exchange, response.num_bytes_downloaded, "complete")
 
 
 class _Retirement:
-    """Closes a connection whose end is that of a body, before the client takes it for free.
+    """Closes a connection whose end is that of a body, before the client reuses it.
 
-    It would keep it until the system tells that it is gone. With TLS that is after the next
-    request was sent on it, in vain.
+    It would keep it until the system reports its end. With TLS that is after the next request was
+    sent on it, in vain.
     """
 
     def __init__(self) -> None:
         self.stream: httpcore2.AsyncNetworkStream | None = None
 
     async def __call__(self, event: str, _info: object) -> None:
-        """What the client calls with each step that it takes."""
+        """Called by the client with each step that it takes."""
         if self.stream is not None and event.endswith("response_closed.started"):
             await self.stream.aclose()
 
@@ -491,7 +492,7 @@ def _encoded(headers: Mapping[str, str]) -> httpx2.Headers:
 
 
 def _redirected(request: HttpRequest, answer: HttpAnswer, redactor: Redactor) -> HttpRequest:
-    """The request to make instead; `RefusedError` where we do not go."""
+    """The redirected request; `RefusedError` if it must not be followed."""
     here = httpx2.URL(request.url)
     refused = errors.redirected(answer, redactor.url(request.url), redactor)
     try:

@@ -1,4 +1,4 @@
-"""What all tasks of one HTTP connection share: its URL, session, open requests, MCP headers."""
+"""The state shared by one HTTP connection's tasks: URL, session, open requests, MCP headers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 _NAMES: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
-"""The parameter that `Mcp-Name` has, by method (2026-07-28 "Standard Request Headers")."""
+"""The parameter in `Mcp-Name`, by method (2026-07-28 "Standard Request Headers")."""
 _PLAIN: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _CODED: Final = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
 
@@ -55,7 +55,7 @@ class HttpMessage(NamedTuple):
 
     @property
     def revision(self) -> str | None:
-        """The revision it is stamped with; None in the handshake era."""
+        """The revision of its stamp; None in the handshake era."""
         found = as_object(self.params.get(META)).get(VERSION_KEY)
         return found if isinstance(found, str) else None
 
@@ -67,7 +67,7 @@ class HttpMessage(NamedTuple):
 
 
 def read_http_message(raw: bytes, frame: int) -> HttpMessage:
-    """What is to be known of one of our own messages."""
+    """The properties of one of our own messages."""
     message = as_object(json.loads(raw))
     method = message.get("method")
     params = as_object(message.get("params"))
@@ -75,9 +75,9 @@ def read_http_message(raw: bytes, frame: int) -> HttpMessage:
 
 
 def mirrored(letter: HttpMessage, agreed: str | None, schema: JsonObject | None) -> dict[str, str]:
-    """The headers that repeat what a message says, where its revision has them.
+    """The headers that repeat parts of a message, if its revision has them.
 
-    `schema` is that of the tool it calls, None if it is not known.
+    `schema` is that of the tool it calls, None if unknown.
     """
     revision = letter.revision or agreed
     if revision is None or letter.method == INITIALIZE:
@@ -112,12 +112,12 @@ def _text(value: Any) -> str | None:
         return None
     try:
         return str(value)
-    except ValueError:  # thousands of digits: no number of JSON that anybody reads
+    except ValueError:  # thousands of digits: no JSON number that anybody parses
         return None
 
 
 def encoded(value: str) -> str:
-    """A header's value, in base64 where it would not arrive as it is."""
+    """A header's value, in base64 if it would not arrive unchanged."""
     if not value or (_PLAIN.fullmatch(value) and not _CODED.fullmatch(value)):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
@@ -141,40 +141,41 @@ class HttpEndpoint:
         line: WireLine,
         turn_older: Callable[[str], Awaitable[bool]],
     ) -> None:
-        """Not connected yet. Values of headers called `secret_names` are never recorded.
+        """Begin unconnected.
 
-        `turn_older` tries HTTP+SSE instead, because of an answer to `initialize`, and returns
-        whether it is that now.
+        Values of headers called `secret_names` are never recorded. `turn_older` switches to
+        HTTP+SSE because of an answer to `initialize`, and returns whether it did.
         """
         self.definition = definition
         self.address = definition.address
         self.url = definition.url
         self.is_older = definition.transport == "sse"
-        """Whether replies come on a stream of their own, as in 2024-11-05."""
+        """Whether replies arrive on a stream of their own, as in 2024-11-05."""
         self.line = line
         self.inbound = ReceiveQueue(framer, clock)
         self.record = ExchangeRecorder(self.inbound, secret_names)
         self.wire = HttpClient(self.record, definition.connect_timeout_s or URL_S)
         self.session: str | None = None
-        """The id that a server of the handshake era gave the session."""
+        """The id that a server of the handshake era assigned to the session."""
         self.revision: str | None = None
-        """What was agreed; None before."""
+        """The agreed revision; None before."""
         self.failure: ErrorDetails | None = None
-        """Why the connection ended by itself."""
+        """Why the connection ended unexpectedly."""
         self.is_listening = False
-        """Whether messages may come on a stream of their own, be it that it opens only now."""
+        """Whether messages may arrive on a stream of their own, even one that is opening only
+        now."""
         self.elsewhere: dict[int, Loss] = {}
-        """Requests whose replies are to come on that stream, as far as they are not settled; with
-        what they are told if it never opens."""
+        """Pending requests whose replies will arrive on that stream, with their loss if it never
+        opens."""
         self.turn_older = turn_older
         self.take_up_again: dict[int, Callable[[], None]] = {}
-        """What takes a stream up again at once that broke, by the frame of its request."""
+        """Resumes a broken stream immediately, by the frame of its request."""
         self.probing = anyio.Lock()
-        """Held by who looks whether the server is there."""
+        """Held by a probe of the server."""
         self._open: set[int] = set()
 
     def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:
-        """Those of a request, beside the ones that the user chose."""
+        """The headers of a request, beside the ones that the user set."""
         headers = {"Accept": accept}
         if letter is not None:
             headers["Content-Type"] = JSON
@@ -187,7 +188,7 @@ class HttpEndpoint:
         return headers
 
     def is_per_request(self, letter: HttpMessage) -> bool:
-        """Whether a message is one of 2026-07-28, which knows no sessions."""
+        """Whether a message is one of 2026-07-28, which has no sessions."""
         return (letter.revision or self.revision) == PER_REQUEST
 
     # Requests
@@ -197,7 +198,7 @@ class HttpEndpoint:
         self._open.add(request)
 
     def end(self, request: int) -> None:
-        """Note that nothing of it is open any more."""
+        """Note that nothing of the request is open any more."""
         self._open.discard(request)
 
     def others(self, request: int | None = None) -> bool:
@@ -207,7 +208,7 @@ class HttpEndpoint:
         )
 
     def expect_elsewhere(self, request: int, loss: Loss) -> None:
-        """Note that the reply to a request will come on the stream that is listened to.
+        """Note that the reply to a request will arrive on the general stream.
 
         If that never opens, the request gets `loss`.
         """
@@ -215,25 +216,25 @@ class HttpEndpoint:
         self.elsewhere = {**due, request: loss}
 
     def lose(self, request: int, loss: Loss) -> None:
-        """Tell, after all that came before, that a request gets no reply."""
+        """Report, after all earlier events, that a request gets no reply."""
         self.inbound.put(UnansweredRequest(self.line, request, loss, *self.inbound.stamp()))
 
     # The connection
 
     def fail(self, problem: ErrorDetails) -> None:
-        """End the connection, after all that came before is told."""
+        """End the connection, after all earlier events are published."""
         if self.failure is None:
             self.failure = problem
             self.inbound.put(QueueEnd())
 
     def forget(self) -> None:
-        """End the connection: its session is over at the server's side."""
+        """End the connection: the server has ended its session."""
         hint = "Reconnect: the server was restarted, or ended the session."
         self.session = None
         self.fail(ErrorDetails(_FORGOTTEN, self.address, hint))
 
     def unreachable(self, problem: ErrorDetails) -> None:
-        """End the connection, for nothing gets to the server and nothing more comes of it."""
+        """End the connection, since the server cannot be reached and sends nothing more."""
         if self.session is not None:
-            self.session = None  # there is nobody to end it for
+            self.session = None  # there is no server to end it for
         self.fail(problem)

@@ -1,4 +1,4 @@
-"""Why a server could not be reached over HTTP, or what an answer without a reply means."""
+"""Why a server could not be reached over HTTP, or what a response without a reply means."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _CUT: Final = ("incomplete chunked read", "complete message body", "unexpectedly
 _SAID: Final = 200
 _SENT: Final = 60
 _QUOTED_BYTES: Final = re.compile(r" b['\"].*", re.DOTALL)
-"""The value of a header that cannot be sent: it may be a secret, as one that ends with a line."""
+"""The value of an invalid header: it may be a secret, as one that ends with a line feed."""
 _LITERAL: Final = r"b(?:'(?:[^\\']|\\.)*'|\"(?:[^\\\"]|\\.)*\")"
 _SENT_BYTES: Final = re.compile(rf"\bbytearray\(({_LITERAL})\)|\b({_LITERAL})", re.DOTALL)
-"""What the server sent, as the client quotes it: in the form that Python writes."""
+"""The server's data, as the client quotes it: in Python's notation."""
 _TLS_HINTS: Final = (
     (
         "certificate verify failed: self",
@@ -74,7 +74,7 @@ _TLS_HINTS: Final = (
 
 
 class UnreachableError(Exception):
-    """No request got to the server: nothing of it was sent."""
+    """No request reached the server: nothing of it was sent."""
 
     def __init__(self, problem: ErrorDetails) -> None:
         """Because of `problem`."""
@@ -83,16 +83,16 @@ class UnreachableError(Exception):
 
 
 class BrokenError(Exception):
-    """A request was sent, and its response did not come, or not to its end."""
+    """A request was sent, and its response did not arrive, or not to its end."""
 
     def __init__(self, reason: str) -> None:
-        """Because of `reason`, words that go on after "broken: "."""
+        """Because of `reason`, which follows "broken: "."""
         super().__init__(reason)
         self.reason = reason
 
 
 class HttpRefusedError(Exception):
-    """A request is not made, or its answer not followed, though the server is there."""
+    """A request is not sent, or its response not followed, although the server is there."""
 
     def __init__(self, loss: Loss) -> None:
         """Because of `loss`."""
@@ -101,7 +101,7 @@ class HttpRefusedError(Exception):
 
 
 def translated(error: Exception, where: str, limit_s: float) -> UnreachableError | BrokenError:
-    """An exception of the HTTP client, as what it means for a request to `where`."""
+    """The meaning of an exception of the HTTP client for a request to `where`."""
     if isinstance(error, httpx2.ConnectTimeout):
         return UnreachableError(_too_slow(where, limit_s))
     if isinstance(error, httpx2.ProxyError):
@@ -123,8 +123,8 @@ def translated(error: Exception, where: str, limit_s: float) -> UnreachableError
 
 
 def no_client(error: Exception, where: str) -> ErrorDetails:
-    """Why no client can be made: the environment names a proxy or certificates it cannot use."""
-    if isinstance(error, ImportError):  # what it says of a SOCKS proxy without its library
+    """Why no client can be created: the environment names an unusable proxy or certificates."""
+    if isinstance(error, ImportError):  # its message about a SOCKS proxy without the library
         through = (proxy_for(where) or "", *getproxies().values())
         socks = next((url for url in through if url.startswith("socks")), None)
         who = _named(socks and shown_url(socks))
@@ -164,13 +164,13 @@ def _break(error: Exception, proxy: str | None) -> str:
 
 
 def _plainly(quoted: re.Match[str]) -> str:
-    """Bytes that were sent, as text of bounded length that can be seen."""
+    """Bytes that were received, as visible text of bounded length."""
     sent: bytes = ast.literal_eval(quoted[1] or quoted[2])
     return f"“{formatting.one_line(sent.decode(errors='replace'), _SENT)}”"
 
 
 def _not_connected(error: httpx2.ConnectError, where: str) -> ErrorDetails:
-    """Why there is no connection: with a proxy it was one to that, but for TLS."""
+    """Why there is no connection: with a proxy it was one to that, except for TLS."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
@@ -208,12 +208,12 @@ def _named(proxy: str | None) -> str:
 
 
 def _inner(who: str) -> str:
-    """The words as they stand within a sentence."""
+    """The text for use within a sentence."""
     return who.replace("The", "the", 1)
 
 
 def _proxy_to(where: str) -> str | None:
-    """The proxy that requests to `where` go through, to be shown; None without."""
+    """The proxy for requests to `where`, for display; None without."""
     proxy = proxy_for(where)
     return None if proxy is None else formatting.one_line(shown_url(proxy), _SAID)
 
@@ -232,7 +232,7 @@ def _tls(error: ssl.SSLError, where: str) -> ErrorDetails:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An exception and what it came of, those of groups as well."""
+    """An exception and its causes, those of groups as well."""
     seen: set[int] = set()
     todo: list[BaseException | None] = [error]
     while todo:
@@ -278,14 +278,14 @@ _HINTS: Final = {
     "a longer timeout.",
 }
 _MAY_BE_OLDER: Final = frozenset({400, 404, 405, 406, 415, 422, 500, 501})
-"""Answers of servers of the handshake era to a first message that is no `initialize`."""
+"""Responses of servers of the handshake era to a first message that is not `initialize`."""
 
 
 class HttpAnswer(NamedTuple):
-    """A response and the beginning of its body, as far as that is no message.
+    """A response and the beginning of its body, if that is no message.
 
-    `now` is when it came, in seconds since the epoch; `unreadable` why its body, which was said to
-    be JSON, is none.
+    `now` is when it arrived, in seconds since the epoch; `unreadable` why its body, declared as
+    JSON, is not.
     """
 
     status: int
@@ -302,37 +302,37 @@ class HttpAnswer(NamedTuple):
 
     @property
     def odd_charset(self) -> str:
-        """What it says that its text is written in, where that is not UTF-8."""
+        """The declared encoding of its text, if it is not UTF-8."""
         found = _CHARSET.search(self.headers.get("content-type", ""))
         charset = "" if found is None else found[1].lower()
         return "" if charset in {"utf-8", "utf8", "us-ascii"} else charset
 
     @property
     def line(self) -> str:
-        """Status and reason, for people."""
+        """Status and reason, for display."""
         return f"{self.status} {formatting.one_line(self.reason, _REASON)}".rstrip()
 
     @property
     def retry_after_s(self) -> float | None:
-        """How long to wait before the next try, where the server says so: as a number or a date."""
+        """How long to wait before the next try, if the server says so: as a number or a date."""
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
             return float(value) if len(value) < 10 else None
         then = _seconds_of(value)
         if then is None:
             return None
-        # By the server's own clock, if it tells the time.
+        # By the server's own clock, if it sends the time.
         now = _seconds_of(self.headers.get("date", ""))
         return max(then - (self.now if now is None else now), 0.0)
 
     @property
     def said(self) -> str:
-        """The beginning of its body, for people."""
+        """The beginning of its body, for display."""
         return formatting.one_line(self.body[: 4 * _QUOTED].decode(errors="replace"), _QUOTED)
 
 
 def refused(answer: HttpAnswer, where: str) -> Loss:
-    """An answer that is an error."""
+    """A response with an error status."""
     what = f"The server answered {answer.line}"
     if answer.status == 401 and answer.headers.get("www-authenticate"):
         what += f", requiring {formatting.one_line(answer.headers['www-authenticate'], 120)}"
@@ -345,12 +345,12 @@ def refused(answer: HttpAnswer, where: str) -> Loss:
 
 
 def with_hint(loss: Loss, hint: str) -> Loss:
-    """A loss with other words on what to try."""
+    """A loss with another hint."""
     return loss._replace(problem=loss.problem._replace(hint=hint))
 
 
 def no_message(answer: HttpAnswer, where: str) -> Loss:
-    """An answer that is no error, and no message either."""
+    """A response without an error status, and without a message."""
     if not answer.body:
         return _nothing(answer, where)
     if answer.unreadable:
@@ -378,21 +378,21 @@ def _nothing(answer: HttpAnswer, where: str) -> Loss:
 
 
 def no_reply(answer: HttpAnswer, where: str) -> Loss:
-    """Messages that came, with no reply among them."""
+    """Messages arrived, but no reply among them."""
     what = f"The server answered {answer.line} without a reply to the request"
     hint = "Traffic shows what was received. The server may have used another id than the request."
     return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
 
 
 def redirected_for_ever(answer: HttpAnswer, where: str) -> Loss:
-    """One redirection after the other."""
+    """Too many redirects."""
     what = f"The server answered {answer.line} repeatedly: too many redirects"
     hint = "The server or its proxy is misconfigured. Check the URL, with or "
     return Loss("failed", ErrorDetails(what, where, f"{hint}without a trailing slash."))
 
 
 def redirected(answer: HttpAnswer, where: str, redactor: Redactor) -> Loss:
-    """A redirection that is not followed."""
+    """A redirect that is not followed."""
     if not answer.headers.get("location"):
         return _nowhere(answer, where)
     to = formatting.one_line(redactor.url(answer.headers["location"]), _QUOTED)
@@ -413,7 +413,7 @@ def _nowhere(answer: HttpAnswer, where: str) -> Loss:
 
 
 def too_large(size: int, most: int, where: str) -> Loss:
-    """A message that is longer than is taken."""
+    """A message that is too long."""
     what = (
         f"The server sent a message larger than {formatting.size(most)} "
         f"({formatting.size(size)} so far): its response was closed"
@@ -423,14 +423,14 @@ def too_large(size: int, most: int, where: str) -> Loss:
 
 
 def broken(reason: str, why_not: str, where: str) -> Loss:
-    """A response that ended before the reply; `why_not` says why it is not taken up."""
+    """A response that ended before the reply; `why_not` says why it is not resumed."""
     what = f"The response ended before the reply: {reason}"
     hint = f"{why_not} The request can be re-issued; its work may then run twice."
     return Loss("lost", ErrorDetails(what, where, hint), may_be_older=True)
 
 
 def _seconds_of(date: str) -> float | None:
-    """A date of HTTP in seconds since the epoch; None for what is none."""
+    """An HTTP date in seconds since the epoch; None if it is invalid."""
     if not date.endswith("GMT") or len(date) > _LONGEST_DATE:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Legacy HTTP+SSE (2024-11-05): one stream for all that the server says, posts to where it asks."""
+"""Legacy HTTP+SSE (2024-11-05): one stream for all server messages, and an endpoint for posts."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _SHOWN: Final = 200
 
 
 class LegacySseStream:
-    """The stream of one connection, and where messages are posted."""
+    """The stream of one connection, and the endpoint for messages."""
 
     def __init__(self, site: HttpEndpoint, *, is_trial: bool = False) -> None:
-        """Nothing is asked of the server yet; `site` posts to where the stream says.
+        """Begin unconnected; `site` posts to the endpoint that the stream names.
 
-        In a trial nothing comes of a server that gives no such stream.
+        In a trial, a server without such a stream is no error.
         """
         self.is_found = False
-        """Whether the server has said where to post."""
+        """Whether the server has named the endpoint."""
         self._site = site
         self._is_trial = is_trial
         self._scope = anyio.CancelScope()
         self._endpoint = anyio.Event()
 
     async def reached(self) -> None:
-        """Wait until the server has said where to post, or the connection has failed."""
+        """Wait until the server has named the endpoint, or the connection has failed."""
         await self._endpoint.wait()
 
     def stop(self) -> None:
-        """Read the stream no further."""
+        """Stop reading the stream."""
         self._scope.cancel()
 
     async def run(self) -> None:
-        """Read the stream to its end, which is that of the connection."""
+        """Read the stream to its end, which ends the connection."""
         with self._scope:
             await self._run()
 
@@ -80,7 +80,7 @@ class LegacySseStream:
         self._endpoint.set()
 
     def _on_other(self, event: SseEvent) -> None:
-        """Take the place to post to; the first one counts."""
+        """Set the endpoint; the first one counts."""
         if event.name != "endpoint" or not event.is_complete or self._endpoint.is_set():
             return
         told = (event.data or b"").decode(errors="replace").strip()

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 async def auth_for(
     definition: HttpDefinition, means: TransportResources, server: str
 ) -> httpx2.Auth | None:
-    """What signs the requests of a connection to `server`; None when that is left to its headers.
+    """The authentication of a connection to `server`; None when that is left to its headers.
 
-    The user is asked to sign in (see `Means.sign_ins`) when the server wants it and no token is
-    kept that it takes. Whatever goes wrong then is a `UserError` out of the request.
+    The user is asked to sign in (see `TransportResources.sign_ins`) when the server requires it and
+    no saved token is accepted. Failures are a `UserError` from the request.
 
     Raises:
         UserError: the client's secret is referred to and cannot be read.
@@ -34,7 +34,7 @@ async def auth_for(
         return None
     given = {"secret": definition.oauth.client_secret or ""}
     secret = (await resolved(given, means.keyring, server))["secret"]
-    # The SDK takes half a second to import: only for who signs in.
+    # The SDK takes half a second to import: only to sign in.
     from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
         OAuthClientIdentity,
         SignInAuth,
@@ -50,13 +50,13 @@ async def auth_for(
 
 
 def key_of(definition: HttpDefinition) -> str:
-    """Under what a server's tokens are kept: a digest, for addresses may hold secrets."""
+    """The key of a server's tokens: a digest, since URLs may contain secrets."""
     what = [definition.resource, definition.oauth.client_id]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
 def client_metadata(url: str) -> dict[str, Any]:
-    """The client id metadata document that a user may host at `url`, to use that as client id.
+    """The client ID metadata document that a user may host at `url`, to use that as client ID.
 
     Source: draft-ietf-oauth-client-id-metadata-document, 2025-11-25 "Authorization".
     """
@@ -73,9 +73,9 @@ def client_metadata(url: str) -> dict[str, Any]:
 
 
 def sign_out(definition: HttpDefinition, folder: Path | None) -> bool:
-    """Forget the tokens for a server and our registration there; whether there were any.
+    """Delete the tokens of a server and our registration there; whether there were any.
 
-    A connection that is up keeps what it has. Nothing is told to the authorization server.
-    `UserError` when the file cannot be changed.
+    A running connection keeps what it has. The authorization server is not notified. `UserError`
+    when the file cannot be changed.
     """
     return TokenStore(folder, {}).forget(key_of(definition))

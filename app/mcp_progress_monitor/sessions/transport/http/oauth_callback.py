@@ -1,6 +1,6 @@
-"""Where a browser returns to after a sign-in, and what went wrong while signing in.
+"""The page that a browser returns to after a sign-in, and what went wrong during sign-in.
 
-The page is open for one answer, on this machine. Loads neither httpx2 nor the SDK.
+The page is open for one response, on this machine. Loads neither httpx2 nor the SDK.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from anyio.abc import Listener, SocketStream
 
 HOST: Final = "127.0.0.1"
-"""The loopback address and no name: names may lead elsewhere (RFC 8252, section 8.3)."""
+"""The loopback address and not a name: names may resolve elsewhere (RFC 8252, section 8.3)."""
 PATH: Final = "/callback"
 REGISTERED_PORT: Final = 47815
-"""Where browsers come back to for a client id that was registered by hand. Clients that register
-themselves take any free port."""
+"""The redirect port for a client ID that was registered manually. Clients that register dynamically
+use any free port."""
 _LONGEST: Final = 16 * 1024
-"""Bytes of a request's head; what is longer is refused."""
+"""Bytes of a request's head; longer ones are refused."""
 _PATIENCE_S: Final = 10.0
 """How long a request may take to arrive."""
 _MOST: Final = 16
-"""Requests that are read at once; others wait for their turn."""
+"""Requests that are read in parallel; others wait."""
 _LONGEST_WORDS: Final = 500
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
@@ -43,9 +43,9 @@ _STRANGE: Final = "This response does not belong to a sign-in in progress."
 
 
 class CallbackAnswer(NamedTuple):
-    """What the authorization server sent the browser back with (RFC 6749, 4.1.2; RFC 9207).
+    """The authorization server's response through the browser (RFC 6749, 4.1.2; RFC 9207).
 
-    Either `code`, or `error` with what it says about it: untrusted, and bounded.
+    Either `code`, or `error` with its description: untrusted, and bounded.
     """
 
     code: str = ""
@@ -56,16 +56,16 @@ class CallbackAnswer(NamedTuple):
 
 
 class OAuthCallback:
-    """A page that browsers are sent back to; takes the first answer that has the right state.
+    """A page for browsers to return to; accepts the first response with the right state.
 
-    Whatever else comes, from other programs or web pages on this machine, is turned away and
-    changes nothing. Holds a port until it is closed.
+    Anything else, from other programs or web pages on this machine, is refused and changes nothing.
+    Holds a port until it is closed.
     """
 
     def __init__(self, listener: Listener[SocketStream], port: int) -> None:
         self.port = port
         self.strangers = 0
-        """Requests to the page that had not the right state."""
+        """Requests to the page without the right state."""
         self._listener = listener
         self._state = ""
         self._answer: CallbackAnswer | None = None
@@ -74,7 +74,7 @@ class OAuthCallback:
 
     @classmethod
     async def open(cls, port: int = 0) -> Self:
-        """Take a port of this machine; 0 takes any that is free.
+        """Listen on a port of this machine; 0 uses any that is free.
 
         Raises:
             UserError: there is none, or `port` is taken.
@@ -95,7 +95,7 @@ class OAuthCallback:
         return f"http://{HOST}:{self.port}{PATH}"
 
     async def answer(self, state: str) -> CallbackAnswer:
-        """Wait for the browser; `state` is what proves that it comes from our sign-in."""
+        """Wait for the browser; `state` proves that it belongs to our sign-in."""
         self._state = state
         async with anyio.create_task_group() as group:
             group.start_soon(self._listener.serve, self._serve)
@@ -104,7 +104,7 @@ class OAuthCallback:
         return self._answer or CallbackAnswer()
 
     async def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         await self._listener.aclose()
 
     async def _serve(self, stream: SocketStream) -> None:
@@ -115,11 +115,11 @@ class OAuthCallback:
                 status, words = self._taken(head)
                 await stream.send(_page(status, words, with_body=not head.startswith(b"HEAD ")))
                 await stream.send_eof()
-        if self._answer is not None:  # not before: who waits for it closes the page
+        if self._answer is not None:  # not before: the waiting task closes the page
             self._came.set()
 
     def _taken(self, head: bytes) -> tuple[str, str]:
-        """Status and words for the browser; takes up the answer if it is the one."""
+        """Status and text for the browser; keeps the response if it is the right one."""
         method, target = _request_line(head)
         if method not in {"GET", "HEAD"} or target is None:
             return "400 Bad Request", _STRANGE
@@ -140,7 +140,7 @@ class OAuthCallback:
 
 
 async def _head(stream: SocketStream) -> bytes:
-    """A request up to the empty line, or as much of it as is ever read."""
+    """A request up to the empty line, or up to the limit."""
     head = b""
     while b"\r\n\r\n" not in head and len(head) <= _LONGEST:
         head += await stream.receive(_LONGEST)
@@ -148,7 +148,7 @@ async def _head(stream: SocketStream) -> bytes:
 
 
 def _request_line(head: bytes) -> tuple[str, str | None]:
-    """Method and target; None when that is no request that we read."""
+    """Method and target; None for an invalid request."""
     if b"\r\n\r\n" not in head:
         return "", None
     words = head.partition(b"\r\n")[0].decode("ascii", "replace").split(" ")
@@ -174,12 +174,12 @@ def _answer(query: str) -> CallbackAnswer:
 
 
 def state_in(url: str) -> str:
-    """The state that an authorization URL carries; empty if it has none."""
+    """The state in an authorization URL; empty if it has none."""
     return parse_qs(urlsplit(url).query).get("state", [""])[0]
 
 
 def _page(status: str, words: str, *, with_body: bool) -> bytes:
-    """A page of plain text, which runs nothing and is kept nowhere."""
+    """A page of plain text, without scripts or caching."""
     body = f"{words}\n".encode()
     head = (
         f"HTTP/1.1 {status}\r\n"
@@ -218,25 +218,25 @@ _ADVICE: Final = (
     ("Protected resource ", "The server's metadata is for another server"),
     ("Protected resource metadata request", "The server does not publish where to sign in"),
 )
-"""How the SDK's messages begin, and what they mean; the longest beginning counts."""
+"""Prefixes of the SDK's messages, and their meanings; the longest match counts."""
 _HIDDEN: Final = re.compile(
     r'("[\w-]*(?:token|secret|code|assertion)"\s*:\s*)"[^"]*"', re.IGNORECASE
 )
 
 
 def host_of(url: str) -> str:
-    """Scheme, host and port of an address: its query may hold secrets."""
+    """Scheme, host and port of a URL: its query may contain secrets."""
     parts = urlsplit(url)
     return visible(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"[:300])
 
 
 def place(url: str) -> str:
-    """An address without its query: for who reads the file of sign-ins."""
+    """A URL without its query: for people who read the file of sign-ins."""
     return host_of(url) + visible(urlsplit(url).path[:300])
 
 
 def refused(answer: CallbackAnswer, url: str) -> UserError:
-    """The authorization server sent the browser back with an error: in its own words."""
+    """The authorization server returned an error: in its own words."""
     words = f"{answer.error}: {answer.description}" if answer.description else answer.error
     is_denial = answer.error == "access_denied"
     what = "The sign-in was denied" if is_denial else "The authorization server refused the sign-in"
@@ -253,20 +253,20 @@ def too_late(limit_s: float, strangers: int, url: str) -> UserError:
 
 
 def not_permitted(url: str) -> UserError:
-    """An address that credentials are not sent to."""
+    """A URL that credentials are not sent to."""
     what = "The server requests sign-in at an address that is not encrypted"
     hint = "Contact the server's operator: authorization servers must use https."
     return UserError(ErrorDetails(what, host_of(url), hint))
 
 
 def too_large(limit: str, url: str) -> UserError:
-    """An answer that is larger or slower than any of these is."""
+    """A response that is too large or too slow."""
     what = f"The authorization server's response is larger than {limit}, or took too long"
     return UserError(ErrorDetails(what, host_of(url), "Contact its operator."))
 
 
 def unusable_resource(fault: str, server: str) -> UserError:
-    """The server's own metadata is missing where it said, or malformed."""
+    """The server's own metadata is missing or malformed."""
     what = "The server's sign-in metadata is not usable"
     return UserError(ErrorDetails(what, server, "Contact the server's operator.", visible(fault)))
 
@@ -280,14 +280,14 @@ def another_resource(resource: str, url: str, server: str) -> UserError:
 
 
 def without_metadata(server: str, fault: str) -> UserError:
-    """An authorization server publishes no metadata, or malformed or somebody else's."""
+    """An authorization server has no metadata, or malformed or somebody else's."""
     what = "The authorization server publishes no usable metadata"
     hint = "Contact its operator. No other server is used instead."
     return UserError(ErrorDetails(what, place(server), hint, visible(fault)))
 
 
 def without_pkce(issuer: str, methods: list[str]) -> UserError:
-    """An authorization server whose codes could be stolen: it does not say that it checks PKCE."""
+    """An authorization server whose codes could be stolen: it does not declare PKCE."""
     what = "The authorization server does not support PKCE, so signing in is not safe"
     hint = (
         'Contact its operator: its metadata must list "S256" in code_challenge_methods_supported.'
@@ -298,13 +298,13 @@ def without_pkce(issuer: str, methods: list[str]) -> UserError:
 
 
 def without_registration(issuer: str) -> UserError:
-    """An authorization server where clients cannot register themselves."""
+    """An authorization server without client registration."""
     what = "The authorization server does not support client registration"
     return UserError(ErrorDetails(what, place(issuer), _REGISTER))
 
 
 def not_renewed(status: int, url: str) -> UserError:
-    """The authorization server has a defect at the moment; the tokens are kept."""
+    """The authorization server has a temporary error; the tokens are kept."""
     what = f"Cannot refresh the sign-in: the authorization server answered {status}"
     return UserError(ErrorDetails(what, host_of(url), "Try again later; you stay signed in."))
 
@@ -325,7 +325,7 @@ def _length(each: tuple[str, str]) -> int:
 
 
 def _readable(said: str) -> str:
-    """The words of an answer, bounded, with an OAuth error's own ones first."""
+    """The text of a response, bounded, with an OAuth error's own description first."""
     start = said.find("{")
     try:
         document = json.loads(said[start:]) if start >= 0 else None

@@ -1,4 +1,4 @@
-"""The OAuth flow, done by the official SDK: discovery, registration, tokens and their renewal."""
+"""The OAuth flow, implemented by the official SDK: discovery, registration, tokens, refresh."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ _log = logging.getLogger(__name__)
 
 
 class StoredSignIn(BaseModel):
-    """One sign-in. The SDK alone would keep tokens and client.
+    """One sign-in.
 
-    After a restart it would then neither know when a token ends nor where it is renewed: it would
-    send our renewal token to the wrong place. `server` is for who reads the file.
+    The SDK alone would save tokens and client. After a restart it would then neither know when a
+    token expires nor where it is refreshed: it would send the refresh token to the wrong place.
+    `server` is for people who read the file.
     """
 
     server: str
@@ -70,8 +71,8 @@ class StoredSignIn(BaseModel):
 class SignInStorage:
     """The SDK's `TokenStorage` over our store, for one server.
 
-    `registered` is a client that was registered by hand: it is never replaced by one that
-    registers itself.
+    `registered` is a client that was registered manually: it is never replaced by a dynamically
+    registered one.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class SignInStorage:
         registered: OAuthClientInformationFull | None,
     ) -> None:
         self.context: OAuthContext
-        """The SDK's state, to be set before anything else is called."""
+        """The SDK's state, set before anything else is called."""
         self._store = store
         self._key = key
         self._server = server
@@ -90,9 +91,9 @@ class SignInStorage:
         self._record = StoredSignIn(server=server)
 
     async def look(self) -> None:
-        """Take up what is kept, where it is another token than the one that we have.
+        """Load the saved sign-in, if it has another token than ours.
 
-        Other connections and programs renew it as well, which may end ours.
+        Other connections and programs refresh it as well, which may invalidate ours.
         """
         record = await self._read()
         context = self.context
@@ -107,14 +108,14 @@ class SignInStorage:
         context.protected_resource_metadata = record.resource
 
     async def drop(self, tokens: OAuthToken) -> None:
-        """Forget tokens that are of no use any more, unless others have newer ones."""
+        """Delete tokens that are of no use any more, unless others have newer ones."""
         record = await self._read()
         if record.tokens == tokens:
             self._record = record.model_copy(update={"tokens": None, "expires_at": None})
             await self._write()
 
     async def forget_client(self) -> None:
-        """Forget a registration that the authorization server knows no more."""
+        """Delete a registration that the authorization server no longer knows."""
         self.context.client_info = None
         self._record = self._record.model_copy(update={"client": None})
         await self._write()
@@ -124,24 +125,24 @@ class SignInStorage:
         return self._record.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens, and what belongs to them."""
+        """Save new tokens, and what belongs to them."""
         await self._keep(tokens)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Who we are there: registered by hand, or what was kept."""
+        """Our registration there: manual, or the saved one."""
         if self._registered is None:
             return self._record.client
-        # Tied to where it was used first: a server cannot lead the secret elsewhere later.
+        # Bound to the first server that used it: a server cannot lead the secret elsewhere later.
         return self._registered.model_copy(update={"issuer": self._bound_to()})
 
     async def known_client(
         self, now: OAuthClientInformationFull | None
     ) -> OAuthClientInformationFull | None:
-        """Who we are at the next sign-in; `now` is what the SDK holds."""
+        """Our registration at the next sign-in; `now` is the one that the SDK holds."""
         return now if self._registered is None else await self.get_client_info()
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a registration that was made."""
+        """Save a new registration."""
         if self._registered is not None:
             what = (
                 "The server now names another authorization server than the one its client "
@@ -178,12 +179,12 @@ class SignInStorage:
         try:
             return StoredSignIn.model_validate(found)
         except ValidationError:
-            # Not told with what it holds: those are secrets.
+            # Not reported with its content: those are secrets.
             _log.info("What is kept of the sign-in at %s is not understood: left out", self._server)
             return StoredSignIn(server=self._server)
 
     async def _write(self) -> None:
-        """Keep the record; where that fails it holds while the connection lasts."""
+        """Save the record; if that fails it is valid while the connection lasts."""
         fields = self._record.model_dump(mode="json", exclude_none=True)
         try:
             await anyio.to_thread.run_sync(self._store.put, self._key, fields)
@@ -198,18 +199,18 @@ _PORTS: Final = {"https": 443, "http": 80}
 
 
 class Discovery:
-    """One run of the SDK's discovery for the server at `url`, watched response by response."""
+    """One run of the SDK's discovery for the server at `url`, checked response by response."""
 
     def __init__(self, url: str, refusal: httpx2.Response) -> None:
-        """Begin with the refusal that asks for a sign-in."""
+        """Begin with the refusal that requires a sign-in."""
         self._url = url
         self._named = extract_resource_metadata_from_www_auth(refusal)
-        """Where the server says that its metadata is, if it says so."""
+        """Where the server says that its metadata is, if it does."""
         self._resource_fault = ""
         self._server_fault = ""
 
     def note(self, response: httpx2.Response) -> None:
-        """Take note of a response before the SDK does.
+        """Check a response before the SDK reads it.
 
         Raises:
             UserError: metadata of another origin describes another server than ours.
@@ -227,7 +228,7 @@ class Discovery:
                 self._resource_fault = found
         elif _WELL_KNOWN in path:
             server = self._read(response, OAuthMetadata, must_be=False)
-            # A second address that has nothing does not excuse what is wrong at the first.
+            # A second URL without metadata does not excuse an error at the first.
             fault = server if isinstance(server, str) else None
             self._server_fault = "" if fault is None else self._server_fault or fault
 
@@ -254,7 +255,7 @@ class Discovery:
             raise words.without_pkce(str(metadata.issuer), methods)
 
     def check_registration(self, context: OAuthContext) -> None:
-        """Check that the authorization server itself registers clients.
+        """Check that the authorization server supports client registration.
 
         Raises:
             UserError: it does not; the SDK would try that at the server's own origin.
@@ -268,10 +269,10 @@ class Discovery:
     def _read(
         self, response: httpx2.Response, model: type[BaseModel], *, must_be: bool
     ) -> BaseModel | str:
-        """The metadata, or what is wrong with it: nothing where there need not be any.
+        """The metadata, or what is wrong with it: nothing if it is optional.
 
         Many sites answer any path with a page: only a JSON object counts as metadata, unless the
-        server itself named the address (`must_be`).
+        server itself named the URL (`must_be`).
         """
         where = words.place(str(response.request.url))
         if response.status_code >= 500:
@@ -285,13 +286,13 @@ class Discovery:
             return f"{where} is malformed: {_first(error)}." if is_meant else ""
 
     def _must_describe_us(self, resource: str, url: str) -> None:
-        """Refuse metadata of another origin unless its `resource` is the very URL that we asked."""
+        """Refuse metadata of another origin unless its `resource` is our exact URL."""
         if _origin(url) != _origin(self._url) and _identity(resource) != _identity(self._url):
             raise words.another_resource(resource, url, words.place(self._url))
 
 
 def _status(response: httpx2.Response) -> str:
-    """The status, with where it leads: redirections of metadata are not followed."""
+    """The status, with its target: redirects of metadata are not followed."""
     there = response.headers.get("Location")
     if there is None:
         return str(response.status_code)
@@ -300,7 +301,7 @@ def _status(response: httpx2.Response) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """The first fault, without the values: they may be anything."""
+    """The first error, without the values: they may be anything."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(map(str, fault["loc"]))
     return f"{field}: {fault['msg']}" if field else fault["msg"]
@@ -319,7 +320,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _identity(url: str) -> tuple[object, ...]:
-    """What makes a resource the same: its query, which may be an account's secret, does not."""
+    """What identifies a resource: not its query, which may be an account's secret."""
     return *_origin(url), urlsplit(url).path.rstrip("/")
 
 
@@ -327,20 +328,20 @@ _MOST_TRIES: Final = 4
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _TIMEOUT: Final = {"connect": 15.0, "read": 30.0, "write": 30.0, "pool": 30.0}
 _LONG_AGO: Final = 1.0
-"""An end that lies in the past; 0 would be none to the SDK."""
+"""An expiry in the past; the SDK ignores 0."""
 _FAILURES: Final = (OAuthFlowError, ValueError, httpx2.InvalidURL)
-"""What the SDK raises for what a server says: `ValueError` is pydantic's, and of wrong UTF-8."""
+"""What the SDK raises for a server's mistakes: `ValueError` is pydantic's, and of invalid UTF-8."""
 
-# It logs whole tracebacks of what is told as a problem here.
+# It logs whole tracebacks of what is reported as an error here.
 logging.getLogger("mcp.client.auth.oauth2").setLevel(logging.CRITICAL + 1)
 
 
 class OAuthClientIdentity(NamedTuple):
-    """Who we are at an authorization server; without `id` we register ourselves.
+    """Our identity at an authorization server; without `id` we register dynamically.
 
-    An `id` that is an https URL, without a secret, is that of a client id metadata document; where
-    an authorization server does not take those, we register ourselves. `port` is where browsers
-    come back to, 0 for any.
+    An `id` that is an https URL, without a secret, is that of a client ID metadata document; where
+    an authorization server does not support those, we register dynamically. `port` is the redirect
+    port, 0 for any.
     """
 
     id: str | None
@@ -350,13 +351,13 @@ class OAuthClientIdentity(NamedTuple):
 
     @property
     def document(self) -> str | None:
-        """The URL of the client id metadata document; None without."""
+        """The URL of the client ID metadata document; None without."""
         is_document = self.secret is None and is_valid_client_metadata_url(self.id)
         return self.id if is_document else None
 
 
 class _Attempt:
-    """A request on its way: the token it was sent with, and how that was refused."""
+    """A request in progress: the token it was sent with, and how that was refused."""
 
     def __init__(self, request: httpx2.Request) -> None:
         self.request = request
@@ -367,9 +368,9 @@ class _Attempt:
 
 
 class SignInAuth(httpx2.Auth):
-    """Signs the requests of one connection.
+    """Authenticates the requests of one connection.
 
-    Raises `UserError` out of a request when a token is needed and cannot be had.
+    Raises `UserError` from a request when a token is needed and cannot be obtained.
     """
 
     def __init__(
@@ -400,7 +401,7 @@ class SignInAuth(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Send a request with a token; where it is refused, get another one and send it again."""
+        """Send a request with a token; if it is refused, get another one and send it again."""
         attempt = _Attempt(request)
         for left in reversed(range(_MOST_TRIES)):
             if attempt.refusal is not None or not self._is_ready():
@@ -417,7 +418,7 @@ class SignInAuth(httpx2.Auth):
             attempt.refusal = response
 
     def _is_ready(self) -> bool:
-        """Whether requests can go out: with a token, or without as long as none is asked for."""
+        """Whether requests can be sent: with a token, or without as long as none is required."""
         context = self._context
         return self._is_loaded and (context.current_tokens is None or context.is_token_valid())
 
@@ -434,7 +435,7 @@ class SignInAuth(httpx2.Auth):
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """The requests that lead to a token for `attempt`; none when there is one by now.
 
-        Others wait meanwhile. When it fails it fails for them as well: nobody is asked twice.
+        Others wait meanwhile. A failure counts for them as well: nobody is asked twice.
         """
         known = self._failure
         async with self._turn:
@@ -457,7 +458,7 @@ class SignInAuth(httpx2.Auth):
                 raise failed from error
 
     async def _steps(self, attempt: _Attempt) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """What the SDK sends to renew a token, and if that is not enough, to get a new one."""
+        """The SDK's requests to refresh a token, and if that is not enough, to get a new one."""
         context, request = self._context, attempt.request
         if self._has_another(attempt):
             return
@@ -489,13 +490,13 @@ class SignInAuth(httpx2.Auth):
                 await self._close_callback()
 
     def _has_another(self, attempt: _Attempt) -> bool:
-        """Whether there is a token that has not been refused."""
+        """Whether there is a token that was not refused."""
         tokens = self._context.current_tokens
         is_valid = self._context.is_token_valid()
         return tokens is not None and is_valid and tokens.access_token != attempt.sent
 
     def _challenge(self, refusal: httpx2.Response) -> httpx2.Response:
-        """A refusal for the SDK, which asks for the scope in it: the user's own, if there is."""
+        """A refusal for the SDK, which requests the scope in it: the user's own, if set."""
         wanted = " ".join((self._client.scope or "").replace('"', "").replace("\\", "").split())
         header = refusal.headers.get("WWW-Authenticate", "")
         if wanted and refusal.status_code == 401:
@@ -507,7 +508,7 @@ class SignInAuth(httpx2.Auth):
         )
 
     def _prepared(self, request: httpx2.Request) -> httpx2.Request:
-        """A request of the SDK's with limits, if it goes where credentials may go."""
+        """A request of the SDK with limits, if it goes where credentials may be sent."""
         self._must_be_safe(str(request.url))
         request.extensions = {**request.extensions, "timeout": _TIMEOUT}
         request.headers["Accept-Encoding"] = "identity"
@@ -525,7 +526,7 @@ class SignInAuth(httpx2.Auth):
     # The browser
 
     async def _open_callback(self) -> None:
-        """Take a port, and call its address ours; the one that we registered with, if we have."""
+        """Listen on a port as our redirect address; the registered one, if there is one."""
         context = self._context
         port = self._client.port or _registered_port(context.client_info)
         try:
@@ -543,7 +544,7 @@ class SignInAuth(httpx2.Auth):
             await callback.close()
 
     async def _remember(self, url: str) -> None:
-        """The SDK's page to sign in at."""
+        """The SDK opens this page to sign in."""
         if self._discovery is not None:
             self._discovery.check(self._context)
         self._must_be_safe(url)
@@ -561,7 +562,7 @@ class SignInAuth(httpx2.Auth):
         """Wait until the user has signed in. Ends with the request that needs it."""
         url, callback = self._page, self._callback
         if callback is None:
-            raise AssertionError  # it is opened before the SDK is told of a refusal
+            raise AssertionError  # it is opened before the SDK receives a refusal
         answer = None
         self._sign_ins.begin(self._server, url)
         try:
@@ -572,14 +573,14 @@ class SignInAuth(httpx2.Auth):
         if answer is None:
             raise words.too_late(SIGN_IN_S, callback.strangers, url)
         if answer.error:
-            # Not even the words of another authorization server are shown (RFC 9207, 2.4).
+            # Not even the text of another authorization server is shown (RFC 9207, 2.4).
             validate_authorization_response_iss(answer.issuer, self._context.oauth_metadata)
             raise words.refused(answer, url)
         return AuthorizationCodeResult(code=answer.code, state=answer.state, iss=answer.issuer)
 
     async def _failed(self, error: Exception) -> UserError:
         if "invalid_client" in str(error):
-            await self._storage.forget_client()  # it is registered no more: do that again
+            await self._storage.forget_client()  # it is no longer registered: register again
         return words.failed(error, words.place(self._url))
 
 
@@ -594,14 +595,14 @@ async def _after(
 
 
 def _is_refusal(response: httpx2.Response) -> bool:
-    """Whether a token is missing or refused, or one with more rights is needed (RFC 6750, 3.1)."""
+    """Whether a token is missing or refused, or lacks rights (RFC 6750, 3.1)."""
     challenge = response.headers.get("WWW-Authenticate", "")
     is_too_weak = response.status_code == 403 and "insufficient_scope" in challenge
     return response.status_code == 401 or is_too_weak
 
 
 def _renewing(response: httpx2.Response) -> httpx2.Response:
-    """A renewal's answer; one that says nothing about the token must not cost it."""
+    """The response to a refresh; one that says nothing about the token must not discard it."""
     if response.status_code >= 500 or response.status_code == 429:
         raise words.not_renewed(response.status_code, str(response.request.url))
     return response
@@ -617,13 +618,13 @@ def _registered(client: OAuthClientIdentity) -> OAuthClientInformationFull | Non
 
 
 def _registered_port(info: OAuthClientInformationFull | None) -> int:
-    """The port of the address that we registered with; 0 without."""
+    """The port of the registered address; 0 without."""
     addresses = (info and info.redirect_uris) or ()
     return next((each.port or 0 for each in addresses if each.host == HOST), 0)
 
 
 def _metadata(client: OAuthClientIdentity) -> OAuthClientMetadata:
-    """What we register as: a program of the user's, which keeps no secret (RFC 8252, 8.4)."""
+    """Our registration: a program of the user's, which keeps no secret (RFC 8252, 8.4)."""
     return OAuthClientMetadata(
         client_name="MCP Progress Monitor",
         software_id="mcp-progress-monitor",

@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 
 _LIMIT_S: Final = 5.0
 _TRIES: Final = 2
-"""A connection that was kept may end just when it is used again: that says nothing."""
+"""A kept connection may end just when it is reused: that proves nothing."""
 
 
 async def end_unless_there(site: HttpEndpoint, request: int) -> None:
     """End the connection when the response to `request` was lost because the server has gone.
 
-    Not while other responses may still come: each asks in turn, and the last one counts. A server
-    that answers anything, or nothing in a short time, stays connected.
+    Not while other responses may still arrive: each probes in turn, and the last one counts. A
+    server that sends any response, or none in a short time, stays connected.
     """
     if site.revision is None or site.is_older:
-        return  # what opens the connection tells by itself
+        return  # the opening reports its own failures
     async with site.probing:
         await site.inbound.passed()
         if site.failure is not None or site.others(request):
@@ -59,7 +59,7 @@ async def _why_not_there(site: HttpEndpoint) -> ErrorDetails | None:
     with anyio.move_on_after(_LIMIT_S):
         for _ in range(_TRIES):
             try:
-                # No message, so that nothing comes of it; any answer will do.
+                # Not a message, so that it has no effect; any response will do.
                 asked = HttpRequest("OPTIONS", site.url, site.headers("*/*"), PROBE)
                 async with site.wire.exchange(asked):
                     return None
@@ -80,7 +80,7 @@ _OF_OLDER: Final = frozenset({400, 404, 405})
 _NO_JSON: Final = frozenset({Kind.GARBAGE, Kind.BLANK, Kind.PARTIAL})
 _ACCEPTED: Final = f"{JSON}, {EVENTS}"
 _ERROR_BYTES: Final = 1024 * 1024
-"""Of an answer that is an error so much is read; a longer one is no message."""
+"""How much of an error response is read; a longer one is no message."""
 _HEADER_MISMATCH: Final = -32020
 _NOT_TAKEN_UP: Final = "Streams of 2026-07-28 cannot be resumed."
 _POSTED_WHERE_TOLD: Final = (
@@ -91,10 +91,10 @@ _NEVER_CAME: Final = "The server may have processed it."
 
 
 class Post:
-    """One message on its way, until nothing more can come of it."""
+    """One message being sent, until nothing more can arrive for it."""
 
     def __init__(self, site: HttpEndpoint, letter: HttpMessage) -> None:
-        """Nothing of `letter` is sent yet."""
+        """Begin with nothing of `letter` sent."""
         self._site = site
         self._letter = letter
         self._ending: StreamOutcome | None = None
@@ -103,7 +103,7 @@ class Post:
         self._was_corrected = False
 
     async def run(self) -> bool:
-        """Send it, again where the server asks for that; whether the server took it."""
+        """Send it, again if the server asks for that; whether the server accepted it."""
         site, request = self._site, self._letter.frame
         if self._letter.is_request:
             site.begin(request)
@@ -146,7 +146,7 @@ class Post:
                 self._site.inbound.record_event("stream_resumed", **fields)
 
     async def _turns_older(self, answer: errors.HttpAnswer) -> bool:
-        """Whether the server is one of 2024-11-05, to which the message is to be posted anew."""
+        """Whether the server is one of 2024-11-05, to which the message is posted again."""
         is_refused = answer.status in _OF_OLDER and not self._has_messages
         if not is_refused or self._letter.method != INITIALIZE or self._site.is_older:
             return False
@@ -172,7 +172,7 @@ class Post:
             self._site.session = answer.headers.get(SESSION) or None
 
     async def _read_body(self, reply: HttpReply) -> errors.HttpAnswer:
-        """Take a body as what it is, a message or none; the answer with the beginning of it."""
+        """Handle a body, a message or not; the response with the beginning of it."""
         site, answer = self._site, reply.answer
         may_be_long = answer.status < 400 and answer.kind == JSON
         most = MOST_BYTES if may_be_long else _ERROR_BYTES
@@ -192,7 +192,7 @@ class Post:
         return answer._replace(body=shown, unreadable=unreadable)
 
     async def _is_corrected(self, body: bytes, answer: errors.HttpAnswer) -> bool:
-        """Whether a call is to be made again, once, with headers that were not known before.
+        """Whether a call is to be repeated, once, with headers that were unknown before.
 
         Source: 2026-07-28 "Custom Headers from Tool Parameters", "Client Behavior": a client whose
         schema of the tool is missing or stale lists the tools, then makes the request again.
@@ -216,7 +216,7 @@ class Post:
         return True
 
     async def _settled(self, answer: errors.HttpAnswer) -> bool:
-        """What is left to do once all was read."""
+        """What is left to do after reading everything."""
         site, letter = self._site, self._letter
         if self._ending is not None:
             await self._after_stream(self._ending)
@@ -236,7 +236,7 @@ class Post:
         return answer.status < 300
 
     def _loss(self, answer: errors.HttpAnswer) -> Loss:
-        """Why a request got no reply, though its answer came to its end."""
+        """Why a request got no reply, although its response is complete."""
         where = self._site.address
         if answer.status >= 400:
             loss = errors.refused(answer, where)
@@ -267,7 +267,7 @@ class Post:
 
 
 def _wait_s(answer: errors.HttpAnswer, attempt: int) -> float | None:
-    """How long to wait before a message is sent again; None where it is not."""
+    """How long to wait before a message is sent again; None if it is not."""
     after_s = answer.retry_after_s
     if answer.status not in _BUSY or after_s is None or attempt >= _MOST_RETRIES:
         return None
@@ -280,7 +280,7 @@ def _forgotten(where: str) -> Loss:
 
 
 def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
-    """Why what is said to be JSON is none; nothing where it is, or is not said to be."""
+    """Why a body declared as JSON is not; empty if it is, or is not declared so."""
     if answer.kind != JSON or not body or len(body) > OVERSIZED:
         return ""
     envelope = decode(body)
@@ -288,7 +288,7 @@ def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
 
 
 def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
-    """Whether the headers of a request are refused, before anything was done."""
+    """Whether the headers of a request were refused, before anything was done."""
     if answer.status < 400 or len(body) > OVERSIZED:
         return False
     return as_object(decode(body).error).get("code") == _HEADER_MISMATCH
@@ -297,7 +297,7 @@ def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
 def is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
     """Whether a body is to be read as JSON-RPC, though it may break its rules."""
     if len(body) > OVERSIZED:
-        begin = first_byte(body)  # as far as white space is looked over in one step
+        begin = first_byte(body)  # as far as white space is skipped in one step
         return body[begin : begin + 1] in {b"{", b"["}
     kind = decode(body).kind
     if answer.status >= 400 or kind is Kind.INVALID:

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, according to the environment or the system."""
+"""The proxy of a request, according to the environment or the system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENTRY: Final = re.compile(
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that requests to `url` go through; None without."""
+    """The proxy for requests to `url`; None without."""
     parts = urlsplit(url)
     host, proxies = parts.hostname or "", getproxies()
     own, common = proxies.get(parts.scheme), proxies.get("all")
@@ -33,7 +33,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def _is_excepted(url: SplitResult) -> bool:
-    """Whether NO_PROXY names where a URL leads in a form that Python does not know.
+    """Whether NO_PROXY names the URL's host in a form that Python does not support.
 
     These are ports, networks, brackets around addresses, and an asterisk before a domain.
     """
@@ -64,7 +64,7 @@ def _is_within(host: str, network: str) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this one by its name or number."""
+    """Whether a host is this machine by its name or address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -72,7 +72,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_choice_needed() -> bool:
-    """Whether the client's own choice of a proxy is of no help."""
+    """Whether the client's own choice of a proxy is wrong."""
     return any(
         scheme == "all" or proxy.startswith("socks")
         for scheme, proxy in getproxies().items()
@@ -81,15 +81,15 @@ def is_choice_needed() -> bool:
 
 
 class Routes(httpx2.AsyncBaseTransport):
-    """Sends each request by its own way, which is made when it is first needed."""
+    """Sends each request through its proxy, whose transport is created when first needed."""
 
     def __init__(self, make: Callable[[str | None], httpx2.AsyncBaseTransport]) -> None:
-        """`make` makes the way through a proxy; through none for None."""
+        """`make` creates the transport through a proxy; without one for None."""
         self._make = make
         self._ways: dict[str | None, httpx2.AsyncBaseTransport] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; whatever `make` raises where its way cannot be made."""
+        """Send a request; raises what `make` raises if the transport cannot be created."""
         proxy = proxy_for(str(request.url))
         if proxy not in self._ways:
             self._ways[proxy] = self._make(proxy)

@@ -1,4 +1,4 @@
-"""Queues what the tasks that read responses received, and makes frames of it on demand."""
+"""Queues what the response readers received, and makes frames of it on demand."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
     _Stamp = tuple[float, float]
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""A longer message is not taken: its response is closed, and its request ends as failed."""
+"""A longer message is refused: its response is closed, and its request fails."""
 _SLICE_LINES: Final = 128
-"""Most messages returned at once: a millisecond's work if they are plain progress, and ten of lines
-with something wrong in each."""
+"""Most messages returned at once: a millisecond's work for plain progress, and ten for lines with a
+violation in each."""
 _HELD_BYTES: Final = 256 * 1024
-"""Bytes of one stream that wait here before its socket is read no further."""
+"""Bytes of one stream that wait here before its socket is no longer read."""
 _PORTION: Final = 32 * 1024
 _PORTION_LINES: Final = 4096
 _SMALL_PORTION: Final = 4 * 1024
-"""So many bytes are parsed at once, fewer where they are mostly ends of line: others get their turn
-between."""
+"""So many bytes are parsed at once, fewer if they are mostly line ends: other tasks run between."""
 
 _NO_BLANK_LINE: Final = "its last event was dropped because no blank line follows it"
 _BARE_JSON: Final = 'the content looks like JSON, but events must start with "data:"'
@@ -44,28 +43,28 @@ _REPLIES: Final = frozenset({Kind.RESULT, Kind.ERROR})
 _OPENING: Final = frozenset({b"{", b"["})
 
 _TOLD_BYTES: Final = 64 * 1024
-"""So many bytes of events, beside messages, are told at once."""
+"""So many bytes of events, beside messages, are described at once."""
 
 _monotonic_of: Final = operator.itemgetter(1)
 
 
 class QueueItem(Protocol):
-    """Something in line."""
+    """An item of the queue."""
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
         """Frames of it, in lists of one channel; each was published before the next is made."""
 
 
 class ReceiveQueue:
-    """The line between the tasks that read and the one that publishes.
+    """The queue between the reading tasks and the publishing one.
 
-    Only here are frames numbered, and only when they are asked for: so their numbers are in the
-    order in which they are published. Times are those at which bytes came, but never earlier than
-    that of the frame before: what was sent while they stood in line is not to be later than them.
+    Only here are frames numbered, and only on demand: so their numbers are in the order in which
+    they are published. Times are those at which bytes arrived, but never earlier than that of the
+    frame before: later events must not have earlier times.
     """
 
     def __init__(self, framer: Framer, clock: Clock) -> None:
-        """Frames are made by `framer`; what tells of itself is stamped by `clock`."""
+        """`framer` makes frames; `clock` stamps our own events."""
         self.framer = framer
         self.clock = clock
         self.teller = BodyNotes()
@@ -74,12 +73,12 @@ class ReceiveQueue:
         self._waker = anyio.Event()
 
     def put(self, item: QueueItem) -> None:
-        """Put something at the end of the line."""
+        """Append an item to the queue."""
         self._line.append(item)
         self._waker.set()
 
     def put_back(self, item: QueueItem) -> None:
-        """Put something at the beginning of the line, where it was."""
+        """Put an item back at the front."""
         self._line.appendleft(item)
 
     def record_event(self, event: str, **fields: object) -> None:
@@ -91,18 +90,18 @@ class ReceiveQueue:
         return self.clock.wall(), self.clock.monotonic()
 
     async def passed(self) -> None:
-        """Wait until all that is in line now was made into frames, and these were published."""
+        """Wait until everything in the queue was framed and published."""
         mark = _Mark()
         self.put(mark)
         await mark.reached.wait()
 
     def put_end_last(self) -> None:
-        """Let what was put in line behind the end come before it."""
+        """Let items that were queued after the end come before it."""
         if self._line:
             self._line.rotate(-1)
 
     async def next(self) -> Iterator[Sequence[Frame]]:
-        """The frames of what is first in line."""
+        """The frames of the first item."""
         while not self._line:
             self._waker = anyio.Event()
             await self._waker.wait()
@@ -114,7 +113,7 @@ class ReceiveQueue:
             yield from self._line.popleft().frames(self)
 
     def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[Sequence[Frame]]:
-        """Frame messages, a slice at a time; batches are cut."""
+        """Frame messages, a slice at a time; batches are split."""
         for start in range(0, len(raws), _SLICE_LINES):
             part = raws[start : start + _SLICE_LINES]
             stamp = self._in_order((when, at))
@@ -145,7 +144,7 @@ class _Told(NamedTuple):
 
 
 class _Mark:
-    """A place in line."""
+    """A marker in the queue."""
 
     def __init__(self) -> None:
         self.reached = anyio.Event()
@@ -156,10 +155,10 @@ class _Mark:
 
 
 class QueueEnd:
-    """Nothing comes after it."""
+    """The last item."""
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Stay where it is, whatever comes later."""
+        """Stay in place, whatever is queued later."""
         inbound.put_back(self)
         raise anyio.EndOfStream
 
@@ -181,7 +180,7 @@ class MessageBody(NamedTuple):
 
 
 class UnansweredRequest(NamedTuple):
-    """A request of ours gets no reply: told as an event, then to who waits for it."""
+    """A request of ours gets no reply: reported as an event, then to its caller."""
 
     line: WireLine
     request: int
@@ -190,7 +189,7 @@ class UnansweredRequest(NamedTuple):
     at: float
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """The event, unless the request is over already."""
+        """The event, unless the request has ended already."""
         if not self.line.is_due(self.request):
             return
         outcome, text = self.loss.outcome, self.loss.problem.as_text()
@@ -200,14 +199,13 @@ class UnansweredRequest(NamedTuple):
 
 
 def leave(_event: SseEvent) -> None:
-    """What is done with events that are no messages."""
+    """Handles events that are no messages."""
 
 
 class EventStream:
-    """The events of one response, in line whenever there are bytes of it that were not parsed.
+    """The events of one response, queued whenever it has bytes that were not parsed.
 
-    Bytes of many small chunks are parsed and framed together: whoever reads them is not slowed
-    down by what each costs.
+    Bytes of many small chunks are parsed and framed together: the readers need not pay for each.
     """
 
     def __init__(
@@ -217,18 +215,18 @@ class EventStream:
         on_other: Callable[[SseEvent], None] = leave,
         most: int = MOST_BYTES,
     ) -> None:
-        """Nothing came yet of the response of `exchange`.
+        """Begin with no bytes of the response of `exchange`.
 
         Events that are no messages go to `on_other`.
         """
         self.retry_ms: int | None = None
-        """When to come back, as the server said."""
+        """When to reconnect, as the server said."""
         self.too_large: SseTooLargeError | None = None
-        """Why no more is taken; None as long as it is."""
+        """Why no more is accepted; None as long as it is."""
         self.count = 0
-        """How many messages came."""
+        """How many messages arrived."""
         self.oddity = ""
-        """What is odd about its end, once that is framed; words that follow others."""
+        """A note about its end, once that is framed; it follows another text."""
         self._inbound = inbound
         self._exchange = exchange
         self._on_other = on_other
@@ -242,12 +240,12 @@ class EventStream:
 
     @property
     def last_event_id(self) -> str | None:
-        """From where the stream can be taken up; None where it cannot be."""
+        """Where the stream can be resumed; None if it cannot be."""
         return self._parser.last_event_id or None
 
     @property
     def ended_with_reply(self) -> bool:
-        """Whether the last message that came is a reply, to whatever; unknown of a huge one."""
+        """Whether the last message is a reply, to anything; unknown for a huge one."""
         return len(self._last) <= OVERSIZED and decode(self._last).kind in _REPLIES
 
     @property
@@ -256,7 +254,7 @@ class EventStream:
         return self._held_bytes + self._parser.held_bytes
 
     def add(self, data: bytes) -> bool:
-        """Take bytes; whether those that wait are enough for now, see `room`."""
+        """Add bytes; whether those that wait are enough for now, see `room`."""
         self._held.append(data)
         self._held_bytes += len(data)
         if len(self._held) == 1:
@@ -265,14 +263,14 @@ class EventStream:
         return self._held_bytes > _HELD_BYTES or self.too_large is not None
 
     def end(self) -> None:
-        """Take no more: an event that the stream ended within is told as well."""
+        """Accept no more: an incomplete event is described as well."""
         self._has_ended = True
         if not self._held:
             self._stamp = self._inbound.stamp()
             self._inbound.put(self)
 
     async def room(self) -> None:
-        """Wait until what was added is parsed; `SseTooLargeError` when no more is taken."""
+        """Wait until the bytes are parsed; `SseTooLargeError` when no more is accepted."""
         while self._held and self.too_large is None:
             self._taken = anyio.Event()
             await self._taken.wait()
@@ -293,7 +291,7 @@ class EventStream:
             yield from self._framed(rest, stamp)
 
     def _oddity(self, rest: list[SseEvent]) -> str:
-        """Why what the stream ended within is no message, where it looks like one."""
+        """Why an incomplete event is no message, if it looks like one."""
         if any(event.data for event in rest):
             return _NO_BLANK_LINE
         begin = rest[0].raw.lstrip()[:1]
@@ -309,7 +307,7 @@ class EventStream:
 
     def _framed(self, events: list[SseEvent], stamp: _Stamp) -> Iterator[Sequence[Frame]]:
         if not events:
-            yield []  # others get their turn all the same
+            yield []  # other tasks run nevertheless
         for group in _groups(events):
             told = self._inbound.teller.tell(self._exchange, group)
             raws = [event.data or b"" for event in group if event.is_message]
@@ -345,7 +343,10 @@ class EventStream:
 
 
 def _groups(events: list[SseEvent]) -> Iterator[list[SseEvent]]:
-    """Events that are told at once: a long one has many pieces. They are taken out of `events`."""
+    """Events that are described at once: a long one has many pieces.
+
+    They are removed from `events`.
+    """
     events.reverse()
     while events:
         group: list[SseEvent] = []
@@ -358,7 +359,7 @@ def _groups(events: list[SseEvent]) -> Iterator[list[SseEvent]]:
 
 
 def _portions(data: bytes) -> Iterator[bytes]:
-    """Cut bytes into what is parsed at once; what mostly are ends of line into less."""
+    """Split bytes into what is parsed at once; mostly line ends into less."""
     for begin in range(0, len(data), _PORTION):
         portion = data[begin : begin + _PORTION]
         lines = portion.count(b"\n") + portion.count(b"\r")

@@ -1,4 +1,4 @@
-"""Puts HTTP exchanges on record: events in wire order, credentials redacted; notes of the last."""
+"""Records HTTP exchanges: events in wire order, credentials redacted; keeps the last ones."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["Redactor", "hidden", "shown_url"]
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Digest|Negotiate|ApiKey|Token|DPoP) +", re.IGNORECASE)
 _SHORTEST: Final = 8
-"""Shorter values are too common to be looked for in texts."""
+"""Shorter values are too common to be searched in texts."""
 _ADDRESSES: Final = frozenset({"location", "content-location", "link", "referer", "refresh"})
 
 
 def hidden(value: str) -> str:
-    """What is told of a credential: how long it is, and its scheme."""
+    """What is shown of a credential: its length, and its scheme."""
     scheme = _SCHEME.match(value)
     begin = scheme[0] if scheme else ""
     return f"{begin}(hidden, {len(value) - len(begin)} characters)"
 
 
 class Redactor:
-    """What is secret of one connection: by the names of headers, and by values that are known."""
+    """The secrets of one connection: by the names of headers, and by known values."""
 
     def __init__(self, header_names: Iterable[str] = ()) -> None:
         """Headers called `header_names` are hidden, beside those of known names."""
@@ -42,7 +42,7 @@ class Redactor:
         self._values: list[str] = []
 
     def learn(self, written: Mapping[str, str], sent: Mapping[str, str], url: str) -> None:
-        """Know the values that are sent: headers as they were written, and are; and the URL's."""
+        """Add the values that are sent: headers as written, and as resolved; and the URL's."""
         found = _of_url(url)
         for name, value in sent.items():
             found += _referred(written.get(name, ""), value)
@@ -53,7 +53,7 @@ class Redactor:
         self._values = sorted(forms, key=len, reverse=True)
 
     def url(self, url: str) -> str:
-        """A URL as it may be told."""
+        """A URL for display."""
         return self.words(shown_url(url))
 
     def words(self, words: str) -> str:
@@ -79,8 +79,8 @@ class Redactor:
 
 
 def _referred(written: str, sent: str) -> list[str]:
-    """What the references in a value stand for."""
-    parts = REFERENCE.split(written)[::3]  # kind and name stand between
+    """The values of the references in a value."""
+    parts = REFERENCE.split(written)[::3]  # kind and name are between
     if len(parts) == 1:
         return []
     found = re.fullmatch("(.*?)".join(map(re.escape, parts)), sent, re.DOTALL)
@@ -88,7 +88,7 @@ def _referred(written: str, sent: str) -> list[str]:
 
 
 def _of_url(url: str) -> list[str]:
-    """The password, and the values of secret parameters, as they are written in a URL."""
+    """The password, and the values of secret parameters, as written in a URL."""
     shown = shown_url(url)
     if shown == url:
         return []
@@ -101,7 +101,7 @@ def _of_url(url: str) -> list[str]:
 
 
 BODY_KEPT: Final = 64 * 1024
-"""Of a body that is no message so much is kept."""
+"""How much is recorded of a body that is no message."""
 _NOTES: Final = 20
 _NOTED_BODY: Final = 500
 _TELLING: Final = (
@@ -129,7 +129,7 @@ class RecordedExchange:
     request: str
     at: float
     when: float = 0.0
-    """When the head of its response was there, in seconds since the epoch."""
+    """When the head of its response arrived, in seconds since the epoch."""
     status: int | None = None
     headers: Headers = dataclasses.field(default_factory=list)
     words: str = "no answer yet"
@@ -138,13 +138,13 @@ class RecordedExchange:
 
 
 class ExchangeRecorder:
-    """Tells of the exchanges of one connection, into its intake."""
+    """Reports the exchanges of one connection to its queue."""
 
     def __init__(self, inbound: ReceiveQueue, secret_names: Iterable[str] = ()) -> None:
         """Values of headers called `secret_names` are hidden, beside those of known names."""
         self.redactor = Redactor(secret_names)
         self.last_byte_at: float | None = None
-        """When the last byte of a response's body came."""
+        """When the last byte of a response's body arrived."""
         self._inbound = inbound
         self._count = 0
         self._last: deque[RecordedExchange] = deque(maxlen=_NOTES)
@@ -160,7 +160,7 @@ class ExchangeRecorder:
     def sent(
         self, method: str, url: str, headers: Headers, purpose: str, message: int | None
     ) -> RecordedExchange:
-        """A request goes out; `message` is the number of the frame that it carries."""
+        """A request is sent; `message` is the number of the frame that it carries."""
         self._count += 1
         address = self.redactor.url(url)
         at = self._inbound.clock.monotonic()
@@ -181,7 +181,7 @@ class ExchangeRecorder:
     def answered(
         self, exchange: RecordedExchange, status: int, reason: str, version: str, headers: Headers
     ) -> None:
-        """The head of a response is there."""
+        """The head of a response has arrived."""
         exchange.when = self._inbound.clock.wall()
         shown = self.redactor.headers(headers)
         exchange.status, exchange.headers, exchange.words = status, shown, reason
@@ -196,11 +196,11 @@ class ExchangeRecorder:
         )
 
     def heard(self) -> None:
-        """Bytes of a response's body came, whatever becomes of them."""
+        """Bytes of a response's body arrived, whatever they are."""
         self.last_byte_at = self._inbound.clock.monotonic()
 
     def body(self, exchange: RecordedExchange, kept: bytes, size: int) -> None:
-        """A body that is no message: its beginning, and how long it is as far as it was read."""
+        """A body that is no message: its beginning, and its length as far as it was read."""
         kept = kept[:BODY_KEPT]
         shown = self.redactor.body(kept)
         exchange.body = shown[:_NOTED_BODY].decode(errors="replace")
@@ -213,7 +213,7 @@ class ExchangeRecorder:
         )
 
     def ended(self, exchange: RecordedExchange, size: int, reason: str) -> None:
-        """No more comes of a response, of which there were `size` bytes; told once."""
+        """A response has ended, after `size` bytes; reported once."""
         if exchange.is_over:
             return
         exchange.is_over = True

@@ -1,4 +1,4 @@
-"""Event streams of one HTTP connection: read, and resumed where they broke off."""
+"""Event streams of one HTTP connection: read, and resumed after a break."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 
 CLOSED: Final = "the server closed the stream"
 REFUSAL_S: Final = 10.0
-"""How long the words of a refusal may take: its status has said what matters."""
+"""How long the body of a refusal may take: its status is what matters."""
 _FIRST_DELAY_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 _LONGEST_RETRY_S: Final = 300.0
 _SHORTEST_IN_VAIN_S: Final = 0.1
-"""Before a stream that brought no message is taken up, however soon the server wants that."""
+"""Pause before a stream without messages is resumed, however soon the server wants that."""
 _IN_VAIN_STEP: Final = 10
-"""So often it is asked for in vain before that pause grows by itself, and so many times it does."""
+"""How often it is requested in vain before that pause grows, and how often it grows."""
 _FIRST_SILENCE_S: Final = 20.0
-"""How long a stream that was taken up may be silent before that is done again. Some servers replay
-what was missed and then send nothing more on it: the next time they replay the rest."""
+"""How long a resumed stream may be silent before it is resumed again. Some servers replay what was
+missed and then send nothing more on it: the next time they replay the rest."""
 _LONGEST_SILENCE_S: Final = 300.0
-"""That pause doubles, up to this, while nothing comes of it."""
+"""That pause doubles, up to this, while nothing arrives."""
 _SHORT_CHUNK: Final = 256
-"""Bytes of a chunk that may be no more than a comment, which keeps a connection alive."""
+"""Bytes of a chunk that may be only a comment, which keeps a connection alive."""
 _MOST_ATTEMPTS: Final = 100
 _UNREACHABLE_S: Final = 600.0
 _UNHEARD: Final = 3
-"""So often in a row a server is not reached before nothing more is expected of it."""
+"""How often in a row a server may be unreachable before it is given up."""
 _OTHER_REPLY: Final = (
     "it contained a reply to another request: the server may have used the wrong id"
 )
@@ -69,14 +69,14 @@ _NO_MORE: Final = "All attempts to resume it failed."
 _SILENT: Final = "nothing received for {:g} s"
 _WANTED: Final = "reconnect requested by the user"
 _CONFLICT: Final = 409
-"""How a server answers that holds a stream for open that we have left."""
+"""How a server answers that considers a stream open that we have left."""
 _SHOWN_KIND: Final = 80
 _SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class StreamOutcome(NamedTuple):
-    """How a stream came to its end, and what there is to take it up from."""
+    """How a stream ended, and where it can be resumed."""
 
     reason: str
     last_event_id: str | None = None
@@ -86,22 +86,22 @@ class StreamOutcome(NamedTuple):
 
 
 class SilenceWatch:
-    """Ends the reading of a stream when nothing comes for `silence_s`, or when told to."""
+    """Stops reading a stream when nothing arrives for `silence_s`, or on request."""
 
     def __init__(self, silence_s: float) -> None:
         """Begin to wait."""
         self.reason = ""
-        """Why the reading was ended; nothing when it was not."""
+        """Why reading was stopped; empty when it was not."""
         self._silence_s = silence_s
         self._scope = anyio.CancelScope()
 
     def stop(self) -> None:
-        """End it, for the user wants that."""
+        """Stop it, as the user requested."""
         self.reason = _WANTED
         self._scope.cancel()
 
     async def pour(self, reply: HttpReply, stream: EventStream) -> None:
-        """Read a body as `Reply.pour` does, and return early as said above."""
+        """Read a body as `Reply.pour` does, and return early if stopped."""
 
         def take(chunk: bytes) -> bool:
             if not _is_comment(chunk):
@@ -116,7 +116,7 @@ class SilenceWatch:
 
 
 def _is_comment(chunk: bytes) -> bool:
-    """Whether a chunk is whole lines that say nothing."""
+    """Whether a chunk is whole lines without meaning."""
     if len(chunk) > _SHORT_CHUNK or not chunk.endswith((b"\n", b"\r")):
         return False
     return all(line[:1] in {b"", b":"} for line in chunk.splitlines())
@@ -156,7 +156,7 @@ async def read_stream(
 
 
 async def read_rest(site: HttpEndpoint, reply: HttpReply) -> errors.HttpAnswer:
-    """Read and record a body that is no message; the answer with the beginning of it."""
+    """Read and record a body that is no message; the response with the beginning of it."""
     try:
         body, _ = await reply.read(BODY_KEPT, REFUSAL_S)
     except BrokenError:
@@ -167,12 +167,12 @@ async def read_rest(site: HttpEndpoint, reply: HttpReply) -> errors.HttpAnswer:
 
 
 class Resumption:
-    """Takes up the stream of one request, as often as it breaks, until its reply is there."""
+    """Resumes the stream of one request, as often as it breaks, until its reply is there."""
 
     def __init__(self, site: HttpEndpoint, request: int, ending: StreamOutcome) -> None:
-        """The stream of the request with this frame number has come to `ending`."""
+        """The stream of the request with this frame number has ended as `ending` says."""
         self.is_given_up = False
-        """Whether the request was told to be lost because its stream was not taken up any more."""
+        """Whether the request was reported as lost because its stream is no longer resumed."""
         self._site = site
         self._request = request
         self._ending = ending
@@ -188,13 +188,13 @@ class Resumption:
         self._wanted = anyio.Event()
 
     def again(self) -> None:
-        """Take the stream up again at once: leave it if it is open, or wait no longer."""
+        """Resume the stream immediately: leave it if it is open, or stop waiting."""
         self._wanted.set()
         if self._watch is not None:
             self._watch.stop()
 
     async def run(self) -> None:
-        """Return when the reply is there, the request is given up, or it was told to be lost."""
+        """Return when the reply is there, the request is given up, or it was reported as lost."""
         self._site.take_up_again[self._request] = self.again
         try:
             await self._run()
@@ -220,7 +220,7 @@ class Resumption:
                 return
 
     def _why_not(self) -> str:
-        """Why it is not tried any more; nothing while it is."""
+        """Why it is no longer tried; empty while it is."""
         if self._ending.last_event_id is None:
             return _NO_ID
         if _sendable(self._ending.last_event_id) is None:
@@ -236,12 +236,12 @@ class Resumption:
         delay_s = _delay_s(self._attempt)
         if told_ms is None:
             return delay_s
-        # What the server says goes, but not for one that is not there or not ready, asked in vain
-        # for ever.
+        # The server's wish counts, but not that of one that is not there or not ready, asked in
+        # vain forever.
         told_s = min(told_ms / 1000, _LONGEST_RETRY_S)
         if self._unheard_since is not None or self._is_refused:
             return max(told_s, delay_s)
-        # A server may have nothing for hours: it is asked less often by and by, but never given up.
+        # A server may have nothing for hours: it is asked less often, but never given up.
         steps = min(-(-self._in_vain // _IN_VAIN_STEP), _IN_VAIN_STEP)
         return max(told_s, _SHORTEST_IN_VAIN_S * steps)
 
@@ -255,7 +255,7 @@ class Resumption:
         )
 
     async def _try(self) -> bool:
-        """Take it up once; whether it is worth to go on."""
+        """Resume it once; whether it is worth continuing."""
         site, last_id = self._site, _sendable(self._ending.last_event_id)
         headers = {**site.headers(EVENTS), "Last-Event-ID": last_id or ""}
         try:
@@ -294,7 +294,7 @@ class Resumption:
             self._silence_s = _FIRST_SILENCE_S
         elif was_left:
             self._silence_s = min(2 * self._silence_s, _LONGEST_SILENCE_S)
-        # One that begins at the same place each time gets no further, whatever it sends.
+        # One that restarts at the same place each time gets no further, whatever it sends.
         is_further = ending.last_event_id not in {None, old.last_event_id}
         self._in_vain = 0 if ending.messages and is_further else self._in_vain + 1
         if ending.messages or ending.last_event_id or was_left:
@@ -333,7 +333,7 @@ class Resumption:
 
 
 def _sendable(last_id: str | None) -> str | None:
-    """An id as a header holds it; None where none can."""
+    """An id as a header carries it; None if it cannot."""
     bare = (last_id or "").strip(" \t")
     return bare if _SENDABLE.fullmatch(bare) else None
 
@@ -349,10 +349,10 @@ def _too_large(ending: StreamOutcome, site: HttpEndpoint) -> Loss:
 
 
 class Listening:
-    """The stream for messages that a server of the handshake era sends by itself."""
+    """The stream for messages that a server of the handshake era sends unprompted."""
 
     def __init__(self, site: HttpEndpoint) -> None:
-        """The server was told that it is initialized."""
+        """The server was notified that it is initialized."""
         self._site = site
         self._last_id: str | None = None
         self._retry_ms: int | None = None
@@ -380,7 +380,7 @@ class Listening:
         return max(min(told_s, _LONGEST_RETRY_S), delay_s)
 
     async def _once(self) -> bool:
-        """Have it open once, to its end; whether it is worth to try again."""
+        """Open it once, to its end; whether it is worth trying again."""
         site = self._site
         headers = site.headers(EVENTS)
         if self._last_id is not None:
@@ -405,7 +405,7 @@ class Listening:
         if ending.messages:
             self._attempt = 0
         if ending.last_event_id:
-            # After one that no header can hold it is listened to anew, and not from there.
+            # After an id that no header can carry it is opened anew, and not from there.
             self._last_id = _sendable(ending.last_event_id)
         self._retry_ms = self._retry_ms if ending.retry_ms is None else ending.retry_ms
 

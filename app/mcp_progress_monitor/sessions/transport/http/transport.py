@@ -1,4 +1,4 @@
-"""The HTTP transport: each message a POST, what arrives made into frames in wire order."""
+"""The HTTP transport: each message a POST; received data becomes frames in wire order."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 _OURSELVES: Final = f"mcp-progress-monitor/{__version__}"
 _IN_TURN_S: Final = 5.0
-"""How long a notification or a reply of ours may take before what comes after it is sent."""
+"""How long a notification or a reply of ours may take before later messages are sent."""
 _NO_REQUEST_S: Final = 30.0
-"""How long it may take at all: nothing waits for what the server says to it."""
+"""How long it may take in total: nothing waits for the server's response."""
 _LINGER_S: Final = 30.0
-"""How long a stream is read on after its request was settled: what comes late is seen, too."""
+"""How long a stream is read after its request was settled: late messages are shown, too."""
 _LOOK_S: Final = 5.0
 _TRIAL_S: Final = 5.0
 """How long a server may take to show that it is one of 2024-11-05."""
@@ -52,7 +52,7 @@ _FAREWELL_S: Final = 1.5
 
 
 class _Open:
-    """A request whose response is not over; `settled_at` is when it was first seen settled."""
+    """A request with an open response; `settled_at` is when it was first seen settled."""
 
     def __init__(self) -> None:
         self.scope = anyio.CancelScope()
@@ -70,7 +70,7 @@ class HttpTransport:
     def __init__(
         self, definition: HttpDefinition, framer: Framer, clock: Clock, means: TransportResources
     ) -> None:
-        """References among the values of headers are looked up when it is opened."""
+        """References in the values of headers are resolved when it is opened."""
         is_older = definition.fingerprint in means.older
         self.has_handshake = definition.transport == "sse" or is_older
         self._definition = definition
@@ -88,26 +88,26 @@ class HttpTransport:
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why the connection ended by itself."""
+        """Why the connection ended unexpectedly."""
         return None if self._site is None else self._site.failure
 
     @property
     def notes(self) -> Sequence[HttpNote]:
-        """The last requests and what came, oldest first."""
+        """The last requests and their responses, oldest first."""
         return () if self._site is None else self._site.record.notes
 
     @property
     def unread_bytes(self) -> int:
-        """None are known: a body is read as fast as it is cut."""
+        """Always 0: a body is read as fast as it is split."""
         return 0
 
     @property
     def last_byte_at(self) -> float | None:
-        """When the last byte of a body came."""
+        """When the last byte of a body arrived."""
         return None if self._site is None else self._site.record.last_byte_at
 
     def attach(self, line: WireLine) -> None:
-        """Know the requests that will be sent."""
+        """Set the requests that will be sent."""
         definition = self._definition
         secret = [name for name, value in definition.headers.items() if names_in(value)]
         self._site = HttpEndpoint(
@@ -118,7 +118,7 @@ class HttpTransport:
             self._older = LegacySseStream(self._site)
 
     def agreed(self, revision: str) -> None:
-        """Say with each request what was agreed."""
+        """Declare the agreed revision with each request."""
         self._server.revision = revision
 
     @property
@@ -128,14 +128,14 @@ class HttpTransport:
         return self._site
 
     async def open(self) -> JsonObject:
-        """Make the client; the server is reached with the first message."""
+        """Create the client; the server is contacted with the first message."""
         definition = self._definition
         where = f"the headers of {definition.name}"
         headers = await resolved(definition.headers, self._means.keyring, where)
         auth = None
         if definition.auth == "oauth":
             from mcp_progress_monitor.sessions.transport.http.oauth import (
-                auth_for,  # only for who signs in
+                auth_for,  # only to sign in
             )
 
             auth = await auth_for(definition, self._means, definition.name)
@@ -169,7 +169,7 @@ class HttpTransport:
             self._means.older.discard(self._definition.fingerprint)
 
     async def _turn_older(self, reason: str) -> bool:
-        """Look whether the server is one of 2024-11-05, and go on as with such a one if it is."""
+        """Test whether the server is one of 2024-11-05, and continue so if it is."""
         site, older = self._server, LegacySseStream(self._server, is_trial=True)
         if self._tasks is None or self._is_closed:
             return False
@@ -199,7 +199,7 @@ class HttpTransport:
                     raise
 
     async def _has_more(self) -> bool:
-        """At the end of a connection that failed: let its requests end, which they tell of."""
+        """At the end of a failed connection: let its requests end, and report it."""
         if self._is_closed or self._tasks is None:
             return False
         self._tasks.cancel_scope.cancel()
@@ -209,7 +209,7 @@ class HttpTransport:
         return True
 
     async def send(self, raw: bytes, frame: int) -> None:
-        """Post one message. Requests are posted beside each other, all else is waited for."""
+        """Post one message. Requests are posted in parallel, everything else is awaited."""
         await self._ready.wait()
         site = self._server
         letter = read_http_message(raw, frame)
@@ -227,7 +227,7 @@ class HttpTransport:
             await over.wait()
 
     async def _post(self, letter: HttpMessage, over: anyio.Event) -> None:
-        """Post what is no request; a server that answers nothing to it keeps up others a while."""
+        """Post anything but a request; a server that does not respond delays others for a while."""
         site, is_taken = self._server, False
         with anyio.move_on_after(_NO_REQUEST_S):
             is_taken = await Post(site, letter).run()
@@ -248,14 +248,14 @@ class HttpTransport:
             self._posts[frame].scope.cancel()
 
     def reconnect_stream(self, frame: int) -> bool:
-        """Take up the stream of a request again at once; whether it is one that was taken up."""
+        """Resume the stream of a request immediately; whether it is being resumed."""
         again = None if self._site is None else self._site.take_up_again.get(frame)
         if again is not None:
             again()
         return again is not None
 
     async def _tidy(self) -> None:
-        """Close responses that go on long after their request was settled."""
+        """Close responses that stay open long after their request was settled."""
         while True:
             await anyio.sleep(_LOOK_S)
             now = self._clock.monotonic()
@@ -290,7 +290,7 @@ class HttpTransport:
             async with site.wire.exchange(HttpRequest("DELETE", site.url, headers, "end")):
                 return
         except (UnreachableError, BrokenError, HttpRefusedError):
-            return  # the record tells; the server ends the session when it likes
+            return  # it is recorded; the server ends the session when it likes
 
     async def release(self) -> None:
         """Nothing is left."""
