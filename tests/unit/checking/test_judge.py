@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.checking.results import Result
 
 D, E = "2025-11-25", "2026-07-28"
-TASKS = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
+TASKS: dict[str, Any] = {"tools": {}, "tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}}
 
 
 @pytest.fixture
