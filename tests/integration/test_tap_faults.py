@@ -182,10 +182,11 @@ def test_a_disk_that_hangs_slows_nobody_and_costs_a_bounded_memory(tmp_path: Pat
     assert sum(gap["messages"] for gap in gaps) == pieces
 
 
-def test_a_stopped_writer_does_not_delay_the_end(tmp_path: Path) -> None:
-    """A tap ends in time although there is more in its queue than it can write by then."""
+def test_what_is_queued_does_not_delay_the_end(tmp_path: Path) -> None:
+    """A tap ends in time although it may have more to write than it can by then."""
+    block = b"z" * 65_535 + b"\n"
     with Tap(tmp_path, *SHELL, "cat >/dev/null; exit 5") as tap:
-        block = b"z" * 65_535 + b"\n"
+        until(lambda: recordings(tmp_path))
         for _ in range(600):
             tap.send(block)
         assert tap.stdin is not None
@@ -194,7 +195,12 @@ def test_a_stopped_writer_does_not_delay_the_end(tmp_path: Path) -> None:
         assert tap.wait() == 5
         spent = time.monotonic() - began
     assert spent < allowed(0.2) + 0.2  # and the server's own end
-    assert len(events(frames_of(recorded(tmp_path)), "closed")) == 1
+    frames = frames_of(recorded(tmp_path))
+    messages = len(raws(frames, Channel.SENT)) + sum(
+        gap["messages"] for gap in events(frames, "not_recorded")
+    )
+    # On a busy machine there may be no time left to say what was left out, or that it is the end.
+    assert messages == 600 or not events(frames, "closed")
 
 
 def test_its_line_does_not_block_it_when_nobody_reads_standard_error(tmp_path: Path) -> None:

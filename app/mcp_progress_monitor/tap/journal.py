@@ -246,7 +246,7 @@ class Journal:
         try:
             self._thread.start()
         except RuntimeError as error:
-            self._give_up(str(error))
+            self.give_up(str(error))
 
     def waiting(self) -> int:
         """How many bytes are queued."""
@@ -254,6 +254,7 @@ class Journal:
 
     def wake(self) -> None:
         """Have it look at the queue."""
+        self.is_asleep = False  # it is woken once, however long it takes to begin
         self._bell.put(None)
 
     def close(self, fields: Mapping[str, object], until: float) -> None:
@@ -284,7 +285,7 @@ class Journal:
                 self._rest()
             self._end()
         except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong here
-            self._give_up(f"{type(error).__name__}: {error}")
+            self.give_up(f"{type(error).__name__}: {error}")
 
     def _stay_away(self) -> None:
         """Leave the processor to a server that is starting, until it has said something."""
@@ -354,7 +355,8 @@ class Journal:
         except (OSError, ValueError) as error:
             self.refusal = getattr(error, "strerror", None) or str(error)
             self.limit = _REFUSED_BYTES
-            self._warn(f"Cannot record this session: {self.refusal}: {self._file.path}")
+            where = f": {self._file.path}" if self._file.path else ""
+            self._warn(f"Cannot record this session: {self.refusal}{where}")
         else:
             self._pieces.clear()
             self.refusal, self.limit = "", QUEUE_BYTES
@@ -390,7 +392,7 @@ class Journal:
         assert self._file is not None  # noqa: S101  # as above
         return self._file.prefix(mark, at + self._offset, at)
 
-    def _give_up(self, why: str) -> None:
+    def give_up(self, why: str) -> None:
         """Record nothing more."""
         self.limit, self.refusal = -1, why
         self.items.clear()

@@ -89,25 +89,13 @@ class Stream:
             _shut(self._source)
 
     def _pass_on(self) -> None:
-        source, target, lane = self._source, self._target, self._lane
-        read, write, now, take = os.read, os.write, time.monotonic, lane.take
-        journal = lane.journal
-        while True:
-            size = _CHUNK if not self._is_ending else self._rest()
+        target, journal = self._target, self._lane.journal
+        read, write, now, take = self._read, os.write, time.monotonic, self._lane.take
+        while data := read():
             try:
-                data = read(source, size) if size else b""
-            except BlockingIOError:
-                if self._is_ending:
-                    return
-                select.select([source], [], [])  # it was inherited without waiting
-                continue
-            except OSError:
-                return
-            if not data:
-                return
-            if self._left is not None:
-                self._left -= len(data)
-            take(now(), data)
+                take(now(), data)
+            except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong with copies
+                journal.give_up(repr(error))
             try:
                 written = write(target, data)
             except OSError:
@@ -117,6 +105,23 @@ class Stream:
                 return
             if journal.is_asleep:
                 journal.wake()
+
+    def _read(self) -> bytes:
+        """The next bytes; none at the end."""
+        while True:
+            size = _CHUNK if not self._is_ending else self._rest()
+            try:
+                data = os.read(self._source, size) if size else b""
+            except BlockingIOError:
+                if self._is_ending:
+                    return b""
+                select.select([self._source], [], [])  # it was inherited without waiting
+            except OSError:
+                return b""
+            else:
+                if self._left is not None:
+                    self._left -= len(data)
+                return data
 
     def _rest(self) -> int:
         """How much to read next when the server has ended."""
