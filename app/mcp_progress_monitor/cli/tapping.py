@@ -72,7 +72,7 @@ def run_tap(order: TapOrder) -> NoReturn:
         os._exit(_NOT_STARTED)
     # The server is starting by now: what is imported here costs its client nothing.
     from mcp_progress_monitor import __version__
-    from mcp_progress_monitor.tap.journal import About, Rest
+    from mcp_progress_monitor.tap.about import About, Rest
     from mcp_progress_monitor.tap.relay import relay
 
     chosen = order.data_dir
@@ -114,7 +114,7 @@ def _ignore_server_paths() -> None:
     """Import nothing from where the server's PYTHONPATH points: it may have a `queue.py` there."""
     import mcp_progress_monitor
 
-    own = os.path.dirname(os.path.abspath(mcp_progress_monitor.__path__[0]))  # noqa: PTH100, PTH120
+    own = os.path.dirname(mcp_progress_monitor.__path__[0])  # noqa: PTH120
     for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         path = os.path.abspath(folder)  # noqa: PTH100  # pathlib takes long to import
         while path != own and path in sys.path:

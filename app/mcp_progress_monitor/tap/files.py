@@ -8,13 +8,13 @@ import os
 import sys
 import time
 
-from mcp_progress_monitor.tap.journal import LONGEST_NAME
+from mcp_progress_monitor.tap.about import LONGEST_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcp_progress_monitor.tap.journal import About
+    from mcp_progress_monitor.tap.about import About
 
 _SUFFIX = ".mcprec"
 _PART_FOLDERS = ("recordings", "live")

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from mcp_progress_monitor.tap.journal import About
+    from mcp_progress_monitor.tap.about import About
 
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import Server

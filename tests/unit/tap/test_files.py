@@ -17,8 +17,8 @@ from mcp_progress_monitor.recording import format as recording_format
 from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap import files
+from mcp_progress_monitor.tap.about import About, Rest
 from mcp_progress_monitor.tap.files import RunFile, file_name, quoted
-from mcp_progress_monitor.tap.journal import About, Rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
