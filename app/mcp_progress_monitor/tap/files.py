@@ -8,8 +8,6 @@ import os
 import sys
 import time
 
-from mcp_progress_monitor.tap.about import LONGEST_NAME
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +19,8 @@ _PART_FOLDERS = ("recordings", "live")
 _ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _BARE = _ALLOWED | frozenset("#:@/~")
 """What stands for itself in the name of a connection."""
+_LONGEST = 57
+"""Letters of a name in that of a file, where 60 are expected: `-99` may follow."""
 _NAMES = 100
 _LOCK_S = 1.0
 _LOOK_S = 0.005
@@ -274,7 +274,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def file_name(name: str) -> str:
     """A name as part of a file's: `.3` at its end would be the number of a part."""
-    reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:LONGEST_NAME]
+    reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:_LONGEST]
     stem, dot, number = reduced.rpartition(".")
     return f"{stem}-{number}" if dot and number.isdigit() else reduced
 
