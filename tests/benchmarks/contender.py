@@ -27,6 +27,7 @@ from tests.benchmarks import (
     server_runs,
     soak_runs,
     stream_runs,
+    watch_runs,
     window_runs,
 )
 from tests.benchmarks.waiting import Waiting
@@ -79,6 +80,9 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "window-long-line": window_runs.long_line,
     "window-idle": window_runs.idle,
     "window-flood": flood_runs.flood,
+    "watch-delay": watch_runs.delay,
+    "watch-flood": watch_runs.flood,
+    "watch-silence": watch_runs.silence,
 }
 
 

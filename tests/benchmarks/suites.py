@@ -12,6 +12,7 @@ from tests.benchmarks.startup import startup
 from tests.benchmarks.streams import http
 from tests.benchmarks.tap import tap
 from tests.benchmarks.token_making import tokens
+from tests.benchmarks.watch import watch
 from tests.benchmarks.window_suites import floods, idle, latency, long_line, many_jobs, many_servers
 
 if TYPE_CHECKING:
@@ -39,4 +40,5 @@ SUITES: Mapping[str, Suite] = {
     "floods": floods,
     "resume-store": resume_store,
     "tap": tap,
+    "watch": watch,
 }

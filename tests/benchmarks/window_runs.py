@@ -96,7 +96,7 @@ def snapshots(engine: Engine) -> list[JobSnapshot]:
     return [snapshot for snapshot in found if snapshot is not None]
 
 
-class _PaintWatch(QObject):
+class PaintWatch(QObject):
     """Times the first paint of a widget after each written tick."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ async def latency(ticks: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.benchmarks.stamping_server", ticks]
     spent: list[float] = []
     async with open_window() as program:
-        paint = _PaintWatch()
+        paint = PaintWatch()
         program.window.job_list.table.viewport().installEventFilter(paint)
         engine = program.engine
         await add_bench_server(engine, command)

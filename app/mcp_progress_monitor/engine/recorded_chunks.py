@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 
@@ -134,7 +134,9 @@ class ChunkIntake:
             return
         conversation = self.connections.of(chunk.frames[0].connection)
         frames = self._as_read(chunk.frames)
-        if self.connections.is_large(frames):
+        if type(frames) is FrameRun:  # of which none is large
+            self._apply(chunk, conversation.read_run(frames))
+        elif self.connections.is_large(frames):
             self._reading = self._in_slices(chunk, conversation.read_in_slices(frames))
         else:
             self._apply(chunk, conversation.read(frames))

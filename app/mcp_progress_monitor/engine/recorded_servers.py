@@ -21,7 +21,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.protocol.frames import Channel, Frame, TickRun, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
@@ -253,6 +253,8 @@ class RecordedServers:
         return Gaps() if known is None else known.gaps
 
     def _learn(self, server: _Server, frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
+        if type(facts) is TickRun:
+            return False
         is_changed = False
         for fact in facts:
             handler = self._handlers.get(type(fact))

@@ -11,6 +11,7 @@ import dataclasses
 import datetime
 import json
 import logging
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -52,7 +53,7 @@ _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.001
 """Between two slices: no time at all would hardly let a window have its turn."""
 _BUSY_S: Final = 0.05
-_IDLE_S: Final = 0.08
+_IDLE_S: Final = 0.09
 _NONE_S: Final = 0.25
 """From one look to the next: when something came lately, when taps are silent, without taps."""
 _LATELY_S: Final = 5.0
@@ -338,14 +339,17 @@ class Watching:
             await self._scan(self._folder)
             is_more = False
             # What is furthest back first, so that taps are read nearly in the order of time.
-            for tap in sorted(self._taps.values(), key=_reached):
-                if not tap.is_ended and self._read(tap):
+            for tap in sorted(self._live(), key=_reached):
+                if self._read(tap):
                     is_more = True
                     await anyio.sleep(_PAUSE_S)
             await anyio.sleep(_PAUSE_S if is_more else self._pause_s())
 
+    def _live(self) -> list[Tap]:
+        return [tap for tap in self._taps.values() if not tap.is_ended]
+
     def _pause_s(self) -> float:
-        if all(tap.is_ended for tap in self._taps.values()):
+        if not self._live():
             return _NONE_S
         return _BUSY_S if time.monotonic() - self._came_at < _LATELY_S else _IDLE_S
 
@@ -388,7 +392,7 @@ class Watching:
         """Take up recordings that are being written and are not followed yet."""
         now = time.monotonic()
         try:
-            stamp = folder.path.stat().st_mtime_ns
+            stamp = os.stat(folder.path).st_mtime_ns  # noqa: PTH116  # asked all the time
         except OSError:
             return
         if stamp == self._folder_stamp and now - self._scanned_at < _SCAN_S:

@@ -215,6 +215,8 @@ MOST_FRAMES: Final = 256
 _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "Invalid frame number; frames are renumbered"
 _FRAMERS_KEPT: Final = 4096
+_FLOOD: Final = 32
+"""Lines of one stamp from which on they are a chunk by themselves."""
 _LINES_AT_ONCE: Final = 1000
 """Lines that are no frames, between two pauses: about two milliseconds."""
 _QUOTED: Final = 120
@@ -300,6 +302,19 @@ class _Run(NamedTuple):
         return _Run(source, raws[some], offsets[some], whens[some], ats[some])
 
     @property
+    def is_of_one_moment(self) -> bool:
+        """Whether these are many messages of a server, as one read returned them."""
+        _, channel, is_complete, is_escaped = self.source
+        return (
+            len(self.raws) >= _FLOOD
+            and channel is Channel.RECEIVED
+            and is_complete
+            and not is_escaped
+            and len(set(self.ats)) == 1
+            and len(set(self.whens)) == 1
+        )
+
+    @property
     def is_plain(self) -> bool:
         """Whether each line is one frame of ordinary size, with unchanged bytes."""
         _, channel, _, is_escaped = self.source
@@ -336,7 +351,8 @@ class Cutter:
         run: _Run | None = None
         passed = 0
         for stamp, lines, offset in self._groups(block):
-            if run is not None and (stamp is None or run.source is not stamp.source):
+            is_flood = len(lines) >= _FLOOD
+            if run is not None and (is_flood or stamp is None or run.source is not stamp.source):
                 yield from self._made(run)
                 run = None
             if stamp is None:
@@ -347,6 +363,9 @@ class Cutter:
                 continue
             run = run or _Run(stamp.source, [], [], [], [])
             run.add(stamp, lines, offset)
+            if is_flood:  # by itself it is read in a third of the time: see `FrameRun`
+                yield from self._made(run)
+                run = None
         if run is not None:
             yield from self._made(run)
         elif passed:
@@ -387,7 +406,10 @@ class Cutter:
     def _plain(self, run: _Run) -> Chunk:
         (connection, channel, is_complete, is_escaped), raws = run.source, run.raws
         framer = self._framers.of(connection)
-        frames = framer.again(channel, raws, run.whens, run.ats, is_complete=is_complete)
+        if run.is_of_one_moment:
+            frames = framer.run(raws, run.whens[0], run.ats[0])
+        else:
+            frames = framer.again(channel, raws, run.whens, run.ats, is_complete=is_complete)
         escapes = [True] * len(raws) if is_escaped else None
         sizes = list(map(len, raws))
         return Chunk(frames, run.offsets, sizes, escapes, self._part.number)
