@@ -71,6 +71,10 @@ def jobs_of(engine: Engine) -> list[JobSnapshot]:
     return [job for each in engine.jobs.ids() if (job := engine.jobs.snapshot(each)) is not None]
 
 
+def ended(engine: Engine) -> list[tuple[JobState, int]]:
+    return [(job.state, job.tick_count) for job in jobs_of(engine)]
+
+
 async def until(is_so: Callable[[], object]) -> None:
     with anyio.fail_after(PATIENCE_S):
         while not is_so():  # noqa: ASYNC110  # whatever it is about
@@ -112,9 +116,7 @@ async def test_a_window_that_comes_back_sees_what_went_on_without_it(live: Path)
         taps.write()
         async with Engine(watched=live) as engine, Engine(watched=live) as other:
             await taps.end()
-            found = lambda: [*jobs_of(engine), *jobs_of(other)]  # noqa: E731
-            await until(lambda: [job.state for job in found()] == [JobState.DONE] * 2)
-            assert [job.tick_count for job in found()] == [100, 100]
+            await until(lambda: ended(engine) == ended(other) == [(JobState.DONE, 100)])
 
 
 async def test_a_tap_that_ended_before_is_not_watched(live: Path) -> None:

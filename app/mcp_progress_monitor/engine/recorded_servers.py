@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pydantic
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import as_object, client_info_of, era_of
@@ -143,6 +144,7 @@ _STDERR_TAIL: Final = 20
 _UNKNOWN: Final = "unknown"
 _HEADERS_KEPT: Final = 200
 _LONGEST_WORD: Final = 200
+_LONGEST_CLIENT: Final = 120
 _REPLY: Final = (RequestMade, RequestAnswered)
 
 
@@ -241,6 +243,17 @@ class RecordedServers:
         """What the client of a server calls itself; empty where that is not known."""
         known = self._servers.get(name)
         return {} if known is None else known.client
+
+    def client_name(self, name: str, tap: JsonObject) -> str:
+        """What to call a server's client: as it calls itself, else as its tap was told.
+
+        Empty where nobody says. `tap` is what the header of a tap's recording says of it.
+        """
+        info = self.client_of(name)
+        for given in (info.get("title"), info.get("name"), tap.get("client")):
+            if isinstance(given, str) and given.strip():
+                return formatting.one_line(given.strip(), _LONGEST_CLIENT)
+        return ""
 
     def end_of(self, name: str) -> TapEnd | None:
         """How the newest connection of a server ended; None while it goes on."""

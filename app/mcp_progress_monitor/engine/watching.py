@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from mcp_progress_monitor import formatting
 from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
@@ -62,7 +61,6 @@ _SCAN_S: Final = 2.0
 _ENDED_KEPT: Final = 100
 """Taps that have ended and are listed; the oldest go first."""
 _CLOCKS_DIFFER_S: Final = 5.0
-_LONGEST_NAME: Final = 120
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 
 
@@ -253,16 +251,19 @@ class Watching:
         self._taps: dict[Path, Tap] = {}
         self._by_name: dict[str, Tap] = {}
         self._restored: dict[str, str] = {}
+        self._dismissed: set[str] = set()
         self._came_at = -_LATELY_S
         self._scanned_at = -_SCAN_S
+        self._since: float | None = None
         self._folder_stamp = 0
-        self._refused: set[Path] = set()
+        self._passed_by: set[Path] = set()
 
     # What is watched
 
     def names(self) -> tuple[str, ...]:
         """The names of all watched servers, in the order in which they were found."""
-        return tuple(name for tap in self._taps.values() for name in tap.servers.names())
+        found = (name for tap in self._taps.values() for name in tap.servers.names())
+        return tuple(name for name in found if name not in self._dismissed)
 
     def snapshots(self) -> list[WatchedSnapshot]:
         """A snapshot of each watched server."""
@@ -282,7 +283,7 @@ class Watching:
         return WatchedSnapshot(
             server=server,
             label=tap.labels.get(name, name),
-            client=_client(info, tap),
+            client=self._client(tap, name),
             client_version=version if isinstance(version, str) else "",
             pid=pid if type(pid) is int else None,
             transport=server.definition.transport,
@@ -298,7 +299,11 @@ class Watching:
         tap = self._by_name.get(name)
         if tap is None:
             return self._restored.get(name)
-        return _client(tap.servers.client_of(name), tap)
+        return self._client(tap, name)
+
+    @staticmethod
+    def _client(tap: Tap, name: str) -> str:
+        return tap.servers.client_name(name, tap.about) or tap.parent_name or UNKNOWN_CLIENT
 
     def key_of(self, connection: str) -> str | None:
         """What the server of a watched connection is, whatever it is called; None for our own."""
@@ -323,18 +328,23 @@ class Watching:
 
     def dismiss(self, names: Sequence[str]) -> None:
         """List those of `names` no longer that have ended; their jobs and messages stay."""
-        gone = [
-            tap
-            for tap in self._taps.values()
-            if tap.is_ended and tap.servers.names() and set(tap.servers.names()) <= set(names)
-        ]
-        for tap in gone:
-            self._drop(tap)
+        over = [name for name in names if name in self._by_name and self.snapshot(name).end]
+        self._dismissed.update(over)
+        self._publish_facts((), frozenset(over))
+        self._drop_dismissed()
+
+    def _drop_dismissed(self) -> None:
+        """Let go of taps that have ended and of which nothing is listed."""
+        for tap in list(self._taps.values()):
+            names = tap.servers.names()
+            if tap.is_ended and names and self._dismissed.issuperset(names):
+                self._drop(tap)
 
     # The watch
 
     async def run(self) -> None:
         """Look at the folder and read what was added, until cancelled."""
+        self._since = self._clock.wall()
         while self._folder is not None:
             await self._scan(self._folder)
             is_more = False
@@ -376,6 +386,7 @@ class Watching:
             for connection in tap.open_connections
         ]
         self._publish_facts(facts, frozenset(tap.servers.names()))
+        self._drop_dismissed()
         ended = [each for each in self._taps.values() if each.is_ended]
         for old in ended[:-_ENDED_KEPT]:
             self._drop(old)
@@ -384,8 +395,10 @@ class Watching:
         names = tap.servers.names()
         for name in names:
             self._restored[name] = self.client_of(f"{name}#1") or UNKNOWN_CLIENT
+            self._dismissed.discard(name)
             del self._by_name[name]
         del self._taps[tap.path]
+        self._passed_by.add(tap.path)
         self._publish_facts((), frozenset(names))
 
     async def _scan(self, folder: RecordingsFolder) -> None:
@@ -398,8 +411,8 @@ class Watching:
         if stamp == self._folder_stamp and now - self._scanned_at < _SCAN_S:
             return
         self._folder_stamp, self._scanned_at = stamp, now
-        known = frozenset(self._taps.keys() | self._refused)
-        for path in await anyio.to_thread.run_sync(folder.written, known):
+        known = frozenset(self._taps.keys() | self._passed_by)
+        for path in await anyio.to_thread.run_sync(folder.written, known, self._since):
             self._take_up(folder, path)
 
     def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
@@ -415,7 +428,7 @@ class Watching:
                 self._on_taken,
             )
         except UserError as error:
-            self._refused.add(path)
+            self._passed_by.add(path)
             _log.warning("a recording that is being written is not followed: %s", error)
             return
         pid = tap.about.get("pid")
@@ -442,11 +455,3 @@ def _started(header: JsonObject) -> float | None:
         return datetime.datetime.fromisoformat(header["started"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-
-
-def _client(info: JsonObject, tap: Tap) -> str:
-    """What to call a client: as it calls itself, else as its tap was told."""
-    for name in (info.get("title"), info.get("name"), tap.about.get("client")):
-        if isinstance(name, str) and name.strip():
-            return formatting.one_line(name.strip(), _LONGEST_NAME)
-    return tap.parent_name or UNKNOWN_CLIENT

@@ -12,9 +12,11 @@ from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.recording.growing import GrowingRecording
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot
 from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
@@ -84,13 +86,21 @@ class Playback:
         """Whether all of the recording was read."""
         self.servers.clear()
         limits = RowLimits(running=RUNNING_KEPT)
-        self._tracker = self.jobs.read_anew(Tracker(limits, self.servers.key_of))
+        tracker = Tracker(limits, self.servers.key_of, self._client_of)
+        self._tracker = self.jobs.read_anew(tracker)
         self._intake = ChunkIntake(self.servers, self._on_taken)
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
 
-    # Properties
+    def _client_of(self, connection: str) -> str | None:
+        """The client whose connection a tap recorded; None where we were the client."""
+        tap = self.header.get("tap")
+        if not isinstance(tap, dict):
+            return None
+        return self.servers.client_name(server_name(connection), tap) or UNKNOWN_CLIENT
+
+    # What there is
 
     @property
     def problems(self) -> list[ErrorDetails]:

@@ -76,9 +76,8 @@ class RecordingsFolder:
         self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
-        """The path for a run that begins at `when` (wall time); nothing is there yet."""
-        stamp = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
-        name = f"{stamp}-p{os.getpid()}"
+        """Where a run that begins at `when` (wall time) is to be recorded; nothing is there yet."""
+        name = f"{_stamp(when)}-p{os.getpid()}"
         number, path = 1, self.path / f"{name}{SUFFIX}"
         while is_there(path) or is_there(_lock_path(_run_path(path))):
             number += 1
@@ -137,17 +136,23 @@ class RecordingsFolder:
         self._sweep(now_when)
         return pruned
 
-    def written(self, known: Collection[Path] = ()) -> list[Path]:
+    def written(self, known: Collection[Path] = (), since: float | None = None) -> list[Path]:
         """The recordings that other programs write now, without those `known`; the oldest first.
 
-        Only those with a lock beside them are looked at, however many there are.
+        Only those with a lock beside them are looked at, however many there are. With `since`
+        (wall time) those are among them that were begun later and have ended.
         """
         found: list[Path] = []
         with contextlib.suppress(OSError):
             names = {entry.name for entry in os.scandir(self.path)}
-            runs = (name.removesuffix(".lock") for name in names if name.endswith(".lock"))
-            paths = [self.path / f"{run}{SUFFIX}" for run in runs if f"{run}{SUFFIX}" in names]
-            found = [path for path in paths if path not in known and self.is_written(path)]
+            first = "~" if since is None else _stamp(since)
+            for name in names:
+                path = self.path / name
+                if not name.endswith(SUFFIX) or path in known:
+                    continue
+                is_held = _lock_path(_run_path(path)).name in names and self.is_written(path)
+                if is_held or (name >= first and _is_settled(path)):
+                    found.append(path)
         return sorted(found, key=lambda path: path.name)
 
     def is_written(self, path: Path) -> bool:
@@ -155,7 +160,7 @@ class RecordingsFolder:
 
         Another program that looks at the same moment counts as one that writes.
         """
-        lock_path = path.with_name(path.name.removesuffix(SUFFIX) + ".lock")
+        lock_path = _lock_path(_run_path(path))
         lock = _lock(lock_path)
         try:
             if not lock_path.exists():
@@ -231,6 +236,16 @@ class RecordingsFolder:
                 is_fresh = now_when - _changed_when(path, now_when) < _PATIENCE_S * 60
                 if not is_fresh and not self._is_written(run):
                     _deleted(path)
+
+
+def _stamp(when: float) -> str:
+    """What the names of recordings begin with that begin at a wall time."""
+    return datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+
+
+def _is_settled(path: Path) -> bool:
+    """Whether nothing was added for a while, so that it is not about to be locked."""
+    return _changed_when(path, time.time()) < time.time() - _PATIENCE_S
 
 
 def _lock_path(run: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -277,6 +279,8 @@ async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:
         assert server.server.state is ServerState.CLOSED
         engine.watched.dismiss(["local-db@4242"])
         assert engine.watched.names() == ()
+        await anyio.sleep(0.3)
+        assert engine.watched.names() == ()
         assert jobs_of(engine)[0].watched_client == "Claude Code"
 
 
@@ -356,3 +360,14 @@ async def test_files_that_nobody_writes_are_left_alone(live: Path) -> None:
     async with Engine(watched=live) as engine:
         await anyio.sleep(0.3)
         assert engine.watched.names() == ()
+
+
+async def test_a_session_that_was_over_at_once_is_seen_all_the_same(live: Path) -> None:
+    async with Engine(watched=live) as engine:
+        await anyio.sleep(0.05)
+        tap = HandTap(live, when=time.time() + 1)
+        tap.write(tap.opened(), tap.handshake(), tap.call(), tap.answer(), tap.closed())
+        tap.end()
+        os.utime(tap.path, (0, 0))  # it is long ago: nobody is about to take the lock
+        await until(lambda: states(engine) == [JobState.DONE])
+        assert not engine.watched.snapshots()[0].is_live

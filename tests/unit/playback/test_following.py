@@ -56,6 +56,9 @@ def test_what_is_added_is_shown(tap: HandTap) -> None:
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
     assert playback.advance(0.1)
     assert states(playback) == [JobState.RUNNING]
+    (job,) = map(playback.jobs.snapshot, playback.jobs.ids())
+    assert job is not None
+    assert job.watched_client == "Claude Code"
     assert playback.begun_when == pytest.approx(tap.when, abs=1)
     tap.write(tap.answer())
     assert playback.advance(0.1)

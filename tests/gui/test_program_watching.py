@@ -1,0 +1,102 @@
+"""The jobs of other clients in the window: there by themselves, to be looked at alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.gui.confirmations import running_jobs
+from mcp_progress_monitor.gui.options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.playback.following import followed_file
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.programs import until, until_quit
+from tests.taps import HandTap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def tap(data_dir: Path) -> Iterator[HandTap]:
+    tap = HandTap(data_dir / "recordings" / "live")
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(3))
+    tap.write(tap.line(Channel.STDERR, b"table locked"))
+    yield tap
+    tap.end()
+
+
+def states(program: Program | RecordingProgram) -> list[JobState]:
+    source = program.engine if isinstance(program, Program) else program.playback
+    found = map(source.jobs.snapshot, source.jobs.ids())
+    return [job.state for job in found if job is not None]
+
+
+async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
+    qapp: QApplication, data_dir: Path, tap: HandTap
+) -> None:
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        window = program.window
+        await until(lambda: states(program) == [JobState.RUNNING])
+        await until(lambda: not window.watched.isHidden())
+        assert window.welcome.isHidden()
+        await until(lambda: window.job_list.select(1))
+        assert not window.job_list.action("cancel").isEnabled()
+        assert "Claude Code" in window.job_list.action("cancel").toolTip()
+        window.watched.view.setCurrentIndex(window.watched.view.model().index(1, 0))
+        window.watched.action("traffic").trigger()
+        traffic = window.log_pane.view.model()
+        await until(lambda: traffic.rowCount() == 7)
+        window.log_pane.set_filter(LogFilter(text='server == "local-db@4242" and kind == stderr'))
+        await until(lambda: traffic.rowCount() == 1)
+        window.watched.action("stderr").trigger()
+        await until(lambda: "table locked" in window.stderr_pane.text.toPlainText())
+        jobs = [program.engine.jobs.snapshot(1)]
+        assert running_jobs(jobs) == []  # closing the window ends nothing of it
+        await until(lambda: "1 watched" in program._status.text)  # noqa: SLF001
+        tap.write(tap.answer(), tap.closed())
+        await until(lambda: states(program) == [JobState.DONE])
+        await until(lambda: window.watched.action("dismiss").isEnabled())
+        window.watched.action("dismiss").trigger()
+        await until(window.watched.isHidden)
+        assert states(program) == [JobState.DONE]
+
+
+async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
+    qapp: QApplication, data_dir: Path, tap: HandTap
+) -> None:
+    assert tap.path.exists()
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        await until(lambda: states(program) == [JobState.RUNNING])
+        program._navigation.open_job(1)  # noqa: SLF001
+        header = program.window.job_pane.header
+        await until(header.isVisible)
+        shown = {name: getattr(header, f"_{name}").isVisible() for name in ("cancel", "reissue")}
+        assert shown == {"cancel": False, "reissue": False}
+        assert "Claude Code runs this job" in header._ids.text()  # noqa: SLF001
+        assert header._eye.isVisible()  # noqa: SLF001
+
+
+async def test_a_growing_recording_is_followed_in_its_own_window(
+    qapp: QApplication, data_dir: Path, tap: HandTap
+) -> None:
+    playback = Playback(tap.path, followed_file(tap.path))
+    options = RecordingOptions(playback, data_dir)
+    async with until_quit(RecordingProgram(qapp, options)) as program:
+        await until(lambda: program.replay.mode is Mode.FOLLOWING)
+        assert states(program) == [JobState.RUNNING]
+        tap.write(tap.tick(4), tap.answer(), tap.closed())
+        await until(lambda: states(program) == [JobState.DONE])
+        tap.end()
+        await until(lambda: program.replay.mode is Mode.ENDED)
