@@ -73,7 +73,7 @@ class HandTap:
 
     def event(self, name: str, **fields: Any) -> bytes:
         """An event of the connection."""
-        return self.line(Channel.EVENT, json.dumps({"event": name, **fields}).encode())
+        return self.line(Channel.EVENT, _json({"event": name, **fields}))
 
     def opened(self, command: str = "server") -> bytes:
         """The session begins."""

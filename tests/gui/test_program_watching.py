@@ -84,7 +84,7 @@ async def test_the_jobs_pane_of_a_watched_job_offers_nothing_to_send(
         await until(header.isVisible)
         shown = {name: getattr(header, f"_{name}").isVisible() for name in ("cancel", "reissue")}
         assert shown == {"cancel": False, "reissue": False}
-        assert "Claude Code runs this job" in header._ids.text()  # noqa: SLF001
+        assert header._ids.text().startswith("Claude Code, watched · ")  # noqa: SLF001
         assert header._eye.isVisible()  # noqa: SLF001
 
 

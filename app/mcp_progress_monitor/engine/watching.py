@@ -94,11 +94,11 @@ class Tap:
         self.serial = 1
         """Tells taps apart of which one had the process id of another before it."""
         self._clock = clock
-        self._numbers = SharedNumbering(numbers)
+        self.numbers: Final = SharedNumbering(numbers)
         self._recording = GrowingRecording(
             path,
             is_over,
-            numbers=self._numbers,
+            numbers=self.numbers,
             name_of=self._name_of,
             shift_us=self._shift_us,
         )
@@ -184,7 +184,7 @@ class Tap:
             return frame
         if not isinstance(fields, dict) or type(fields.get("request")) is not int:
             return frame
-        fields["request"] = self._numbers.number_of(fields["request"])
+        fields["request"] = self.numbers.number_of(fields["request"])
         return frame._replace(raw=json.dumps(fields).encode())
 
     def _name_of(self, connection: str) -> str:
@@ -440,7 +440,12 @@ class Watching:
             for name in tap.servers.names():
                 self._by_name.setdefault(name, tap)
         places = WatchedPlaces(
-            tap.source, taken.offsets, taken.sizes, taken.is_escaped, taken.is_mixed
+            tap.source,
+            taken.offsets,
+            taken.sizes,
+            taken.is_escaped,
+            tap.numbers.number_of,
+            taken.is_mixed,
         )
         self._publish(taken, places)
 

@@ -442,6 +442,7 @@ class Har:
         if len(self._open) >= OPEN_KEPT:
             yield from self._close(next(iter(self._open)))
         number = fields.get("message")
+        number = self._timeline.number_here(frame.connection, number) if number else None
         place = self._timeline.place_of(number) if type(number) is int else None
         message = None if place is None else self._timeline.frame(place)
         if message is not None and message.channel is not Channel.SENT:

@@ -16,6 +16,7 @@ import anyio
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, absolute, path_kind
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
@@ -28,7 +29,7 @@ from mcp_progress_monitor.recording.timeline import (
 from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.facts import Fact
@@ -214,6 +215,8 @@ class WatchedPlaces(NamedTuple):
     offsets: Sequence[int]
     sizes: Sequence[int]
     is_escaped: Sequence[bool] | None
+    number_of: Callable[[int], int | None]
+    """Has the number here of a frame with a number in that file."""
     is_mixed: bool = False
 
 
@@ -317,6 +320,8 @@ class Recorder:
         begin, until = min(places.offsets), max(map(add, places.offsets, places.sizes))
         shift = self._watched.enter(places.source, begin, until)
         offsets = [offset + shift for offset in places.offsets]
+        if frames[0].channel is Channel.EVENT:
+            self.timeline.note_numbering(frames[0].connection, places.number_of)
         self.timeline.columns.take(
             frames,
             facts,

@@ -11,7 +11,7 @@ from mcp_progress_monitor.recording.format import unescaped
 from mcp_progress_monitor.recording.index import Columns, FrameSource, Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -107,6 +107,7 @@ class Timeline:
         self.closed = 0
         """Places below this one may still be in a file, although they are no longer in memory."""
         self._parts: dict[int, Bytes] = {}
+        self._numberings: dict[str, Callable[[int], int | None]] = {}
 
     @property
     def first(self) -> int:
@@ -141,6 +142,15 @@ class Timeline:
         """Drop the oldest part with its rows."""
         self.columns.drop_part(number)
         self._parts.pop(number, None)
+
+    def note_numbering(self, connection: str, number_of: Callable[[int], int | None]) -> None:
+        """Events of a connection name frames by other numbers, for which `number_of` has ours."""
+        self._numberings[connection] = number_of
+
+    def number_here(self, connection: str, number: int) -> int | None:
+        """The number of a frame that an event of `connection` names; None if it is not known."""
+        number_of = self._numberings.get(connection)
+        return number if number_of is None else number_of(number)
 
     def keep_newest(self, rows: int) -> None:
         """Keep about so many of the newest rows in memory; files do not change.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.watching import Tap
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
+from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.framing import FrameNumbers
@@ -203,7 +207,7 @@ def test_events_name_requests_by_the_numbers_that_they_have_here(live: Path) -> 
     (asked,) = (f for f in follower.facts if type(f).__name__ == "CancelRequested")
     assert asked.request == 1005  # type: ignore[union-attr]  # it is that fact
     (event,) = (frame for frame in follower.frames if b"cancel_requested" in frame.raw)
-    assert b'"request": 5' in event.raw
+    assert b'"request":5' in event.raw
     tap.end()
 
 
@@ -371,3 +375,26 @@ async def test_a_session_that_was_over_at_once_is_seen_all_the_same(live: Path) 
         os.utime(tap.path, (0, 0))  # it is long ago: nobody is about to take the lock
         await until(lambda: states(engine) == [JobState.DONE])
         assert not engine.watched.snapshots()[0].is_live
+
+
+async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Path) -> None:
+    first = HandTap(live, "other", pid=1)
+    first.write(first.opened(), first.handshake())
+    async with Engine(watched=live) as engine:
+        await until(lambda: engine.timeline.end == 4)
+        tap = HandTap(live, "web", pid=2, transport="http")
+        opened = tap.event("opened", url="http://localhost/mcp", transport="http")
+        asked = {"exchange": 1, "method": "POST", "url": "http://localhost/mcp", "message": 2}
+        tap.write(opened, tap.call(), tap.event("http_request", **asked))
+        await until(lambda: engine.timeline.end == 7)
+        assert engine.timeline.number_here("web@2#1", 2) == 6
+        assert engine.timeline.number_here("ours#1", 2) == 2
+        text = b"".join(
+            pieces(engine, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+        )
+        (entry,) = json.loads(text)["log"]["entries"]
+        assert '"export"' in entry["request"]["postData"]["text"]
+        (found,) = (each for each in engine.watched.snapshots() if each.label == "web")
+        assert found.transport == "http"
+        tap.end()
+    first.end()

@@ -410,7 +410,7 @@ def _ids(job: JobSnapshot) -> str:
     request = f"id {job_texts.wire(job.request_id)}" if is_sent else ""
     started = f"started {job_texts.moment(job.started_when)}"
     where = job_texts.line(job.connection if is_sent else job.server)
-    client = "" if job.watched_client is None else why_read_only(job.watched_client)
+    client = "" if job.watched_client is None else f"{job_texts.line(job.watched_client)}, watched"
     parts = (client, where, job_texts.line(job.method), named, request, started)
     return " · ".join(part for part in parts if part)
 
