@@ -119,6 +119,7 @@ class Engine:
         self._tracker = Tracker(
             key_of=self._key_of,
             client_of=self.watched.client_of,
+            is_behind=self.watched.is_behind,
             saves=True,
             cancel_grace_s=cancel_grace_s,
         )
@@ -306,7 +307,7 @@ class Engine:
         """Take what a tap has recorded: as what a connection saw, but for its being recorded."""
         frames, facts = taken.frames, taken.facts
         self.recording.index(frames, facts, places)
-        changes = self._tracker.apply(facts, self._clock.monotonic())
+        changes = self._tracker.apply_behind(facts, self._clock.monotonic())
         if changes.marked:
             self.recording.mark(changes.marked)
         if changes.lapsed:

@@ -252,6 +252,7 @@ class Watching:
         self._by_name: dict[str, Tap] = {}
         self._restored: dict[str, str] = {}
         self._dismissed: set[str] = set()
+        self._reading: Tap | None = None
         self._came_at = -_LATELY_S
         self._scanned_at = -_SCAN_S
         self._since: float | None = None
@@ -317,6 +318,11 @@ class Watching:
             )
         )
 
+    def is_behind(self, connection: str) -> bool:
+        """Whether more of a connection is recorded than was read, but for what is just read."""
+        tap = self._by_name.get(server_name(connection))
+        return tap is not None and tap is not self._reading and tap.is_behind
+
     def note_restored(self, server: str, client: str) -> None:
         """A saved job of another client is listed: `server` is what it was watched as."""
         self._restored[server] = client
@@ -365,13 +371,14 @@ class Watching:
 
     def _read(self, tap: Tap) -> bool:
         """Read a slice of what a tap has added; whether there is more."""
-        before = tap.read_until
+        before, self._reading = tap.read_until, tap
         try:
             is_more = tap.read(_SLICE_S)
         except Exception:  # noqa: BLE001
             # The one place for our own errors in following a recording: the others go on.
             _log.exception("following %s met a defect", tap.path)
             tap.is_ended, is_more = True, False
+        self._reading = None
         if tap.read_until != before:
             self._came_at = time.monotonic()
         if tap.is_ended:

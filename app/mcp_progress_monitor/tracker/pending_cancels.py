@@ -26,8 +26,14 @@ class PendingCancels:
         rows: Rows,
         grace_s: float,
         finish: Callable[[Job, JobEnding, float, PendingChanges], None],
+        is_behind: Callable[[str], bool],
     ) -> None:
-        """Cancels of the jobs in `rows`; `finish` ends one that was met with silence."""
+        """Cancels of the jobs in `rows`; `finish` ends one that met with silence.
+
+        On a connection that `is_behind` is true of, silence is not known yet: what came is still
+        to be read.
+        """
+        self._is_behind = is_behind
         self.grace_s = grace_s
         self.due_at = _NEVER
         """When the next cancel is due: for the tracker's loop to compare with."""
@@ -49,15 +55,25 @@ class PendingCancels:
 
         Each ends at its own deadline, however late that is noticed.
         """
+        later: list[tuple[float, JobId]] = []
         while self._due and self._due[0][0] <= now:
             due_at, place = heapq.heappop(self._due)
             job = self._rows.by_id.get(place)
             if job is None or not job.is_resuming or job.cancel_due_at != due_at:
-                continue  # it has ended, was answered, or the cancel was renewed
+                continue  # it is over, was answered, or the cancel was renewed
+            if self._is_behind(job.request.connection):
+                later.append((due_at, place))
+                continue
             delta.lapsed.append(job.id)
             self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)
-        self.due_at = self._due[0][0] if self._due else _NEVER
+        self.review()
+        for each in later:  # looked at again with the next facts of their own connection
+            heapq.heappush(self._due, each)
         return self.due_at
+
+    def review(self) -> None:
+        """Look at all cancels again: of a connection that was behind, more is read now."""
+        self.due_at = self._due[0][0] if self._due else _NEVER
 
 
 def state_of(job: Job) -> str:

@@ -57,6 +57,11 @@ def _nobody(_connection: str) -> None:
     """Every connection is ours."""
 
 
+def _never_behind(_connection: str) -> bool:
+    """Whatever has come was read."""
+    return False
+
+
 class Tracker:
     """All jobs of the program, derived from facts alone. Time is passed in, monotonic seconds."""
 
@@ -65,6 +70,7 @@ class Tracker:
         limits: RowLimits = RowLimits(),  # noqa: B008  # a value that nothing changes
         key_of: Callable[[str], str] = server_name,
         client_of: Callable[[str], str | None] = _nobody,
+        is_behind: Callable[[str], bool] = _never_behind,
         *,
         saves: bool = False,
         cancel_grace_s: float = CANCEL_GRACE_S,
@@ -73,7 +79,8 @@ class Tracker:
 
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation. `client_of` tells the client of
-        a connection that is only watched, and None for one of ours.
+        a connection that is only watched, and None for one of ours; `is_behind` tells whether
+        more of a connection has come than was read (see `apply_behind`).
         """
         self._client_of = client_of
         self.cancel_grace_s: Final = cancel_grace_s
@@ -84,7 +91,7 @@ class Tracker:
         self._task_index = TaskIndex(key_of)
         self._questions = QuestionReducer(self._rows, self._task_index.of)
         self._replies = Replies(self._rows, self.chains, self._plain, self._questions, self._begin)
-        self._cancels = PendingCancels(self._rows, cancel_grace_s, self._replies.finish)
+        self._cancels = PendingCancels(self._rows, cancel_grace_s, self._replies.finish, is_behind)
         self._tasks = TaskReducer(
             self._rows,
             self._task_index,
@@ -119,6 +126,11 @@ class Tracker:
         divided among calls, so that a recording gives the same jobs again.
         """
         return self._apply_run(facts) if type(facts) is TickRun else self._apply_each(facts)
+
+    def apply_behind(self, facts: Sequence[Fact], now: float) -> ChangeSet:
+        """Take facts of a connection that may be behind the others, as `apply` does."""
+        self._cancels.review()
+        return self.apply(facts, now)
 
     def _apply_each(self, facts: Sequence[Fact]) -> ChangeSet:
         delta = PendingChanges()

@@ -398,3 +398,58 @@ async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Pat
         assert found.transport == "http"
         tap.end()
     first.end()
+
+
+def test_silence_after_a_cancel_is_not_judged_before_all_is_read(tmp_path: Path) -> None:
+    old, new = (HandTap(tmp_path, pid=pid) for pid in (1, 2))
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+    old.write(old.opened(), old.handshake(), old.call())
+    old.write(old.sent({"jsonrpc": "2.0", **cancelled}, 0.1))
+    late = old.received({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}}, 2.0)
+    old.write(late)
+    new.at += 1000.0
+    new.write(new.opened(), new.handshake())
+    read = [Follower(tap.path) for tap in (old, new)]
+    for follower in read:
+        follower.read()
+    facts, others = (follower.facts for follower in read)
+    behind = {facts[0].connection}
+    tracker = Tracker(is_behind=behind.__contains__)
+    tracker.apply_behind(facts[:-1], old.at)
+    tracker.apply_behind(others, new.at)
+    tracker.tick(new.at)
+    (job,) = tracker.jobs()
+    found = tracker.snapshot(job, new.at)
+    assert found is not None
+    assert found.state is JobState.CANCELLING
+    behind.clear()  # as while its own facts are applied
+    tracker.apply_behind(facts[-1:], new.at)
+    found, whole = tracker.snapshot(job, new.at), Tracker()
+    whole.apply(facts, old.at)
+    assert found == whole.snapshot(1, new.at)
+    assert found is not None
+    assert found.cancel_state == "confirmed"
+    for tap in (old, new):
+        tap.end()
+
+
+def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(
+    tmp_path: Path,
+) -> None:
+    tap = HandTap(tmp_path)
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    tap.write(tap.sent({"jsonrpc": "2.0", **cancelled}, 0.1), tap.call(2, "b"))
+    tap.write(tap.sent({"jsonrpc": "2.0", "method": "notifications/x"}, 7.0), tap.tick(1, "b"))
+    tap.write(tap.answer(1))
+    follower = Follower(tap.path)
+    follower.read()
+    behind = {follower.facts[0].connection}
+    tracker, whole = Tracker(is_behind=behind.__contains__), Tracker()
+    tracker.apply_behind(follower.facts[:-3], tap.at)
+    tracker.tick(tap.at)
+    behind.clear()
+    tracker.apply_behind(follower.facts[-3:], tap.at)
+    whole.apply(follower.facts, tap.at)
+    assert tracker.snapshot(1, tap.at) == whole.snapshot(1, tap.at)
+    tap.end()
