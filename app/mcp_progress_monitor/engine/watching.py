@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_SLICE_S: Final = 0.003
+_SLICE_S: Final = 0.002
 """Work at one go. What a task waits for may take three of them."""
-_PAUSE_S: Final = 0.001
+_PAUSE_S: Final = 0.002
 """Between two slices: no time at all would hardly let a window have its turn."""
 _BUSY_S: Final = 0.05
 _IDLE_S: Final = 0.09
