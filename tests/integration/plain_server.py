@@ -20,8 +20,9 @@ _WORD = sys.argv[1] if len(sys.argv) > 1 else "plain"
 _TOOLS = ("echo", "tick", "slow", "block", "quit", "mute", "deaf", "haunt")
 _HAUNT = """
 import os, sys, time
+data = b"x" * 4000  # what fills a pipe is to be a few messages
 while True:
-    os.write(1, b'{"jsonrpc":"2.0","method":"notifications/message"}\\n')
+    os.write(1, b'{"jsonrpc":"2.0","method":"notifications/message","params":"' + data + b'"}\\n')
     os.write(2, b"boo\\n")
     time.sleep(float(sys.argv[1]))
 """
