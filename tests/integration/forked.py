@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -62,21 +63,28 @@ class _ForkServer:
 
     def __init__(self) -> None:
         self._link, theirs = socket.socketpair()
+        self._turn = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+                [sys.executable, "-c", _SERVER, str(theirs.fileno())],
+                cwd=Path(__file__).parents[2],
+                pass_fds=[theirs.fileno()],
             )
 
     def fork(self, asked: _Asked, streams: Sequence[int]) -> int:
         """Have it fork once; the new process's pid."""
         message = pickle.dumps(asked)
-        _adopt(is_wanted=True)
-        try:
-            socket.send_fds(self._link, [len(message).to_bytes(4, "big")], streams)
-            self._link.sendall(message)
-            return int.from_bytes(_received(self._link, 4), "big")
-        finally:
-            _adopt(is_wanted=False)
+        with self._turn:
+            _adopt(is_wanted=True)
+            try:
+                socket.send_fds(self._link, [len(message).to_bytes(4, "big")], streams)
+                self._link.sendall(message)
+                pid = int.from_bytes(_received(self._link, 4), "big")
+            finally:
+                _adopt(is_wanted=False)
+        if not pid:
+            raise ChildProcessError("the process that forks commands has ended")
+        return pid
 
     def close(self) -> None:
         """End it."""
