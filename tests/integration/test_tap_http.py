@@ -26,7 +26,7 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tap_http.journal import live_folder
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run, start
-from tests.integration.http_servers import http_server
+from tests.integration.http_servers import http_server, self_signed
 from tests.integration.test_official_http import line_of, served
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
@@ -225,6 +225,76 @@ async def test_a_signal_ends_the_tap_cleanly(number: int, tmp_path: Path) -> Non
     ]
     assert len(said) == 2
     assert str(entry.path) in said[1]
+
+
+@pytest.mark.announces_log("Session termination failed")
+async def test_a_killed_tap_leaves_a_recording_and_nothing_else(tmp_path: Path) -> None:
+    async def call(url: str, process: subprocess.Popen[str]) -> None:
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            process.kill()
+
+        async with Client(url, mode="legacy") as client:
+            steps = {"steps": 10**6}
+            await client.call_tool("known_total", steps, progress_callback=hear)
+
+    async with (
+        http_server() as server,
+        tap_process(server.url, tmp_path) as (process, url),
+        Client(server.url, mode="legacy") as other,
+    ):
+        with anyio.fail_after(PATIENCE_S), pytest.raises(Exception):  # noqa: B017, PT011
+            await call(url, process)
+        assert (await other.list_tools()).tools, "the server lives on"
+    (entry,) = live_folder(tmp_path).entries()
+    assert not entry.is_in_use
+    reader = RecordingReader(entry.path)
+    raws = [frame.raw for chunk in reader for frame in chunk.frames]
+    assert any(b"tools/call" in raw for raw in raws)
+
+
+async def test_many_clients_at_once_are_kept_apart(tmp_path: Path) -> None:
+    counted: list[int] = []
+
+    async def call(url: str, steps: int) -> None:
+        ticks: list[float] = []
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            ticks.append(progress)
+
+        async with Client(url, mode="legacy") as client:
+            arguments = {"steps": steps, "interval_s": 0.01}
+            await client.call_tool("known_total", arguments, progress_callback=hear)
+        counted.append(len(ticks) - steps)
+
+    async with (
+        http_server() as server,
+        tapped(server.url, tmp_path) as tap,
+        anyio.create_task_group() as tasks,
+    ):
+        for steps in range(5, 13):
+            tasks.start_soon(call, tap.url, steps)
+    assert counted == [0] * 8
+    playback = tap.played()
+    jobs = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
+    found = sorted((job.connection, job.state, job.tick_count) for job in jobs if job is not None)
+    assert [each[0] for each in found] == [f"demo#{n}" for n in range(1, 9)]
+    assert {each[1] for each in found} == {JobState.DONE}
+    assert sorted(each[2] for each in found) == list(range(5, 13))
+
+
+async def test_a_server_with_tls_is_reached_by_a_client_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = self_signed(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
+    async with (
+        http_server("--tls", certificate, key) as server,
+        tapped(server.url, tmp_path) as tap,
+        Client(tap.url, mode="legacy") as client,
+    ):
+        result = await client.call_tool("known_total", {"steps": 2, "interval_s": 0})
+    assert not result.is_error
+    assert tap.event("opened")["url"] == server.url
 
 
 async def test_the_port_of_a_url_stays_the_same(tmp_path: Path) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import os
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
 from mcp_progress_monitor.recording.format import SUFFIX, header
 from mcp_progress_monitor.recording.recorder import refusal
-from mcp_progress_monitor.recording.settings import FOLDER
+from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings
 from mcp_progress_monitor.recording.writer import Encoder, Writer
 from mcp_progress_monitor.tap.files import file_name
 
@@ -39,8 +41,19 @@ def live_folder(data_dir: Path) -> RecordingsFolder:
     return RecordingsFolder(data_dir / FOLDER / LIVE)
 
 
+class _Blob(NamedTuple):
+    """Bytes of a part of the recording."""
+
+    part: int
+    data: bytes
+
+
 class Journal:
-    """One tap's recording. Nothing raises: what cannot be written is reported once and dropped."""
+    """One tap's recording. Nothing raises: what cannot be written is reported once and dropped.
+
+    A file that has grown large is followed by another one, and the oldest of them are deleted when
+    they are more than recordings may take in all.
+    """
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class Journal:
         fields: dict[str, Any],
         stamp: tuple[float, float],
         report: Callable[[str], None],
+        settings: RecordingSettings | None = None,
     ) -> None:
         """Record to a new file in `folder`, whose name ends in `name`, from `stamp` on.
 
@@ -64,17 +78,21 @@ class Journal:
         self.is_failed = False
         """Whether nothing is written any more."""
         self._folder = folder
+        self._settings = settings or RecordingSettings()
+        self._part = 1
+        self._part_bytes = 0
         self._encoder = Encoder(base)
         self._report = report
         self._writer = Writer()
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._put_bytes = 0
+        self._oldest = 1
         self._done_bytes = 0
-        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Blob | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
         started = begun.astimezone(datetime.UTC).isoformat()
-        members = {
+        self._header = {
             "program": f"mcp-progress-monitor {__version__}",
             "started": started,
             "at": base,
@@ -83,7 +101,7 @@ class Journal:
             "run": os.urandom(16).hex(),
             "tap": fields,
         }
-        self._put(header(members))
+        self._put(header(self._header))
         self.hand_over()
         self._thread.start()
 
@@ -101,17 +119,20 @@ class Journal:
         """Write down frames of one connection, in the order in which they are given."""
         if self.is_failed or not frames:
             return
+        if self._part_bytes > self._settings.part_limit and frames[0].part is None:
+            self._go_on(frames[0].number)
         if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
-            for piece in self._encoder.encode_oversized(frames[0], 1, 0)[0]:
+            for piece in self._encoder.encode_oversized(frames[0], self._part, 0)[0]:
                 self._put(piece)
         else:
-            self._put(self._encoder.encode(frames, 1, 0).lines)
+            self._put(self._encoder.encode(frames, self._part, 0).lines)
 
     def hand_over(self) -> None:
         """Have the thread write what was taken; waking it costs who passes bytes on some time."""
         if self._gathered:
             blobs, self._gathered = self._gathered, []
-            self._queue.put(b"".join(blobs) if len(blobs) > 1 else blobs[0])
+            data = b"".join(blobs) if len(blobs) > 1 else blobs[0]
+            self._queue.put(_Blob(self._part, data))
 
     def close(self) -> None:
         """Write what waits, as far as the disk takes it in a short time, and end the recording."""
@@ -119,10 +140,19 @@ class Journal:
         self._queue.put(None)
         self._thread.join(_CLOSE_S)
 
+    def _go_on(self, first: int) -> None:
+        """Begin a part, the first frame of which has the number `first`."""
+        self.hand_over()
+        self._part += 1
+        self._part_bytes = 0
+        self._encoder.begin(first)
+        self._put(header({**self._header, "first": first, "part": self._part}))
+
     def _put(self, blob: bytes) -> None:
         if not blob:
             return
         self._put_bytes += len(blob)
+        self._part_bytes += len(blob)
         self._gathered_bytes += len(blob)
         self._gathered.append(blob)
         if self._gathered_bytes > _MANY:
@@ -135,36 +165,49 @@ class Journal:
         is_last = False
         while not is_last:
             blobs, is_last = self._next()
-            if not self.is_failed:
-                self._write(blobs)
-            self._done_bytes += sum(map(len, blobs))
+            for part, group in itertools.groupby(blobs, attrgetter("part")):
+                pieces = [blob.data for blob in group]
+                if not self.is_failed:
+                    self._write(part, pieces)
+                self._done_bytes += sum(map(len, pieces))
         with contextlib.suppress(OSError):
             self._writer.close()
         self._folder.end()
 
-    def _next(self) -> tuple[list[bytes], bool]:
+    def _next(self) -> tuple[list[_Blob], bool]:
         """All that waits, up to a bound, and whether it is the last; waits for some."""
         blob = self._queue.get()
-        blobs: list[bytes] = []
+        blobs: list[_Blob] = []
         size = 0
         while blob is not None:
             blobs.append(blob)
-            size += len(blob)
+            size += len(blob.data)
             if size >= _AT_ONCE or self._queue.empty():
                 return blobs, False
             blob = self._queue.get()
         return blobs, True
 
-    def _write(self, blobs: list[bytes]) -> None:
+    def _write(self, part: int, pieces: list[bytes]) -> None:
         has_begun = self._done_bytes > 0
+        path = self.path
         try:
             if not has_begun:
                 self._begin()
-            self._writer.write(self.path, blobs)
+            path = part_path(self.path, part)
+            self._writer.write(path, pieces)
+            self._prune(part)
         except OSError as error:
             self.is_failed = True
-            problem = refusal(error, self.path, has_begun=has_begun)
-            self._report(f"{problem.what} ({self.path}). {GOES_ON}.")
+            problem = refusal(error, path, has_begun=has_begun)
+            self._report(f"{problem.what} ({path}). {GOES_ON}.")
+
+    def _prune(self, part: int) -> None:
+        """Delete the oldest parts beyond what recordings may take; `part` is written."""
+        kept = max(self._settings.keep_bytes // self._settings.part_limit, 1)
+        while self._oldest <= part - kept:
+            with contextlib.suppress(OSError):
+                part_path(self.path, self._oldest).unlink()
+            self._oldest += 1
 
     def _begin(self) -> None:
         """Make the folder and claim a name; programs in two containers may have the same number."""

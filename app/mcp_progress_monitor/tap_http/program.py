@@ -16,6 +16,7 @@ from anyio.lowlevel import current_token
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.signal_watch import SignalWatch
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
 from mcp_progress_monitor.tap_http.journal import Journal, live_folder
@@ -53,7 +54,9 @@ class Tap:
         """`report` gets lines for the user; `UserError` for options that make no sense."""
         self.addresses = TapAddresses(options.to)
         self._wanted = None if options.listen is None else read_listen(options.listen)
-        self._folder = live_folder(paths.data_dir(options.data_dir))
+        data_dir = paths.data_dir(options.data_dir)
+        self._folder = live_folder(data_dir)
+        self._settings, _ = load_settings(data_dir)
         self._name = options.name or self.addresses.upstream.host
         self._client = options.client
         self._report = report
@@ -87,7 +90,9 @@ class Tap:
             "transport": "http",
         }
         stamp = clock.wall(), clock.monotonic()
-        self._journal = Journal(self._folder, self._name, fields, stamp, self._report)
+        self._journal = Journal(
+            self._folder, self._name, fields, stamp, self._report, self._settings
+        )
 
     async def run(self, stop: anyio.Event) -> None:
         """Pass on what comes until `stop` is set, then end all connections and the recording."""
