@@ -34,7 +34,7 @@ from tests.unit.tap_http.tapped import tapped
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.snapshots.definitions import Era
@@ -86,9 +86,17 @@ async def test_our_client_gets_the_same_through_a_tap(
     assert {frame.connection for frame in tap.frames} == {"demo#1"}
 
 
+@pytest.fixture(scope="module")
+def official() -> Iterator[str]:
+    """The URL of a server of the official SDK."""
+    with served() as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
+
+
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28", "auto"])
 async def test_the_official_client_and_server_say_the_same_through_a_tap(
-    mode: Any, tmp_path: Path
+    mode: Any, official: str, tmp_path: Path
 ) -> None:
     async def asked(url: str) -> list[Any]:
         ticks: list[float] = []
@@ -102,11 +110,9 @@ async def test_the_official_client_and_server_say_the_same_through_a_tap(
             counted = await client.call_tool("count", {"to": 5}, progress_callback=hear)
         return [tools, read, counted, ticks]
 
-    with served() as process:
-        url = f"http://127.0.0.1:{await line_of(process)}/mcp"
-        direct = await asked(url)
-        async with tapped(url, tmp_path) as tap:
-            through = await asked(tap.url)
+    direct = await asked(official)
+    async with tapped(official, tmp_path) as tap:
+        through = await asked(tap.url)
     assert through == direct
     assert direct[3] == [1, 2, 3, 4, 5]
     playback = tap.played()
@@ -295,19 +301,6 @@ async def test_a_server_with_tls_is_reached_by_a_client_without(
         result = await client.call_tool("known_total", {"steps": 2, "interval_s": 0})
     assert not result.is_error
     assert tap.event("opened")["url"] == server.url
-
-
-async def test_the_port_of_a_url_stays_the_same(tmp_path: Path) -> None:
-    async with http_server() as server:
-        async with tap_process(server.url, tmp_path) as (_, first):
-            pass
-        async with (
-            tap_process(server.url, tmp_path) as (_, again),
-            tap_process(server.url, tmp_path) as (_, other),
-        ):
-            assert other != again, "it is taken"
-    assert again == first
-    assert first.endswith("/mcp")
 
 
 @pytest.mark.parametrize(
