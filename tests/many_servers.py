@@ -27,7 +27,7 @@ async def connect_all(
             async with turns:
                 await connect(name)
         except UserError as error:
-            problems[name] = error.problem
+            problems[name] = error.details
 
     async with anyio.create_task_group() as tasks:
         for name in names:

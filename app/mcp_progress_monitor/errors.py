@@ -18,15 +18,15 @@ class ErrorDetails(NamedTuple):
     detail: str = ""
 
     def as_text(self) -> str:
-        """The whole problem as plain text of one to many lines."""
+        """Everything as plain text of one to many lines."""
         head = f"{self.what} ({self.where})" if self.where else self.what
         return "\n".join(part for part in (head, self.detail, self.hint) if part)
 
 
 class UserError(Exception):
-    """An expected failure: carries a `Problem`, is shown as words and never as a traceback."""
+    """An expected failure: is shown by its details, and never as a traceback."""
 
-    def __init__(self, problem: ErrorDetails) -> None:
-        """Wrap `problem`; `str()` of the exception is its whole text."""
-        super().__init__(problem.as_text())
-        self.problem = problem
+    def __init__(self, details: ErrorDetails) -> None:
+        """Wrap `details`; `str()` of the exception is their whole text."""
+        super().__init__(details.as_text())
+        self.details = details

@@ -125,7 +125,7 @@ async def run(url: str, scenario: str, context: JsonObject) -> int:
                 sys.stdout.write(f"{params['name']}: {outcome.state.name} {outcome.failure}\n")
                 status = status or int(outcome.failure is not None)
         except UserError as error:
-            sys.stderr.write(f"{error.problem.as_text()}\n")
+            sys.stderr.write(f"{error.details.as_text()}\n")
             status = 1
         group.cancel_scope.cancel()
     return status

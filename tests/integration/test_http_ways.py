@@ -41,7 +41,7 @@ async def test_a_certificate_that_nobody_trusts_is_explained(tmp_path: Path) -> 
     async with http_server("--tls", *self_signed(tmp_path)) as server:
         with pytest.raises(UserError) as caught:
             await outcome(server.url)
-    problem = caught.value.problem
+    problem = caught.value.details
     assert problem.what == "Cannot establish a secure connection to the server"
     assert "not signed by a trusted authority" in problem.hint
     assert "SSL_CERT_FILE" in problem.hint
@@ -95,5 +95,5 @@ async def test_a_proxy_that_lets_nothing_through_is_explained(
         with pytest.raises(UserError) as caught:
             await outcome("https://127.0.0.1:1/mcp")
     words = f"The proxy {through.url} rejected the request to the server"
-    assert caught.value.problem.what == words
-    assert "HTTPS_PROXY" in caught.value.problem.hint
+    assert caught.value.details.what == words
+    assert "HTTPS_PROXY" in caught.value.details.hint

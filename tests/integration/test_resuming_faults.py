@@ -119,8 +119,8 @@ async def test_a_progress_token_in_use_by_another_job_is_waited_for_and_no_attem
         await watch.until(lambda: 2 in engine.jobs.ids())
         with pytest.raises(UserError, match="progress token is in use by job 2") as refused:
             await engine.resumer.resume(1)
-        assert "cancel it" in refused.value.problem.hint
-        assert "choose" not in refused.value.problem.hint
+        assert "cancel it" in refused.value.details.hint
+        assert "choose" not in refused.value.details.hint
         assert (the_job(engine).can_resume, the_job(engine).attempt_count) == (True, 1)
         assert query(place.data_dir, "SELECT count(*) FROM attempts") == [(1,)]
         await watch.until(lambda: the_job(engine, 2).state.is_over)

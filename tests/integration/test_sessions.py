@@ -49,8 +49,8 @@ async def problem_of(definition: StdioDefinition) -> ErrorDetails:
         with pytest.raises(UserError) as caught:
             await engine.servers.connect(name)
         assert engine.servers.snapshot(name).state is ServerState.FAILED
-        assert engine.servers.snapshot(name).problem == caught.value.problem
-        return caught.value.problem
+        assert engine.servers.snapshot(name).problem == caught.value.details
+        return caught.value.details
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,8 @@ async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
             await engine.servers.connect("remote")
         assert len(user.pages) == 1
-    assert "The sign-in was denied" in caught.value.problem.as_text()
-    assert "access_denied" in caught.value.problem.as_text()
+    assert "The sign-in was denied" in caught.value.details.as_text()
+    assert "access_denied" in caught.value.details.as_text()
 
 
 async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
@@ -138,7 +138,7 @@ async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
         group.start_soon(answer_as_a_stranger)
         with pytest.raises(UserError) as caught:
             await engine.servers.connect("remote")
-    words = caught.value.problem.as_text()
+    words = caught.value.details.as_text()
     assert "Sign-in was not completed within" in words
     assert "belong to no sign-in in progress: 1" in words
 

@@ -419,7 +419,7 @@ async def test_an_abandoned_transport_can_be_closed_before_it_was_opened() -> No
 async def refusal(definition: StdioDefinition) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         await Running(definition).transport.open()
-    return caught.value.problem
+    return caught.value.details
 
 
 async def test_a_misspelt_command_is_answered_with_names_like_it(
@@ -505,7 +505,7 @@ async def main():
         try:
             await ServerProcess.start(definition)
         except UserError as error:
-            print(error.problem.what)
+            print(error.details.what)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1024), hard))
         assert len(os.listdir("/proc/self/fd")) == len(before)
 

@@ -140,8 +140,8 @@ def test_a_folder_that_cannot_be_written_is_named(home: Path) -> None:
     home.touch()
     with pytest.raises(UserError) as raised:
         LinuxAssociation(home, COMMAND).add()
-    assert str(home) in raised.value.problem.where
-    assert "XDG_DATA_HOME" in raised.value.problem.hint
+    assert str(home) in raised.value.details.where
+    assert "XDG_DATA_HOME" in raised.value.details.hint
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: 
     file.write_text("")
     with pytest.raises(UserError) as caught:
         paths.data_dir(file / "data")
-    assert caught.value.problem.where == str(file / "data")
-    assert "--data-dir" in caught.value.problem.hint
+    assert caught.value.details.where == str(file / "data")
+    assert "--data-dir" in caught.value.details.hint
 
 
 def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_a_data_folder_that_is_closed_to_us_is_a_problem(
 ) -> None:
     with pytest.raises(UserError) as caught:
         paths.data_dir(closed_dir / below)
-    assert what in caught.value.problem.what
-    assert caught.value.problem.where == str(closed_dir / below)
-    assert "--data-dir" in caught.value.problem.hint
+    assert what in caught.value.details.what
+    assert caught.value.details.where == str(closed_dir / below)
+    assert "--data-dir" in caught.value.details.hint
 
 
 @linux_only

@@ -204,7 +204,7 @@ class Catalogue:
             return
         except UserError as error:
             hint = "Fix the file, or move it away. Until then, changes are not saved."
-            self.problem = error.problem._replace(hint=hint)
+            self.problem = error.details._replace(hint=hint)
         self._stamp = stamp
 
     @contextlib.contextmanager
@@ -308,7 +308,7 @@ def _state_of(content: bytes, path: Path) -> _State:
         try:
             entry = read_entry(name, raw, place(str(path), name))
         except UserError as error:
-            problems.append(error.problem)
+            problems.append(error.details)
             items.append(_SavedItem(name, raw, None))
         else:
             items.append(_SavedItem(name, raw, entry))

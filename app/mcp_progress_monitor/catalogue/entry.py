@@ -193,7 +193,7 @@ def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
     try:
         transport = transport_of(entry, str(entry.get("url") or ""), without_type="http")
     except UserError as error:
-        raise UserError(error.problem._replace(where=where, hint=EXAMPLE)) from error
+        raise UserError(error.details._replace(where=where, hint=EXAMPLE)) from error
     names = ("command", "args", "env", "cwd") if transport == "stdio" else ("url", "headers")
     fields = {name: entry[name] for name in (*names, *_EARLIER) if entry.get(name) is not None}
     return {"transport": transport, **fields}

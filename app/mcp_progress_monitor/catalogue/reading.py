@@ -120,8 +120,8 @@ def read_found(
     try:
         form = form_of(client, entry)
     except UserError as error:
-        hint = error.problem.hint or EXAMPLE
-        raise UserError(error.problem._replace(where=where, hint=hint)) from error
+        hint = error.details.hint or EXAMPLE
+        raise UserError(error.details._replace(where=where, hint=hint)) from error
     if tap is not None:
         form.notes.append(_WATCHED)
     project = container.project or variables.workspace
@@ -263,7 +263,7 @@ def _add_env_file(
     try:
         variables = read_env_file(path)
     except UserError as error:
-        reason = error.problem.detail or error.problem.what
+        reason = error.details.detail or error.details.what
         form.notes.append(f"its envFile {path} is left out: {reason}")
         return
     count = formatting.count(len(variables), "variable")
@@ -380,7 +380,7 @@ def _read_all(
             try:
                 found = read_found(config.client, name, container, variables, place(where, name))
             except UserError as error:
-                config.unusable.append(Unusable(name, error.problem))
+                config.unusable.append(Unusable(name, error.details))
             else:
                 config.found.append(names.given(found))
     if left_out:

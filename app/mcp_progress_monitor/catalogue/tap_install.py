@@ -307,7 +307,7 @@ class _Source:
             new = _Source(self.client, self.path, edit(form(self.text, place, launch_names(entry))))
             after = new.document.value
         except (UneditableError, UserError) as error:
-            reason = str(error) if isinstance(error, UneditableError) else error.problem.what
+            reason = str(error) if isinstance(error, UneditableError) else error.details.what
             raise _impossible(server, reason) from error
         if _comparable(self.document.value, server) != _comparable(after, server):
             raise _impossible(server, "it is written in a form that cannot be edited in place")

@@ -228,7 +228,7 @@ class Trust:
             except FileNotFoundError:
                 pass
             except UserError as error:
-                self.problem = _unusable(self._path, error.problem.detail or error.problem.what)
+                self.problem = _unusable(self._path, error.details.detail or error.details.what)
             except (OSError, ValueError, RecursionError) as error:
                 self.problem = _unusable(self._path, str(error))
         return {**held, **self._held}

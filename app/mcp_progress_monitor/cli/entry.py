@@ -525,7 +525,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(failure.as_text())
         return failure.code
     except UserError as error:
-        _tell(CommandFailed(ExitCode.USAGE, error.problem).as_text())
+        _tell(CommandFailed(ExitCode.USAGE, error.details).as_text())
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.CANCELLED

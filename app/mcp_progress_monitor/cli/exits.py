@@ -61,4 +61,4 @@ def failing(code: ExitCode) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise CommandFailed(code, error.problem) from error
+        raise CommandFailed(code, error.details) from error

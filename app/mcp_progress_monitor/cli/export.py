@@ -102,7 +102,7 @@ def _export(playback: Playback, order: ExportOrder) -> int:
     try:
         made = export_chunks(playback, request, redaction, marks)
     except UserError as error:
-        problem = error.problem._replace(where=str(order.file))
+        problem = error.details._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, problem) from error
     _write(made, order.output)
     _tell_secrets(redaction, errors)

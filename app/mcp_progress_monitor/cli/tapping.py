@@ -90,7 +90,7 @@ def _data_dir(chosen: str | None) -> str:
     try:
         return str(chosen_data_dir(None if chosen is None else Path(chosen)))
     except UserError as error:
-        raise OSError(error.problem.what) from error
+        raise OSError(error.details.what) from error
 
 
 def _limits(chosen: str | None) -> tuple[int, int]:

@@ -77,7 +77,7 @@ def find_servers(project: Path | None = None) -> FoundServers:
         try:
             found.servers.extend(servers_of(file))
         except UserError as error:
-            found.problems.append(error.problem)
+            found.problems.append(error.details)
         except FileNotFoundError:  # deleted meanwhile
             continue
     return found

@@ -98,7 +98,7 @@ class Keeper:
         try:
             self.origins[job] = self._origin_of(job)
         except UserError as error:
-            self.complain(error.problem)
+            self.complain(error.details)
 
     async def settled(self, job: JobId) -> None:
         """Wait until the end of a job's attempt is on disk, if that is in progress."""
@@ -133,8 +133,8 @@ class Keeper:
         try:
             chain = await self._written(step)
         except UserError as error:
-            self.complain(error.problem)
-            obstacle = error.problem.what if step.token is not None else ""
+            self.complain(error.details)
+            obstacle = error.details.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
             # The one place for internal errors here: the job must not stay in between forever.
             _log.exception("saving what became of job %s met a defect", step.job)
@@ -238,7 +238,7 @@ class Keeper:
         try:
             await self._store.forget(owed)
         except UserError as error:
-            self.complain(error.problem)
+            self.complain(error.details)
             return
         for chain, job in owed.items():
             del self._owed[chain]
@@ -310,7 +310,7 @@ class Keeper:
             when = found.token_when or self._clock.wall()
             stored = await self._save(job, chain, found.token, when)
         except UserError as error:
-            self.complain(error.problem)
+            self.complain(error.details)
             return False
         self._publish(self._tracker.chains.note_saved(job, stored))
         return True
@@ -372,7 +372,7 @@ class Restorer:
         try:
             saved = await self._store.chains() if restores else []
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
             return
         # The jobs of one server beside each other, each with its oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
@@ -397,7 +397,7 @@ class Restorer:
         try:
             found = await self._store.attempts(chain.id)
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
             return
         pictures = [_picture(attempt) for attempt in found if attempt.outcome in STATES]
         self._publish(self._tracker.chains.note_attempts(job, pictures))
@@ -423,7 +423,7 @@ class Restorer:
         try:
             on_disk = await self._store.found(ids.values())
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
             return
         for job, chain in ids.items():
             if self._settled(job) == chain:

@@ -302,8 +302,8 @@ class Resumer:
                 outcome = await self._attempt(drive, job, use_saved_definition=False)
             except UserError as error:
                 if not self._comes_back(job):  # else it ended once more, and is waited for again
-                    self._stop(job, error.problem.what)
-                outcome = self._standing_outcome(job, error.problem.what, outcome)
+                    self._stop(job, error.details.what)
+                outcome = self._standing_outcome(job, error.details.what, outcome)
         self._switch(job, None)
         return outcome or self._standing_outcome(job, "", None)
 
@@ -389,7 +389,7 @@ class Resumer:
                 Call(server, origin.method, params, token=None)
             )
         except UserError as error:
-            problem = self._clash(server, origin) or error.problem
+            problem = self._clash(server, origin) or error.details
             self._note_unsent(job, Failure("local", problem.what), began_when)
             await self._keeper.settled(job)
             raise UserError(problem) from error

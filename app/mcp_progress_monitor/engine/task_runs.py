@@ -76,7 +76,7 @@ class TaskKeeper:
                     times=self._times(job, at),
                 )
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
         self._publish(self._tracker.note_task_saved(job))
 
     async def claim(self, entry: Entry) -> None:
@@ -96,7 +96,7 @@ class TaskKeeper:
         try:
             await self._store.note(entry.saved, standing, when=when, is_released=True)
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
 
     async def finish(self, jobs: Iterable[JobId]) -> None:
         """Delete tasks whose end is known, or that are no longer of interest."""
@@ -118,7 +118,7 @@ class TaskKeeper:
         try:
             await self._store.forget(owed)
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
             return
         for saved in owed:
             self._owed.pop(saved, None)
@@ -163,7 +163,7 @@ class TaskKeeper:
         try:
             return await self._store.tasks()
         except UserError as error:
-            self._keeper.complain(error.problem)
+            self._keeper.complain(error.details)
             return []
 
     def _times(self, job: JobId, at: float) -> Times:

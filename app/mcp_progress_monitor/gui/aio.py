@@ -217,6 +217,6 @@ class BackgroundTasks:
         try:
             await function(*args)
         except UserError as error:
-            self._on_problem(error.problem)
+            self._on_problem(error.details)
         except Exception as error:  # noqa: BLE001  # the one place for our own errors in tasks
             self._on_bug(error)

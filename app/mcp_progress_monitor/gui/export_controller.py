@@ -153,7 +153,7 @@ class ExportController(QObject):
         try:
             code = snippet(self._source, number, Redaction())
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
             return
         QGuiApplication.clipboard().setText(code)
         self._say("Copied the call as a Python program without secrets")

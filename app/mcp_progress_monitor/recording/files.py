@@ -312,7 +312,7 @@ def _opened(path: Path, faults: RecordingFaults) -> RecordingPart | None:
     try:
         return open_part(path)
     except UserError as error:
-        problem = error.problem
+        problem = error.details
         faults.note("A part of the recording was skipped", str(path), problem.hint, problem.what)
         return None
 

@@ -505,7 +505,7 @@ class Cutter:
         try:
             part = read_header(self._part.path, line, self._part.size)
         except UserError as error:
-            self._faults.note(error.problem.what, self._place(offset), error.problem.hint)
+            self._faults.note(error.details.what, self._place(offset), error.details.hint)
             return
         self._read = part.stamps.read
         if part.first is not None:

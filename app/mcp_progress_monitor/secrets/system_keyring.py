@@ -38,8 +38,8 @@ class SystemKeyring:
         try:
             _asked(name, _Putting(name, secret))
         except UserError as error:  # whose words are the backend's, with whatever it was given
-            told = error.problem.detail.replace(secret, HIDDEN_VALUE)
-            raise UserError(error.problem._replace(detail=told)) from None
+            told = error.details.detail.replace(secret, HIDDEN_VALUE)
+            raise UserError(error.details._replace(detail=told)) from None
 
     def forget(self, name: str) -> None:
         """Delete a secret; nothing if there is none of that name."""

@@ -299,7 +299,7 @@ class ResumeStore:
         try:
             await self._database.write(self._move_in)
         except UserError as error:
-            self._unsettled = error.problem
+            self._unsettled = error.details
             raise
         self._unsettled = None
 

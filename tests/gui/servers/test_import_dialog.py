@@ -218,7 +218,7 @@ def test_a_broken_file_is_told_in_place_with_line_and_column(
     dialog.open_file(bad)
     with pytest.raises(UserError) as caught:
         read_file(bad)
-    dialog.show_unreadable(bad, caught.value.problem)
+    dialog.show_unreadable(bad, caught.value.details)
     assert "line 2, column 8" in dialog.problems.toPlainText()
     assert not dialog.tree.isVisible()
     assert not import_button(dialog).isEnabled()

@@ -48,7 +48,7 @@ def written(file: Path) -> dict[str, Any]:
 def refusal(change: Callable[[], object]) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         change()
-    return caught.value.problem
+    return caught.value.details
 
 
 FULL = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def problem_of(read: Callable[[str, str, str], Document], words: str) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         read(words, "a file", "look")
-    return caught.value.problem
+    return caught.value.details
 
 
 def test_comments_and_trailing_commas_are_no_mistakes() -> None:
@@ -128,5 +128,5 @@ def test_what_is_no_number_is_told_with_its_place(number: str, what: str) -> Non
     words = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
     with pytest.raises(UserError) as caught:
         read_json(words, "here", "")
-    assert caught.value.problem.what == f"The configuration file is not valid JSON: {what}"
-    assert caught.value.problem.where == "here, line 3, column 7"
+    assert caught.value.details.what == f"The configuration file is not valid JSON: {what}"
+    assert caught.value.details.where == "here, line 3, column 7"

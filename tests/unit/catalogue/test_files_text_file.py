@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def problem_of(path: Path) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         read_text(path)
-    return caught.value.problem
+    return caught.value.details
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
@@ -95,6 +95,6 @@ def test_what_cannot_be_written_leaves_what_was_there(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError) as caught:
         write_private(file, b"new")
-    assert caught.value.problem.detail == "No space left on device"
+    assert caught.value.details.detail == "No space left on device"
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]

@@ -152,7 +152,7 @@ def test_a_client_may_be_named(tmp_path: Path) -> None:
 def refusal(path: Path) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         read(path)
-    return caught.value.problem
+    return caught.value.details
 
 
 @pytest.mark.parametrize(

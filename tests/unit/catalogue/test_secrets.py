@@ -158,4 +158,4 @@ def test_a_keyring_that_has_something_under_every_name_is_given_up_on() -> None:
 
     with pytest.raises(UserError) as caught:
         in_keyring(WEB, Full())
-    assert caught.value.problem.where == "web/Authorization"
+    assert caught.value.details.where == "web/Authorization"

@@ -228,8 +228,8 @@ def test_what_its_command_would_spoil_is_refused_while_it_runs(
 ) -> None:
     with pytest.raises(UserError, match=why) as refused:
         apply(changed(claude_code(isolated_home, entry)))
-    assert "Claude Code is running (2 processes)" in refused.value.problem.what
-    assert "Close Claude Code" in refused.value.problem.hint
+    assert "Claude Code is running (2 processes)" in refused.value.details.what
+    assert "Close Claude Code" in refused.value.details.hint
     assert not claude.exists()
 
 

@@ -61,7 +61,7 @@ def test_another_server_with_its_name_is_asked_about() -> None:
     ) as caught:
         definition_to_add(ORIGIN, ["files"], [])
     assert caught.value.definition == DEFINITION
-    assert "run-files --fast" in caught.value.problem.detail
+    assert "run-files --fast" in caught.value.details.detail
 
 
 def test_a_server_that_the_user_removed_is_asked_about() -> None:

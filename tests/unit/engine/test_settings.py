@@ -135,7 +135,7 @@ def test_wishes_for_a_server_that_is_not_connected_are_kept(handshake: Wishing) 
 def test_an_unknown_log_level_is_refused_with_those_there_are(handshake: Wishing) -> None:
     with pytest.raises(UserError, match="debug, info, notice") as caught:
         handshake.settings.set_log_level("s", "loud")
-    assert "'loud'" in caught.value.problem.what
+    assert "'loud'" in caught.value.details.what
 
 
 async def test_updates_are_only_wanted_where_they_are_offered(
@@ -160,4 +160,4 @@ def test_roots_that_are_none_are_refused_with_the_reason() -> None:
     assert read_roots([{"uri": "file:///a"}]) == tuple(ROOTS)
     with pytest.raises(UserError, match="Invalid root") as caught:
         read_roots([{"uri": "file:///a"}, {"uri": "https://b"}])
-    assert caught.value.problem.detail.startswith("uri: ")
+    assert caught.value.details.detail.startswith("uri: ")

@@ -55,7 +55,7 @@ def test_a_full_disk_is_said_in_words() -> None:
     with pytest.raises(UserError) as caught, OutputFile(Path("/dev/full")) as file:
         file.write(b"x" * 100_000)
 
-    assert caught.value.problem.where == "/dev/full"
+    assert caught.value.details.where == "/dev/full"
     assert Path("/dev/full").exists()
 
 

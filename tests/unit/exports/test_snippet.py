@@ -128,7 +128,7 @@ def test_what_is_no_call_is_refused_with_words() -> None:
     for number in (1, ping, ping + 1, 99):
         with pytest.raises(UserError) as caught:
             _copied(session, number)
-        assert f"message {number}" in caught.value.problem.where
+        assert f"message {number}" in caught.value.details.where
 
 
 def test_a_request_of_many_megabytes_is_refused() -> None:

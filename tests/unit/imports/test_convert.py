@@ -58,7 +58,7 @@ def test_what_is_of_none_of_these_programs_is_left_as_it_is(content: bytes, tmp_
     if content == b'{"log": ':
         with pytest.raises(UserError) as caught, as_recording(path):
             pass
-        assert "has no MCP messages" in caught.value.problem.what
+        assert "has no MCP messages" in caught.value.details.what
         return
     with as_recording(path) as recording:
         assert recording == path
@@ -195,6 +195,6 @@ def test_a_har_without_mcp_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"log": {"entries": [entry]}}))
     with pytest.raises(UserError) as caught, as_recording(path):
         pass
-    problem = caught.value.problem
+    problem = caught.value.details
     assert problem.what == "The HAR file has no MCP messages"
     assert "Requests that are not MCP (1)" in problem.detail

@@ -111,7 +111,7 @@ def test_samples_that_were_damaged(path: Path, data: st.DataObject, tmp_path_fac
     try:
         Imported(damaged)
     except UserError as error:
-        hint = error.problem.hint  # a mistake of ours would have none
+        hint = error.details.hint  # a mistake of ours would have none
         hypothesis.assume(hint)
 
 

@@ -54,8 +54,8 @@ def test_what_is_no_recording_that_can_be_read_is_refused(
     path.write_bytes(content)
     with pytest.raises(UserError, match=words) as refused:
         parts_of(path, RecordingFaults())
-    assert refused.value.problem.where == str(path)
-    assert refused.value.problem.hint
+    assert refused.value.details.where == str(path)
+    assert refused.value.details.hint
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_refused_in_words(tmp_path: Path) -> None:

@@ -66,11 +66,11 @@ async def test_what_does_not_exist_is_told_with_its_name_and_what_to_do() -> Non
         await resolved({"A": "${env:NO_SUCH_VARIABLE}"}, NoKeyring(), "demo")
     with pytest.raises(UserError) as secret:
         await resolved({"A": "${keyring:none}"}, Ring(), "demo")
-    assert variable.value.problem.what == "The environment variable NO_SUCH_VARIABLE is not set"
-    assert variable.value.problem.where == "demo"
-    assert "NO_SUCH_VARIABLE" in variable.value.problem.hint
-    assert "'none'" in secret.value.problem.what
-    assert secret.value.problem.hint
+    assert variable.value.details.what == "The environment variable NO_SUCH_VARIABLE is not set"
+    assert variable.value.details.where == "demo"
+    assert "NO_SUCH_VARIABLE" in variable.value.details.hint
+    assert "'none'" in secret.value.details.what
+    assert secret.value.details.hint
 
 
 async def test_what_a_keyring_says_is_passed_on() -> None:

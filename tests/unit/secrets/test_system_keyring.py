@@ -70,7 +70,7 @@ def backend() -> Iterator[Backend]:
 def _problem(name: str = "a") -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         SystemKeyring().get(name)
-    return caught.value.problem
+    return caught.value.details
 
 
 def test_a_secret_is_kept_and_found_under_our_service(backend: Backend) -> None:
@@ -124,15 +124,15 @@ def test_a_secret_that_is_not_taken_is_told_of_without_it(backend: Backend) -> N
     backend.error = PasswordSetError("read-only")
     with pytest.raises(UserError) as caught:
         SystemKeyring().put("a", "s3cret")
-    assert "did not save" in caught.value.problem.what
-    assert "s3cret" not in caught.value.problem.as_text()
+    assert "did not save" in caught.value.details.what
+    assert "s3cret" not in caught.value.details.as_text()
 
 
 def test_a_backend_that_repeats_what_it_was_given_does_not_tell_it(backend: Backend) -> None:
     backend.error = OSError("cannot write 'hush' to the bus")
     with pytest.raises(UserError) as caught:
         SystemKeyring().put("a", "hush")
-    assert caught.value.problem.detail == "cannot write '***' to the bus"
+    assert caught.value.details.detail == "cannot write '***' to the bus"
     assert caught.value.__cause__ is None
 
 

@@ -73,8 +73,8 @@ def test_a_file_that_is_none_is_told_of_and_left_alone(tmp_path: Path, content: 
         store.put("a", {})
     with pytest.raises(UserError):
         store.forget("a")
-    assert caught.value.problem.where == str(path)
-    assert "move it away" in caught.value.problem.hint
+    assert caught.value.details.where == str(path)
+    assert "move it away" in caught.value.details.hint
     assert path.read_text() == content
 
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_written_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError) as caught:
         TokenStore(tmp_path / "file", {}).put("a", {})
-    assert caught.value.problem.what
+    assert caught.value.details.what
 
 
 def test_another_program_that_holds_the_file_is_waited_for_and_then_told_of(
@@ -98,7 +98,7 @@ def test_another_program_that_holds_the_file_is_waited_for_and_then_told_of(
     monkeypatch.setattr(token_store, "_BUSY_S", 0.1)
     with FileLock(tmp_path / f"{FILE_NAME}.lock"), pytest.raises(UserError) as caught:
         TokenStore(tmp_path, {}).put("a", {})
-    assert caught.value.problem.what == "Another program is using the saved sign-ins"
+    assert caught.value.details.what == "Another program is using the saved sign-ins"
 
 
 def test_many_writers_lose_nothing(tmp_path: Path) -> None:

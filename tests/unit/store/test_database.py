@@ -67,9 +67,9 @@ async def test_a_full_disk_is_told_and_changes_nothing(data_dir: Path, disk: Dis
         disk.has_room_for(1)
         with pytest.raises(UserError) as caught:
             await store.advance(chain_id, "t" * 100_000, STANDING, when=201.0)
-        assert "the disk is full" in caught.value.problem.what
-        assert caught.value.problem.where == str(data_dir / FILE)
-        assert "Free some space" in caught.value.problem.hint
+        assert "the disk is full" in caught.value.details.what
+        assert caught.value.details.where == str(data_dir / FILE)
+        assert "Free some space" in caught.value.details.hint
         chain = await the_chain(store)
         assert (chain.token, chain.updated_when) == ("t1", 200.0)
         with pytest.raises(UserError, match="the disk is full"):
@@ -167,7 +167,7 @@ async def test_a_locked_file_is_told_and_changes_nothing(data_dir: Path) -> None
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(UserError) as caught:
                 await begun(store)
-            assert "another program has locked them" in caught.value.problem.what
+            assert "another program has locked them" in caught.value.details.what
             assert await store.chains() == []
         await begun(store)
         assert len(await store.chains()) == 1

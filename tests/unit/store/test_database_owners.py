@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     owners = Owners(tmp_path / "running")
     with pytest.raises(UserError) as caught:
         owners.move_in()
-    assert caught.value.problem.where == str(tmp_path / "running")
+    assert caught.value.details.where == str(tmp_path / "running")
     assert not owners.has_moved_in
 
 

@@ -177,7 +177,7 @@ async def test_a_refused_token_is_not_offered_again(store: ResumeStore) -> None:
     assert (chain.is_usable, chain.reason) == (False, "Too old, friend")
     with pytest.raises(UserError) as caught:
         await store.start_attempt(chain_id, when=202.0)
-    problem = caught.value.problem
+    problem = caught.value.details
     assert "refused" in problem.what
     assert problem.detail == "Too old, friend"
     assert "Re-issue" in problem.hint

@@ -69,8 +69,8 @@ async def _shared_turn(store: ResumeStore, chain: int, mark: Path) -> bool:
     try:
         started = await store.start_attempt(chain, when=1.0)
     except UserError as error:
-        if "Another running program" not in error.problem.what:
-            say(f"problem {error.problem.as_text()!r}")
+        if "Another running program" not in error.details.what:
+            say(f"problem {error.details.as_text()!r}")
         return True
     number = int(started.token)
     if number >= SHARED_UNTIL:
@@ -97,7 +97,7 @@ async def outgrow(folder: Path) -> None:
             while True:
                 await begun(store, "x" * 5_000)
         except UserError as error:
-            say(f"problem {error.problem.what}")
+            say(f"problem {error.details.what}")
         count = len(await store.chains())
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         await begun(store, "last")

@@ -44,7 +44,7 @@ async def test_a_port_that_was_asked_for_and_is_taken_is_refused(tmp_path: Path)
     wanted = f"127.0.0.1:{tap.addresses.listening.port}"
     with pytest.raises(UserError) as caught:
         await Tap(TapOptions(URL, listen=wanted, data_dir=tmp_path), lambda _: None).open()
-    assert "Cannot listen on 127.0.0.1 port" in caught.value.problem.what
+    assert "Cannot listen on 127.0.0.1 port" in caught.value.details.what
     await end(tap, stop)
 
 

@@ -265,7 +265,7 @@ class Asker:
         try:
             unchecked = self._questions.answer(question.id, answer)
         except UserError as error:
-            return error.problem
+            return error.details
         if unchecked:
             what = "The answer was sent, but could not be fully validated"
             self._front.warn(ErrorDetails(what, question.server, detail="\n".join(unchecked)))

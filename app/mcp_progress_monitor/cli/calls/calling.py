@@ -172,8 +172,8 @@ class _Requests(OrderedCommand):
         try:
             outcome = await engine.calls.make(call)
         except UserError as error:
-            where = error.problem.where or self._plan.where
-            problem = error.problem._replace(where=where)
+            where = error.details.where or self._plan.where
+            problem = error.details._replace(where=where)
             self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, problem)
             return
         self._front.show(outcome)

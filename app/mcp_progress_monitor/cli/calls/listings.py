@@ -150,7 +150,7 @@ async def _resources(engine: Engine, server: ServerSnapshot) -> Listing:
     try:
         templates, more = await _read(engine, server, "resourceTemplates")
     except UserError as error:  # many servers with resources do not support templates
-        templates, more = (), (error.problem,)
+        templates, more = (), (error.details,)
     items = [*map(_resource_lines, listed), *map(_template_lines, templates)]
     members = {
         "resources": [each.raw for each in listed],

@@ -365,7 +365,7 @@ class _Resumer(OrderedCommand):
             outcome = await self._resumed(engine, job)
         except UserError as error:
             self._declined[job] = attempts
-            self._codes[index] = self._decline(engine, job, error.problem)
+            self._codes[index] = self._decline(engine, job, error.details)
             return
         self._front.show(outcome)
         self._codes[index] = code_of(outcome)

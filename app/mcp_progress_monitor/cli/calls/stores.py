@@ -37,7 +37,7 @@ def saved_jobs(common: CommonOptions, *, restores: bool = False) -> SavedStore:
     try:
         return SavedStore(ResumeStore(data_dir(common.data_dir)), restores=restores)
     except UserError as error:
-        return SavedStore(problem=error.problem)
+        return SavedStore(problem=error.details)
 
 
 class SessionRecording(NamedTuple):
@@ -63,7 +63,7 @@ def session_recorder(common: CommonOptions) -> SessionRecording:
         kept = chosen_data_dir(common.data_dir)
         folder = data_dir(common.data_dir) if record is None else None
     except UserError as error:
-        return SessionRecording(Recorder(clock=clock), error.problem, kept)
+        return SessionRecording(Recorder(clock=clock), error.details, kept)
     return SessionRecording(*recorder_for(folder, record, clock), kept)
 
 

@@ -114,7 +114,7 @@ def _named(common: CommonOptions) -> list[_Named]:
     try:
         return [_Named(found, _adapted(found, common)) for found in _found(common)]
     except UserError as error:
-        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+        raise CommandFailed(ExitCode.USAGE, error.details) from error
     except pydantic.ValidationError as error:
         raise CommandFailed(ExitCode.USAGE, _wrong(error)) from error
 

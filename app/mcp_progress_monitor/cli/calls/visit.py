@@ -364,7 +364,7 @@ class Visit:
             await self._engine.calls.cancel(job)
         except UserError as error:
             self._uncancelled.add(job)
-            front.warn(error.problem)
+            front.warn(error.details)
 
     def _busy(self) -> list[JobSnapshot]:
         """Our jobs that are running or waiting to be resumed automatically."""

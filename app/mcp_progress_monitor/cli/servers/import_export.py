@@ -122,7 +122,7 @@ def _list_files() -> ExitCode:
         except NoContainerError:
             continue
         except UserError as error:
-            rows.append((found.client.title, error.problem.what, str(found.path)))
+            rows.append((found.client.title, error.details.what, str(found.path)))
             continue
         rows.append((found.client.title, str(len(config.found)), str(found.path)))
     if not rows:
@@ -245,7 +245,7 @@ class _Importer:
         try:
             return in_keyring(definition, self._keyring)
         except UserError as error:
-            self._tell_of_keyring(error.problem)
+            self._tell_of_keyring(error.details)
         kept, variables = in_environment(definition)
         for variable, name in variables.items():
             words = f"{definition.name}: {name} is read from the environment. Set {variable}."
@@ -282,11 +282,11 @@ class _Importer:
         except UserError as error:
             secret = next(asked.id for asked in asks if asked.is_secret)
             hint = (
-                f"{error.problem.hint} Use a reference: --input "
+                f"{error.details.hint} Use a reference: --input "
                 f"{shlex.quote(f'{secret}=${{env:NAME}}')}. Or save the answers as plain text with"
                 " --with-secrets."
             ).strip()
-            raise CommandFailed(ExitCode.USAGE, error.problem._replace(hint=hint)) from error
+            raise CommandFailed(ExitCode.USAGE, error.details._replace(hint=hint)) from error
 
     def _asked(self, asks: list[Input]) -> dict[str, str]:
         if not asks:

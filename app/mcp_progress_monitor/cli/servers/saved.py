@@ -140,7 +140,7 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
     try:
         definition = _settled(definition)
     except UserError as error:  # the current folder was deleted
-        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+        raise CommandFailed(ExitCode.USAGE, error.details) from error
     entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
     approve(trust_of(common), definition)
     # Not by the name that was wanted: an entry that cannot be used may have it.
@@ -212,6 +212,6 @@ def _changed(change: Callable[[], Sequence[str]], done: str) -> ExitCode:
     except UserError as error:
         is_of_disk = isinstance(error, UnwritableError)
         code = ExitCode.UNWRITABLE if is_of_disk else ExitCode.USAGE
-        raise CommandFailed(code, error.problem) from error
+        raise CommandFailed(code, error.details) from error
     print_out("".join(f"{done} {visible(name)}.\n" for name in dict.fromkeys(names)))
     return ExitCode.DONE

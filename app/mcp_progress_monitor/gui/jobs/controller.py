@@ -79,7 +79,7 @@ class JobsController(QObject):
         try:
             work(*given, **named)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:
@@ -155,7 +155,7 @@ class JobsController(QObject):
                 "Edit and re-issue the request, or restore the server's earlier definition and "
                 "connect it."
             )
-            raise UserError(changed.problem._replace(hint=hint)) from changed
+            raise UserError(changed.details._replace(hint=hint)) from changed
 
     async def _pick_up(self, job: JobId) -> None:
         try:
@@ -222,7 +222,7 @@ class JobDialogs(QObject):
             from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
 
             now = self._definition_now(changed.definition.name)
-            dialog = SavedServerDialog(changed.problem, changed.definition, now, self._parent)
+            dialog = SavedServerDialog(changed.details, changed.definition, now, self._parent)
             dialog.saved_server_agreed.connect(self._resuming.resume_as_saved)
             dialog.finished.connect(self._on_server_answered)
             self._servers[key] = dialog

@@ -61,7 +61,7 @@ class QuestionsController(QObject):
         try:
             self._engine.questions.answer(question, answer)
         except UserError as error:
-            self._window.question_panel.show_problem(question, error.problem)
+            self._window.question_panel.show_problem(question, error.details)
 
     @Slot(object)
     def show_job(self, job: JobId) -> None:
@@ -115,7 +115,7 @@ class QuestionsController(QObject):
         try:
             self._engine.settings.set_question_rules(server, rules)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     @Slot(str, object)
     def set_roots(self, server: str, roots: Iterable[Root]) -> None:
@@ -123,7 +123,7 @@ class QuestionsController(QObject):
         try:
             self._engine.settings.set_roots(server, roots)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     @Slot(str, object)
     def set_log_level(self, server: str, level: str | None) -> None:
@@ -131,7 +131,7 @@ class QuestionsController(QObject):
         try:
             self._engine.settings.set_log_level(server, level)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     @Slot(object)
     def _on_questions_changed(self, changed: frozenset[int]) -> None:

@@ -339,7 +339,7 @@ class RootsDialog(SettingsDialog):
         try:
             roots = read_roots([each for each in found if each["uri"]])
         except UserError as error:
-            return error.problem.as_text()
+            return error.details.as_text()
         self.roots_chosen.emit(self.server, roots)
         return ""
 

@@ -150,7 +150,7 @@ class RecordingsController(QObject):
             try:
                 await anyio.to_thread.run_sync(self._folder.delete, entry)
             except UserError as error:
-                self._tell(error.problem)
+                self._tell(error.details)
         left = await anyio.to_thread.run_sync(self._folder.entries)
         if self._dialog is not None:
             self._dialog.show_entries(left)
@@ -164,7 +164,7 @@ class RecordingsController(QObject):
         try:
             save_settings(self._data_dir, settings)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     # The double click
 

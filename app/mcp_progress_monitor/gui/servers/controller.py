@@ -151,7 +151,7 @@ class ServersController(QObject):
         try:
             await connect(name)
         except UserError as error:
-            if error.problem != not_connected(name):
+            if error.details != not_connected(name):
                 raise
 
     def _connect_in_turn(self, names: Iterable[str]) -> None:
@@ -173,7 +173,7 @@ class ServersController(QObject):
                 try:
                     await self._unless_unwanted(self._engine.servers.connect, name)
                 except UserError as error:
-                    self._tell(error.problem)
+                    self._tell(error.details)
         finally:
             self._taking_turns -= 1
 
@@ -260,7 +260,7 @@ class ServersController(QObject):
         try:
             return self.saved.wanted(name)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
             return None
 
     def _origin(self, definitions: Sequence[ServerDefinition]) -> str:
@@ -283,7 +283,7 @@ class ServersController(QObject):
                 )
             name = self._put(edited)
         except UserError as error:
-            self.edit_refused.emit(edited, error.problem)
+            self.edit_refused.emit(edited, error.details)
             return
         self.refresh()
         self.edit_saved.emit(edited)
@@ -445,4 +445,4 @@ class ServersController(QObject):
         try:
             work(*given, **named)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)

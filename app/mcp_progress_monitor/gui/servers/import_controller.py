@@ -119,7 +119,7 @@ class ImportController(QObject):
             config = await _read(path, answers)
         except UserError as error:
             if self._import is not None:
-                self._import.show_unreadable(path, error.problem)
+                self._import.show_unreadable(path, error.details)
             return
         saved = self._cataloguing.saved
         keyring = self._cataloguing.keyring
@@ -138,10 +138,10 @@ class ImportController(QObject):
             await self._save(await self._answered(request), request)
         except _KeyringError as error:
             if self._import is not None:
-                self._import.show_refusal(error.problem, is_of_keyring=True)
+                self._import.show_refusal(error.details, is_of_keyring=True)
         except UserError as error:
             if self._import is not None:
-                self._import.show_refusal(error.problem)
+                self._import.show_refusal(error.details)
         else:
             if self._import is not None:
                 self._import.close_imported()
@@ -222,7 +222,7 @@ class ImportController(QObject):
                 written = await anyio.to_thread.run_sync(write, entries, client, request.path)
         except UserError as error:
             if self._export is not None:
-                self._export.show_refusal(error.problem)
+                self._export.show_refusal(error.details)
             return
         if self._export is None:
             return
@@ -279,7 +279,7 @@ async def _in_thread(work: Callable[P, T], *given: P.args, **named: P.kwargs) ->
     try:
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
     except UserError as error:
-        raise _KeyringError(error.problem) from error
+        raise _KeyringError(error.details) from error
 
 
 async def _read(path: Path, answers: Mapping[str, str]) -> ConfigFile:

@@ -106,7 +106,7 @@ class WatchController(QObject):
             changes, lines, steps = await anyio.to_thread.run_sync(make)
         except UserError as error:
             if self._dialog is not None and self._dialog.request() == request:
-                self._dialog.show_refusal(error.problem)
+                self._dialog.show_refusal(error.details)
             return
         if self._dialog is not None and self._dialog.request() == request:
             self._shown = request, changes
@@ -163,6 +163,6 @@ def _applied(changes: Sequence[FileChange]) -> tuple[str, ErrorDetails | None]:
         try:
             done = apply(change)
         except UserError as error:
-            return "\n".join(texts), error.problem
+            return "\n".join(texts), error.details
         texts.append(done_text(change, done.kept, by_command=done.by_command))
     return "\n".join(texts), None

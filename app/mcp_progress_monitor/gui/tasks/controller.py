@@ -73,13 +73,13 @@ class TasksController(QObject):
         try:
             self._engine.servers.subscribe_resource(server, uri, is_wanted=is_wanted)
         except UserError as error:
-            self._tell(error.problem)
+            self._tell(error.details)
 
     async def _list(self, server: str) -> None:
         try:
             views = await self._engine.tasks.list_at(server)
         except UserError as error:
-            self._show_problem(server, error.problem)
+            self._show_problem(server, error.details)
             return
         dialog = self._dialogs.get(server)
         if dialog is not None:
@@ -97,7 +97,7 @@ class TasksController(QObject):
             else:
                 await self._cancel_alone(server, listed.view.id)
         except UserError as error:
-            self._show_problem(server, error.problem)
+            self._show_problem(server, error.details)
         else:
             await self._list(server)
 

@@ -270,9 +270,9 @@ class Connection:
         try:
             await self._open_and_serve()
         except UserError as error:
-            self.problem = error.problem
-            self.reason, self.end_kind = error.problem.what, EndKind.FAILED
-            await self._event("failed", **error.problem._asdict())
+            self.problem = error.details
+            self.reason, self.end_kind = error.details.what, EndKind.FAILED
+            await self._event("failed", **error.details._asdict())
         except Exception:  # noqa: BLE001
             # The one place for internal errors in a connection's tasks: it ends, others continue.
             _log.exception("connection %s ended by a defect of this program", self.id)

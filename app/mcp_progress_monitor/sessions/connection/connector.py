@@ -221,7 +221,7 @@ class Connector:
         try:
             self._gate(self._manager.newest(reconnecting.name))
         except UserError as error:
-            reconnecting.refused(error.problem)
+            reconnecting.refused(error.details)
             self._on_change(reconnecting.name)
             return True
         return False

@@ -182,7 +182,7 @@ class ServerLists:
         try:
             items, notes = await self._items(kind, in_quiet=in_quiet)
         except UserError as error:
-            self._problems[kind] = error.problem
+            self._problems[kind] = error.details
         except anyio.ClosedResourceError:
             return
         else:

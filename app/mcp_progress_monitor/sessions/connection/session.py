@@ -354,7 +354,7 @@ class Session:
         try:
             await self._serve(tasks)
         except UserError as error:
-            self._fail(error.problem)
+            self._fail(error.details)
         except Exception:  # noqa: BLE001  # see _fail_by_defect
             self._fail_by_defect()
 
@@ -509,8 +509,8 @@ class Session:
         try:
             return await negotiation.run()
         except UserError as error:
-            connection.end(error.problem.what)
-            raise UserError(self._located(error.problem)) from error
+            connection.end(error.details.what)
+            raise UserError(self._located(error.details)) from error
         except anyio.ClosedResourceError:
             await connection.over()
             ended = failures.ended(self._definition.address, connection)

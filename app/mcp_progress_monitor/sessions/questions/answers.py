@@ -181,7 +181,7 @@ def check_answer(question: Question, answer: Answer) -> Checked:
     try:
         check_json(value)
     except UserError as error:
-        return Checked([error.problem.as_text()])
+        return Checked([error.details.as_text()])
     schema = _schema(question, answer)
     problems, unchecked = check_value(schema, value)
     return Checked(problems + format_problems(schema, value), unchecked)

@@ -177,7 +177,7 @@ class MultiRoundTrips:
         try:
             self._connection.outbox.ask_again(exchange, params, verbatim)
         except UserError as error:
-            raise InputRequiredError(error.problem.as_text()) from error
+            raise InputRequiredError(error.details.as_text()) from error
 
     async def ask_all(self, requests: JsonObject, frame: int, job: JobId | None) -> JsonObject:
         """Ask all questions of the message in `frame` in parallel; results by key.

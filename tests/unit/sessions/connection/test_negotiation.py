@@ -72,7 +72,7 @@ async def agreed(script: Script, era: Era = "auto") -> tuple[str, list[str]]:
 async def refusal(script: Script, era: Era = "auto") -> str:
     with pytest.raises(UserError) as caught:
         await negotiate(PlayedServer(script), era)
-    return caught.value.problem.as_text()
+    return caught.value.details.as_text()
 
 
 async def test_a_server_of_the_new_era_is_asked_once() -> None:

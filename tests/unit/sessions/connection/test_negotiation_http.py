@@ -72,7 +72,7 @@ async def test_a_refusal_that_has_nothing_to_do_with_the_question_is_the_end(sta
     async with connected(older(status)) as line:
         with pytest.raises(UserError) as caught:
             await negotiation(line.connection, "auto").run()
-    assert status[:3] in caught.value.problem.what
+    assert status[:3] in caught.value.details.what
     assert len(line.web.asked) == 1
 
 
@@ -80,7 +80,7 @@ async def test_a_fixed_new_era_never_falls_back() -> None:
     async with connected(older("400 Bad Request")) as line:
         with pytest.raises(UserError) as caught:
             await negotiation(line.connection, "per-request").run()
-    assert "400" in caught.value.problem.what
+    assert "400" in caught.value.details.what
 
 
 async def test_in_the_new_era_requests_are_cancelled_by_closing_their_streams() -> None:
@@ -125,7 +125,7 @@ async def test_a_server_that_is_not_there_ends_the_opening_with_why() -> None:
         await line.web.stop()
         with pytest.raises(UserError) as caught:
             await negotiation(line.connection, "auto").run()
-    assert "refused the connection" in caught.value.problem.what
+    assert "refused the connection" in caught.value.details.what
 
 
 async def test_an_opening_that_breaks_off_says_what_to_do_about_that() -> None:
@@ -135,5 +135,5 @@ async def test_an_opening_that_breaks_off_says_what_to_do_about_that() -> None:
     async with connected(script) as line:
         with pytest.raises(UserError, match="without a response") as failure:
             await negotiation(line.connection, "handshake").run()
-    assert "run twice" not in failure.value.problem.hint
-    assert "an MCP server is running there" in failure.value.problem.hint
+    assert "run twice" not in failure.value.details.hint
+    assert "an MCP server is running there" in failure.value.details.hint

@@ -202,7 +202,7 @@ async def test_what_a_server_printed_instead_is_quoted_when_the_limit_is_reached
     async with lived(Life([server], limit_s=0.05)) as session:
         with pytest.raises(UserError) as caught:
             await session.ready()
-    assert "Type 'help'" in caught.value.problem.detail
+    assert "Type 'help'" in caught.value.details.detail
 
 
 async def test_a_server_that_cannot_be_started_tells_why() -> None:
@@ -211,7 +211,7 @@ async def test_a_server_that_cannot_be_started_tells_why() -> None:
         with pytest.raises(UserError) as caught:
             await session.ready()
         await session.over()
-    assert caught.value.problem == ErrorDetails("No such command", "c", "Install it.")
+    assert caught.value.details == ErrorDetails("No such command", "c", "Install it.")
     assert session.snapshot().state is ServerState.FAILED
 
 

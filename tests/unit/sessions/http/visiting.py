@@ -63,4 +63,4 @@ async def visiting(
 async def problem_of(client: httpx2.AsyncClient) -> ErrorDetails:
     with pytest.raises(UserError) as caught:
         await client.post(SERVER, content=b"x")
-    return caught.value.problem
+    return caught.value.details

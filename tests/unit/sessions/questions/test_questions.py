@@ -75,7 +75,7 @@ def test_a_misfit_leads_back_to_waiting() -> None:
     pending = request_broker.ask()
     with pytest.raises(UserError) as caught:
         request_broker.questions.answer(1, Accept({"age": -1}))
-    assert caught.value.problem.detail.splitlines() == [
+    assert caught.value.details.detail.splitlines() == [
         "name: a value is required",
         "age: -1 is less than the minimum of 0",
     ]

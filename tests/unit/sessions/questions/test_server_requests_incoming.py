@@ -96,7 +96,7 @@ async def test_an_answer_that_does_not_fit_leaves_the_question_open() -> None:
         [asked] = await request_broker.asked()
         with pytest.raises(UserError) as caught:
             request_broker.questions.answer(asked.id, Accept({"name": 3}))
-        assert caught.value.problem.detail == "name: 3 is not of type 'string'"
+        assert caught.value.details.detail == "name: 3 is not of type 'string'"
         assert request_broker.questions.open() == (asked,)
         request_broker.questions.answer(asked.id, Accept({"name": "Ada"}))
         await request_broker.reply_to("q")

@@ -372,8 +372,8 @@ class HttpClient:
             auth = None if request.purpose == PROBE else httpx2.USE_CLIENT_DEFAULT
             response = await self._client.send(made, stream=True, auth=auth)
         except UserError as error:  # of signing in
-            self._end(made, f"not sent: {error.problem.what}")
-            raise HttpRefusedError(Loss("failed", error.problem)) from error
+            self._end(made, f"not sent: {error.details.what}")
+            raise HttpRefusedError(Loss("failed", error.details)) from error
         except NoRouteError as error:
             problem = no_client(error.cause, self._shown(request.url))
             self._end(made, f"not sent: {problem.what}")

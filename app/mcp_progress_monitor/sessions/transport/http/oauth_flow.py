@@ -189,7 +189,7 @@ class SignInStorage:
         try:
             await anyio.to_thread.run_sync(self._store.put, self._key, fields)
         except UserError as error:
-            _log.warning("%s", error.problem.as_text())
+            _log.warning("%s", error.details.as_text())
 
 
 _RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
@@ -450,11 +450,11 @@ class SignInAuth(httpx2.Auth):
                         response = yield self._prepared(outgoing)
                         outgoing = await _after(steps, await read_answer(response))
             except UserError as error:
-                self._failure = error.problem
+                self._failure = error.details
                 raise
             except _FAILURES as error:
                 failed = await self._failed(error)
-                self._failure = failed.problem
+                self._failure = failed.details
                 raise failed from error
 
     async def _steps(self, attempt: _Attempt) -> AsyncGenerator[httpx2.Request, httpx2.Response]:

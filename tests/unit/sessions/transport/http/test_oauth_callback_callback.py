@@ -144,8 +144,8 @@ async def test_a_port_that_is_taken_is_told_of() -> None:
     with pytest.raises(UserError) as caught:
         await OAuthCallback.open(callback.port)
     await callback.close()
-    assert caught.value.problem.where == f"127.0.0.1:{callback.port}"
-    assert "Stop the program" in caught.value.problem.hint
+    assert caught.value.details.where == f"127.0.0.1:{callback.port}"
+    assert "Stop the program" in caught.value.details.hint
 
 
 async def test_a_closed_page_gives_its_port_back() -> None:
