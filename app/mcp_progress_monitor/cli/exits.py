@@ -40,19 +40,19 @@ class ExitCode(enum.IntEnum):
 
 
 class CommandFailed(Exception):  # noqa: N818 - states what happened, as facts do
-    """A command failed: `problem` for the user, `code` for scripts."""
+    """A command failed: `details` for the user, `code` for scripts."""
 
-    def __init__(self, code: ExitCode, problem: ErrorDetails) -> None:
+    def __init__(self, code: ExitCode, details: ErrorDetails) -> None:
         """Wrap both; nothing is printed here."""
-        super().__init__(problem.what)
+        super().__init__(details.what)
         self.code = code
-        self.problem = problem
+        self.details = details
 
     def as_text(self) -> str:
         """The whole error as text that is safe on a terminal."""
         from mcp_progress_monitor.formatting import visible
 
-        return "\n".join(visible(line) for line in self.problem.as_text().splitlines())
+        return "\n".join(visible(line) for line in self.details.as_text().splitlines())
 
 
 @contextlib.contextmanager

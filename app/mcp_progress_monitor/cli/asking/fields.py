@@ -134,7 +134,7 @@ class PromptField(NamedTuple):
         try:
             return convert([(self.name, text)], self.form)[self.name]
         except CommandFailed as failure:
-            raise ValueError(failure.problem.what) from failure
+            raise ValueError(failure.details.what) from failure
 
     def _chosen(self, text: str) -> Any:
         """A choice by its value, its name or its number, in this order."""

@@ -393,7 +393,7 @@ class JsonEvents:
 
     def fail(self, failure: CommandFailed) -> None:
         """Write why the command failed; `job` is null."""
-        self._error(None, "local", failure.problem.as_text())
+        self._error(None, "local", failure.details.as_text())
 
     def decline(self, job: JobId, problem: ErrorDetails) -> None:
         """Write why one job cannot be resumed."""

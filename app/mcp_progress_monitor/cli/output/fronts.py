@@ -91,7 +91,7 @@ def early_failures(invocation: Invocation, *, as_json: bool) -> Iterator[None]:
     except CommandFailed as failure:
         if as_json:
             seconds = elapsed(time.monotonic() - invocation.started_at)
-            error = error_line(seconds, None, "local", failure.problem.as_text())
+            error = error_line(seconds, None, "local", failure.details.as_text())
             summary = summary_line(seconds, 0, 0, 0, None)
             StandardOutput(sys.stdout).write(f"{error}{summary}".encode())
         raise

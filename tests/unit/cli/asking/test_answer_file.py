@@ -210,7 +210,7 @@ def test_what_is_wrong_is_said_with_its_place(
 ) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, content)
-    problem = caught.value.problem
+    problem = caught.value.details
     assert caught.value.code is ExitCode.USAGE
     assert problem.where == f"{file}, {where}"
     assert words in problem.detail
@@ -221,7 +221,7 @@ def test_what_is_wrong_is_said_with_its_place(
 def test_what_is_no_json_is_said(file: Path, text: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, text)
-    assert caught.value.problem.what == "The answers are not valid JSON"
+    assert caught.value.details.what == "The answers are not valid JSON"
 
 
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         with pytest.raises(CommandFailed) as caught:
             read_answers(tmp_path / name)
         assert caught.value.code is ExitCode.USAGE
-        assert caught.value.problem.what == "Cannot read the answer file"
+        assert caught.value.details.what == "Cannot read the answer file"
         assert "Errno" not in caught.value.as_text()
 
 

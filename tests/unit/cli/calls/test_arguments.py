@@ -134,7 +134,7 @@ def test_a_bad_document_is_a_usage_error_with_an_example(document: str) -> None:
 def test_why_a_file_cannot_be_read_is_said_in_words_alone(tmp_path: Path) -> None:
     with pytest.raises(CommandFailed) as caught:
         read_document(f"@{tmp_path / 'none'}")
-    assert caught.value.problem.detail == "No such file or directory"
+    assert caught.value.details.detail == "No such file or directory"
 
 
 def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_a_configuration_without_servers_says_so_and_what_it_should_look_like(
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(config=file, server=server))
     assert caught.value.code is ExitCode.USAGE
-    assert caught.value.problem[:2] == ("The file contains no servers", str(file))
-    assert '{"mcpServers": {"files": {"command"' in caught.value.problem.hint
+    assert caught.value.details[:2] == ("The file contains no servers", str(file))
+    assert '{"mcpServers": {"files": {"command"' in caught.value.details.hint
 
 
 def test_what_no_system_can_start_is_refused() -> None:
@@ -171,7 +171,7 @@ def test_what_is_no_url_is_refused_in_words(url: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(url=url))
     assert caught.value.code is ExitCode.USAGE
-    assert caught.value.problem.where == "url"
+    assert caught.value.details.where == "url"
 
 
 def test_a_header_that_none_can_be_is_refused() -> None:
@@ -242,7 +242,7 @@ def test_a_broken_file_of_saved_servers_is_told_with_its_place(data_dir: Path) -
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(server="s", data_dir=data_dir))
     assert caught.value.code is ExitCode.USAGE
-    assert "line 1, column 2" in caught.value.problem.where
+    assert "line 1, column 2" in caught.value.details.where
 
 
 @pytest.mark.announces_log("left out: (disabled|needs input)")
@@ -282,8 +282,8 @@ def test_what_cannot_be_sent_is_said_in_words_and_without_the_value(
     with pytest.raises(CommandFailed) as failure:
         one_server(options)
     assert failure.value.code is ExitCode.USAGE
-    assert advice in failure.value.problem.as_text()
-    assert "s3cret" not in failure.value.problem.as_text()
+    assert advice in failure.value.details.as_text()
+    assert "s3cret" not in failure.value.details.as_text()
 
 
 def test_what_was_meant_by_a_name_is_guessed(config: Path, data_dir: Path) -> None:
@@ -300,7 +300,7 @@ def test_what_was_meant_by_a_name_is_guessed(config: Path, data_dir: Path) -> No
     ):
         with pytest.raises(CommandFailed) as failure:
             one_server(options)
-        assert advice in failure.value.problem.hint
+        assert advice in failure.value.details.hint
 
 
 def test_a_client_id_signs_in_as_that_client() -> None:

@@ -118,7 +118,7 @@ class NotedFront:
         raise AssertionError(outcome)
 
     def fail(self, failure: CommandFailed) -> None:
-        self.told.append(f"failed: {failure.problem.what}")
+        self.told.append(f"failed: {failure.details.what}")
 
     def decline(self, job: JobId, problem: ErrorDetails) -> None:
         raise AssertionError(problem)

@@ -76,10 +76,10 @@ _TLS_HINTS: Final = (
 class UnreachableError(Exception):
     """No request reached the server: nothing of it was sent."""
 
-    def __init__(self, problem: ErrorDetails) -> None:
-        """Because of `problem`."""
-        super().__init__(problem.what)
-        self.problem = problem
+    def __init__(self, details: ErrorDetails) -> None:
+        """Because of `details`."""
+        super().__init__(details.what)
+        self.details = details
 
 
 class BrokenError(Exception):

@@ -66,7 +66,7 @@ class LegacySseStream:
                     return
                 ending = await read_stream(site, reply, self._on_other)
         except UnreachableError as error:
-            self._fail(error.problem)
+            self._fail(error.details)
         except BrokenError as error:
             self._fail(_ended(error.reason, site.address))
         except HttpRefusedError as error:

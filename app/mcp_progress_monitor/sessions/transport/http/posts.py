@@ -64,7 +64,7 @@ async def _why_not_there(site: HttpEndpoint) -> ErrorDetails | None:
                 async with site.wire.exchange(asked):
                     return None
             except UnreachableError as error:
-                return error.problem
+                return error.details
             except HttpRefusedError:
                 return None
             except BrokenError:
@@ -110,9 +110,9 @@ class Post:
         try:
             return await self._delivered()
         except UnreachableError as error:
-            self._lose(Loss("lost", error.problem))
+            self._lose(Loss("lost", error.details))
             if not site.others(request):
-                site.unreachable(error.problem)
+                site.unreachable(error.details)
         except BrokenError as error:
             self._lose(errors.broken(error.reason, _NEVER_CAME, site.address))
             await end_unless_there(site, request)

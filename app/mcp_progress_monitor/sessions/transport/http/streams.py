@@ -271,8 +271,8 @@ class Resumption:
                     return True
                 answer = await read_rest(site, reply)
         except UnreachableError as error:
-            self._problem = error.problem
-            self._note_unheard(error.problem.what)
+            self._problem = error.details
+            self._note_unheard(error.details.what)
             return True
         except BrokenError as error:
             self._note_unheard(error.reason)
@@ -394,7 +394,7 @@ class Listening:
                 self._was_open = True
                 self._note(await read_stream(site, reply))
         except UnreachableError as error:
-            return self._goes_on_unheard(error.problem)
+            return self._goes_on_unheard(error.details)
         except BrokenError:
             return True
         except HttpRefusedError:

@@ -46,9 +46,9 @@ def caused(error: Exception, cause: BaseException) -> Exception:
 def test_what_never_got_there_is_unreachable(error: Exception, words: str) -> None:
     found = translated(error, "http://host/", 3)
     assert isinstance(found, UnreachableError)
-    assert words in found.problem.what
-    assert found.problem.where == "http://host/"
-    assert found.problem.hint
+    assert words in found.details.what
+    assert found.details.where == "http://host/"
+    assert found.details.hint
 
 
 PAGE = b"<p>It's \x1b!"
@@ -59,7 +59,7 @@ def test_the_value_of_a_header_that_cannot_be_sent_is_not_told(value: bytes) -> 
     error = httpx2.LocalProtocolError(f"Illegal header value {value!r}")
     found = translated(error, "http://host/", 3)
     assert isinstance(found, UnreachableError)
-    assert found.problem.detail == "Illegal header value"
+    assert found.details.detail == "Illegal header value"
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_tls_failure_says_what_to_do(said: str, hint: str) -> None:
     group = ExceptionGroup("all", [ssl.SSLError(1, said)])
     found = translated(caused(httpx2.ConnectError("x"), group), "https://host/", 3)
     assert isinstance(found, UnreachableError)
-    assert "secure connection" in found.problem.what
-    assert hint in found.problem.hint
+    assert "secure connection" in found.details.what
+    assert hint in found.details.hint
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def through_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_proxy_that_cannot_be_reached_is_named_and_not_the_server(error: Exception) -> None:
     found = translated(error, "http://far/", 3)
     assert isinstance(found, UnreachableError)
-    assert found.problem.what.startswith("The proxy http://127.0.0.1:9")
-    assert "HTTP_PROXY" in found.problem.hint
+    assert found.details.what.startswith("The proxy http://127.0.0.1:9")
+    assert "HTTP_PROXY" in found.details.hint
     near = translated(error, "http://near/", 3)
     assert isinstance(near, UnreachableError)
-    assert "127.0.0.1" not in near.problem.what
+    assert "127.0.0.1" not in near.details.what
 
 
 @pytest.mark.usefixtures("through_proxy")
@@ -149,7 +149,7 @@ def test_without_a_secure_connection_it_may_be_the_proxy() -> None:
     for host, is_between in (("far", True), ("near", False)):
         found = translated(error, f"https://{host}/", 3)
         assert isinstance(found, UnreachableError)
-        assert ("HTTPS_PROXY" in found.problem.hint) is is_between
+        assert ("HTTPS_PROXY" in found.details.hint) is is_between
 
 
 def test_a_socks_proxy_that_cannot_be_used_is_named_with_what_to_do(
