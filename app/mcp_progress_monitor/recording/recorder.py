@@ -336,9 +336,10 @@ class Recorder:
     def _keep_newest_rows(self) -> None:
         """Forget the oldest rows beyond what memory may hold; files are left as they are."""
         timeline = self.timeline
-        if timeline.end - timeline.first > MOST_ROWS:
+        columns = timeline.columns
+        if columns.end - columns.first > MOST_ROWS:
             timeline.keep_newest(MOST_ROWS)
-        segments = timeline.columns.segments
+        segments = columns.segments
         if len(segments) > MOST_SEGMENTS:
             timeline.keep_newest(timeline.end - segments[len(segments) // 4].first)
 

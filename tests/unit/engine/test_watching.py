@@ -18,7 +18,7 @@ from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.watching import Tap
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.playback.playback import Playback
@@ -390,7 +390,7 @@ async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Pat
         assert engine.timeline.number_here("web@2#1", 2) == 6
         assert engine.timeline.number_here("ours#1", 2) == 2
         text = b"".join(
-            pieces(engine, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
+            export_chunks(engine, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
         )
         (entry,) = json.loads(text)["log"]["entries"]
         assert '"export"' in entry["request"]["postData"]["text"]
