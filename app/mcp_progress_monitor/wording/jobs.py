@@ -62,11 +62,6 @@ def wire(value: object) -> str:
     return formatting.summary({"": value}).removeprefix("=")
 
 
-def state_word(state: JobState) -> str:
-    """The state's name."""
-    return state.value
-
-
 def name(job: JobSnapshot) -> str:
     """Tool title or method."""
     return line(job.name) or line(job.method)
@@ -297,7 +292,7 @@ def state(job: JobSnapshot) -> str:
         return "Resumable, automatic"
     if is_left_at_server(job):
         return "Left on its server"
-    return state_word(job.state)
+    return job.state.value
 
 
 def message(job: JobSnapshot) -> str:

@@ -25,7 +25,7 @@ from mcp_progress_monitor.gui.jobs.actions import may_resume_automatically
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording.jobs import line, moment, state_word
+from mcp_progress_monitor.wording.jobs import line, moment
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobId
@@ -72,7 +72,7 @@ def _ended(attempt: AttemptSnapshot) -> str:
 
 def _outcome(attempt: AttemptSnapshot) -> str:
     if isinstance(attempt.outcome, JobState):
-        return state_word(attempt.outcome)
+        return attempt.outcome.value
     words = line(attempt.outcome)
     return words[:1].upper() + words[1:]
 

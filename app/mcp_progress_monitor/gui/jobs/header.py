@@ -250,7 +250,7 @@ class JobHeader(QWidget):
         tone = tone_of(job)
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
-        self._icon.setAccessibleName(job_texts.state_word(job.state))
+        self._icon.setAccessibleName(job.state.value)
         self._put(self._name, job_texts.name(job))
         self._put(self._state, job_texts.full_state(job), tone)
         self._put(self._ids, _ids(job), Tone.MUTED)

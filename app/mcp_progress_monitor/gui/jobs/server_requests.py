@@ -11,7 +11,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.tables import PlainTable, fill
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.wording.jobs import moment, state_word
+from mcp_progress_monitor.wording.jobs import moment
 from mcp_progress_monitor.wording.questions import answer_words, asked, result_text
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _of_child(detail: JobDetail) -> ServerRequestRow:
     job = detail.snapshot
     answer = answer_words(detail.answer)
     if not answer:
-        answer = state_word(job.state) if job.state.is_over else "open"
+        answer = job.state.value if job.state.is_over else "open"
     words = (moment(job.started_when), asked(job.method, detail.params), answer)
     return ServerRequestRow(
         job.request, job.started_at, (*words, formatting.duration(job.elapsed_s))
