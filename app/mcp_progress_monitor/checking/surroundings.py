@@ -11,6 +11,7 @@ from mcp_progress_monitor.checking.connection import ToolRecord, keep
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.facts import RequestStanding, Side
+from mcp_progress_monitor.protocol.header_parameters import header_parameters_finding
 from mcp_progress_monitor.protocol.jsonrpc import canonical
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
@@ -62,6 +63,8 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
         if not isinstance(name, str):
             continue
         record = _record(tool)
+        if connection.is_http and connection.is_per_request:
+            yield from _marks(connection, fact.number, name, tool)
         before = memory.tools.get(name)
         keep(memory.tools, name, record)
         if before is not None and before.parts != record.parts:
@@ -71,6 +74,13 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
         elif before is None and memory.baseline.get(name, digest(record)) != digest(record):
             yield connection.breaks(rules.TOOL_DRIFTED, fact.number, shown(name))
     connection.is_change_announced = False
+
+
+def _marks(connection: Connection, number: int, name: str, tool: JsonObject) -> Iterator[Evidence]:
+    """Check the arguments that a tool wants as headers: clients refuse it where they are wrong."""
+    finding = header_parameters_finding(as_object(tool.get("inputSchema")))
+    if finding is not None:
+        yield connection.breaks(rules.HEADER_MARK, number, shown(name), finding.text)
 
 
 def _record(tool: JsonObject) -> ToolRecord:

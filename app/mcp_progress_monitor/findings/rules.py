@@ -135,10 +135,10 @@ DUPLICATE_RESULT: Final = _task(
 )
 SERVER_ASKS: Final = Rule(
     "JR-4",
-    _ERROR,
+    _WARNING,
     _PER_REQUEST,
     _ROUNDS,
-    "The server sent a request to the client, which 2026-07-28 does not allow. Try the "
+    "The server tried to send the client a request, which 2026-07-28 does not allow. Try the "
     "handshake era: select it in the server's settings, or pass --era handshake.",
     "no-questions",
 )
@@ -611,6 +611,7 @@ HEADER_TYPE: Final = _header(
 )
 HEADER_TWICE: Final = _header('"x-mcp-header" uses {name} twice')
 
+HEADER_MARK: Final = _header("The tool {tool} cannot be called over HTTP: {words}")
 HEADER_MISMATCH: Final = Rule(
     "HDR-1",
     _ERROR,

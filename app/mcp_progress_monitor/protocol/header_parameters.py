@@ -70,9 +70,14 @@ def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, 
 
 
 def header_parameters_problem(schema: JsonObject) -> str:
-    """The rules that the marks of a tool's schema break; nothing if they break none."""
-    finding = _broken(list(_marks(schema, {})))
+    """Which rule the marks of a tool's schema break; nothing where they break none."""
+    finding = header_parameters_finding(schema)
     return "" if finding is None else finding.text
+
+
+def header_parameters_finding(schema: JsonObject) -> Finding | None:
+    """The first rule that the marks of a tool's schema break; None where they break none."""
+    return _broken(list(_marks(schema, {})))
 
 
 def _broken(marks: list[HeaderParameter]) -> Finding | None:

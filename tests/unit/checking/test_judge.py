@@ -161,6 +161,16 @@ def test_a_changed_tool_that_was_announced_is_a_note(checked: Any) -> None:
     assert _rules(checked(steps)) == {"DRIFT-1": Level.NOTE}
 
 
+def test_a_tool_with_a_wrong_header_mark_is_found_over_http(checked: Any) -> None:
+    steps = tools(2)
+    properties = {"n": {"type": "array", "x-mcp-header": "N"}}
+    steps[1].value["result"]["tools"][0]["inputSchema"]["properties"] = properties
+    listed = [*post(steps[0], 1), steps[1]]
+    texts = [r.finding.text for r in checked(listed, E, http=True) if r.rule == "HDR-1"]
+    assert len(texts) == 1
+    assert texts[0].startswith('The tool "work" cannot be called over HTTP')
+
+
 def test_a_missing_header_is_found(checked: Any) -> None:
     message, sent = post(call(2, "a"), 1)
     sent.value["headers"] = [["MCP-Protocol-Version", E], ["mcp-method", "tools/call"]]
