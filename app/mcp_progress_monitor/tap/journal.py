@@ -73,6 +73,7 @@ class Lane:
         self._items = journal.items
         self._held: list[bytes] = []
         self._held_size = 0
+        self._forgotten = 0
         self._skipped: Lost | None = None
         journal.lanes.append(self)
 
@@ -120,19 +121,25 @@ class Lane:
 
     def skip(self, lost: Lost, pieces: list[bytes]) -> int:
         """A gap follows; returns how much of the queue is free again."""
-        freed = self.forget(lost)
+        freed = self.forget()
+        lost.size += self.forgotten()
         if lost.is_cut:
             self._skipped = lost
         else:
             self.journal.note_lost(lost, pieces)
         return freed
 
-    def forget(self, lost: Lost) -> int:
+    def forget(self) -> int:
         """Give up a message whose end was dropped; returns how much of the queue is free again."""
-        lost.size += self.held_bytes
+        self._forgotten += self.held_bytes
         self._held.clear()
         freed, self._held_size = self._held_size, 0
         return freed
+
+    def forgotten(self) -> int:
+        """How many bytes were given up, each of them told once."""
+        size, self._forgotten = self._forgotten, 0
+        return size
 
     def flush(self, prefix: bytes, pieces: list[bytes]) -> None:
         """Add what there is of a line that has not ended, and the newest gap."""
@@ -141,6 +148,7 @@ class Lane:
             self._held.clear()
         for lost in (self._skipped, self.lost):
             if lost is not None:
+                lost.size += self.forgotten()
                 self.journal.note_lost(lost, pieces)
         self._skipped = self.lost = None
 
@@ -294,10 +302,10 @@ class Journal:
                 freed += lane.encode(data, self._prefix(lane.mark, at), pieces)
             else:
                 freed += lane.skip(data, pieces)
-        if not items:
-            for lane in self.lanes:
-                if lane.lost is not None:  # what would follow was dropped
-                    freed += lane.forget(lane.lost)
+        for lane in self.lanes:
+            # In this order: what was queued before something was dropped has been taken out.
+            if lane.lost is not None and not items:
+                freed += lane.forget()  # what would follow is what was dropped
         self._size = size
         self._done += freed
 
@@ -330,7 +338,9 @@ class Journal:
             rest.add(data)
         for lane in self.lanes:
             if rest.size:  # how it goes on is not recorded
-                lane.forget(Lost("") if self._pieces else rest)
+                lane.forget()
+                size = lane.forgotten()
+                rest.size += 0 if self._pieces else size
             lane.flush(self.cut(self._prefix(lane.mark, time.monotonic())), pieces)
         if rest.size:
             self.note_lost(rest, pieces)
