@@ -107,7 +107,7 @@ class Server:
 
     def _next_signal(self) -> tuple[int, bool]:
         """The next signal, and whether the server has got it as well."""
-        if sys.platform == "darwin":
+        if sys.platform != "linux":  # nobody tells there where a signal comes from
             number = signal.sigwait(self._awaited)
             return number, number in _OF_TERMINAL and _is_in_foreground()
         found = signal.sigwaitinfo(self._awaited)
