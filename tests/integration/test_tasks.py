@@ -80,8 +80,10 @@ async def test_a_task_is_on_disk_before_anybody_sees_it(place: Place, era: Era) 
 
         engine.subscribe(look)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, engine, "task_work", era)
+            # So many steps that it works still when it is seen, however late that is.
+            tasks.start_soon(lambda: called(engine, "task_work", era, steps=100_000))
             await begun(engine, watch)
+            tasks.cancel_scope.cancel()
         assert on_disk
         assert all(on_disk)
 
