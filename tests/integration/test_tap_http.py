@@ -27,10 +27,11 @@ from mcp_progress_monitor.tap_http.journal import live_folder
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run, start
 from tests.integration.http_servers import http_server, self_signed
+from tests.integration.proxy import proxy
 from tests.integration.test_official_http import line_of, served
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
-from tests.unit.tap_http.tapped import tapped
+from tests.unit.tap_http.tapped import client, request, rpc, tapped
 
 if TYPE_CHECKING:
     import subprocess
@@ -286,6 +287,20 @@ async def test_many_clients_at_once_are_kept_apart(tmp_path: Path) -> None:
     assert [each[0] for each in found] == [f"demo#{n}" for n in range(1, 9)]
     assert {each[1] for each in found} == {JobState.DONE}
     assert sorted(each[2] for each in found) == list(range(5, 13))
+
+
+async def test_the_proxy_of_the_environment_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with http_server() as server, proxy() as through:
+        monkeypatch.setenv("HTTP_PROXY", through.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        async with tapped(server.url, tmp_path) as tap, client(tap.port) as peer:
+            accept = "Accept: application/json, text/event-stream"
+            await peer.write(request(tap.port, rpc("initialize", 0), accept))
+            await peer.until(b"\r\n\r\n")
+    assert through.asked == [f"POST {server.url} HTTP/1.1"]
 
 
 async def test_a_server_with_tls_is_reached_by_a_client_without(

@@ -73,6 +73,10 @@ def _opened(order: OpenOrder, stack: contextlib.ExitStack) -> Playback:
         return Playback(order.file, followed_file(order.file))
 
 
+def _echo(line: str) -> None:
+    click.echo(line, err=True)
+
+
 @contextlib.contextmanager
 def opened(file: Path) -> Iterator[Playback]:
     """A recording, or another program's file as one.
@@ -81,7 +85,7 @@ def opened(file: Path) -> Iterator[Playback]:
     """
     with contextlib.ExitStack() as stack:
         with failing(ExitCode.UNWRITABLE):
-            recording = stack.enter_context(as_recording(file))
+            recording = stack.enter_context(as_recording(file, _echo))
             playback = Playback(recording, imported_from=None if recording == file else file)
         yield playback
 

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.imports.claude_log import is_claude_log, read_claude_log
 from mcp_progress_monitor.imports.json_lines import (
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from io import FileIO
 
 _HEAD: Final = 64 * 1024
+_LARGE: Final = 16 * 1024 * 1024
 _FIRST_LINE: Final = 4 * 1024 * 1024
 _HAR: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
+_OF_MCPSNOOP: Final = re.compile(rb'"creator"\s*:\s*\{\s*"name"\s*:\s*"mcpsnoop"')
 _BOM: Final = b"\xef\xbb\xbf"
 SUFFIXES: Final = (".har", ".jsonl", ".log")
 """What the names of files that can be imported usually end in."""
@@ -92,6 +95,8 @@ def convert(path: Path, form: ImportForm, target: Path) -> None:
                 what = f"The {form.name} file has no MCP messages"
                 missing = "\n".join(recording.missing)
                 hint = "Check that it was recorded while the client used the server."
+                if form is HAR and _is_of_mcpsnoop(path):
+                    hint = "mcpsnoop leaves messages out of HAR: open its session log (.jsonl)."
                 raise UserError(ErrorDetails(what, str(path), hint, missing))
             recording.save(target, path)
     except OSError as error:
@@ -102,17 +107,28 @@ def convert(path: Path, form: ImportForm, target: Path) -> None:
         ) from error
 
 
+def _is_of_mcpsnoop(path: Path) -> bool:
+    """Whether a HAR file says that mcpsnoop wrote it, which puts no messages into one."""
+    with path.open("rb") as file:
+        return _OF_MCPSNOOP.search(file.read(_HEAD)) is not None
+
+
 @contextlib.contextmanager
-def as_recording(path: Path) -> Iterator[Path]:
+def as_recording(path: Path, on_large: Callable[[str], None] | None = None) -> Iterator[Path]:
     """The file itself if it is a recording, or may be; else a recording made of it, for a while.
 
-    `UserError` as of `convert`.
+    `on_large` gets a line for the user before that takes long. `UserError` as of `convert`.
     """
     form = form_of(path)
     if form is None:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="mcp-progress-monitor-") as folder:
+    if on_large is not None and (size := path.stat().st_size) > _LARGE:
+        name = formatting.one_line(path.name)
+        on_large(f"Importing {name} ({formatting.size(size)})\N{HORIZONTAL ELLIPSIS}")
+    with tempfile.TemporaryDirectory(
+        prefix="mcp-progress-monitor-", ignore_cleanup_errors=True
+    ) as folder:
         target = Path(folder) / f"{path.name}{SUFFIX}"
         convert(path, form, target)
         yield target

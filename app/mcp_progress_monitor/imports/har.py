@@ -72,6 +72,8 @@ class _Entry(NamedTuple):
     answer_headers: Headers
     answer: bytes
     is_body_missing: bool
+    is_stream: bool
+    """Whether the response is an event stream."""
     begun: float | None
     answered_s: float
     ended_s: float
@@ -92,11 +94,6 @@ class _Entry(NamedTuple):
         """What a stream of HTTP+SSE begins with: where to post, which comes at once."""
         found = _PLACE.match(self.answer) if self.is_stream and self.method == "GET" else None
         return b"" if found is None else found[0]
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether the response is an event stream."""
-        return _value(self.answer_headers, "content-type").lower().startswith(EVENTS)
 
 
 class OneSession(ClientSessions):
@@ -346,17 +343,22 @@ def _entry_of(raw: bytes) -> _Entry | None:
     status = response.get("status")
     size = content.get("size")
     answered_s, ended_s = _timings(entry)
+    answer_headers = _headers(response) or _mime(content)
+    method = _text(request, "method").upper() or "GET"
+    is_stream = _value(answer_headers, "content-type").lower().startswith(EVENTS)
+    has_body = (type(size) is int and size > 0) or (is_stream and method == "POST")
     return _Entry(
-        method=_text(request, "method").upper() or "GET",
+        method=method,
         url=url,
         headers=_headers(request),
         body=_text(as_object(request.get("postData")), "text").encode(errors="replace"),
         status=status if type(status) is int and 100 <= status <= 599 else 0,
         reason=_text(response, "statusText"),
         version=_text(response, "httpVersion"),
-        answer_headers=_headers(response) or _mime(content),
+        answer_headers=answer_headers,
         answer=answer,
-        is_body_missing=not answer and type(size) is int and size > 0,
+        is_body_missing=has_body and not answer,
+        is_stream=is_stream,
         begun=epoch_of(_text(entry, "startedDateTime")),
         answered_s=answered_s,
         ended_s=ended_s,

@@ -185,6 +185,14 @@ def test_times_never_go_back() -> None:
         assert len(ats) > 5
 
 
+def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(convert, "_LARGE", 100)
+    with as_recording(SAMPLES / "mcp-rec-0.1.jsonl", lines.append):
+        pass
+    assert lines == ["Importing mcp-rec-0.1.jsonl (1.1 kB)…"]
+
+
 def test_a_har_without_mcp_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.har"
     entry = {

@@ -150,6 +150,27 @@ def test_an_exchange_without_a_response_is_a_lost_call(tmp_path: Path) -> None:
     assert [job.state for job in found.jobs] == [JobState.LOST]
 
 
+def test_a_stream_of_which_the_browser_kept_nothing_is_a_lost_call(tmp_path: Path) -> None:
+    stream = {"status": 200, "headers": [], "content": {"mimeType": "text/event-stream", "size": 0}}
+    found = imported(tmp_path / "a.har", entry(response=stream))
+    assert [job.state for job in found.jobs] == [JobState.LOST]
+    assert "Bodies of responses, which are not in the file (1)" in found.missing
+
+
+def test_the_har_of_mcpsnoop_is_told_from_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "a.har"
+    call = {
+        "startedDateTime": "2026-08-09T10:15:01Z",
+        "request": {"method": "POST", "url": "mcp://files/tools/call/x", "headers": []},
+        "response": {"status": 200, "content": {"mimeType": "application/json", "text": "{}"}},
+    }
+    creator = {"name": "mcpsnoop", "version": "0.9.0"}
+    path.write_text(json.dumps({"log": {"version": "1.2", "creator": creator, "entries": [call]}}))
+    with pytest.raises(UserError) as caught:
+        Imported(path)
+    assert "open its session log (.jsonl)" in caught.value.problem.hint
+
+
 def test_exchanges_that_overlap_are_in_the_order_of_their_times(tmp_path: Path) -> None:
     long = entry(time=5000, timings={"wait": 10, "receive": 4990})
     other = {**entry()["request"], "postData": {"text": rpc("ping", 8).decode()}}
