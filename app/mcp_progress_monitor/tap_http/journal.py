@@ -213,7 +213,9 @@ class Journal:
         """Make the folder and claim a name; programs in two containers may have the same number."""
         from filelock import Timeout  # late: no start waits for it
 
-        self._folder.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        recordings = self._folder.path.parent
+        for folder in (recordings.parent, recordings):  # private, each of them
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         wanted = self.path
         for number in range(2, _TRIES):
             try:

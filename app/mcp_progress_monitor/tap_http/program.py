@@ -54,7 +54,7 @@ class Tap:
         """`report` gets lines for the user; `UserError` for options that make no sense."""
         self.addresses = TapAddresses(options.to)
         self._wanted = None if options.listen is None else read_listen(options.listen)
-        data_dir = paths.data_dir(options.data_dir)
+        data_dir = paths.chosen_data_dir(options.data_dir)
         self._folder = live_folder(data_dir)
         self._settings, _ = load_settings(data_dir)
         self._name = options.name or self.addresses.upstream.host

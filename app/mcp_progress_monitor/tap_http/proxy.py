@@ -60,6 +60,9 @@ _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
+_NO_TUNNELS: Final = "The tap leads to one server and makes no tunnels"
+
+
 class _ClientGoneError(Exception):
     """The client closed its connection."""
 
@@ -112,7 +115,8 @@ class ProxyConnection:
         if not isinstance(event, h11.Request):
             return False
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
-        refusal = self._addresses.refusal(headers)
+        is_tunnel = event.method == b"CONNECT"
+        refusal = _NO_TUNNELS if is_tunnel else self._addresses.refusal(headers)
         if refusal:
             await self._answer(403, refusal)
             return False
@@ -169,7 +173,9 @@ class ProxyConnection:
         except _ClientGoneError:
             return CLIENT_GONE, "client"
         except h11.RemoteProtocolError as error:
-            return f"the client's request is not valid HTTP: {error}", "client"
+            is_cut = self._http.trailing_data[1]
+            why = CLIENT_GONE if is_cut else f"the client's request is not valid HTTP: {error}"
+            return why, "client"
         except NoRouteError as error:
             return await self._unreachable(event, exchange, no_client(error.cause, where))
         except _NO_RESPONSE as error:

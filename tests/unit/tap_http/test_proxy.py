@@ -138,6 +138,33 @@ async def test_a_client_that_goes_before_any_response_ends_the_request(tmp_path:
     assert tap.event("http_ended")["reason"] == "closed by the client"
 
 
+async def test_a_client_that_goes_within_its_request_ends_it(tmp_path: Path) -> None:
+    has_begun, was_closed = anyio.Event(), anyio.Event()
+
+    async def serve(peer: Peer) -> None:
+        await peer.until(b"tools")
+        has_begun.set()
+        await peer.rest()
+        was_closed.set()
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap:
+        async with client(tap.port) as peer:
+            await peer.write(request(tap.port, CALL)[:-20])
+            await has_begun.wait()
+        with anyio.fail_after(PATIENCE_S):
+            await was_closed.wait()
+    assert tap.event("http_ended")["reason"] == "closed by the client"
+    gap = tap.event("not_recorded")
+    assert (gap["bytes"], gap["messages"]) == (len(CALL) - 20, 1)
+    assert tap.messages == []
+
+
+async def test_a_tunnel_is_not_made(tmp_path: Path) -> None:
+    async with server(nothing) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, line=f"CONNECT 127.0.0.1:{tap.port} HTTP/1.1"))
+        assert (await peer.message()).startswith(b"HTTP/1.1 403 Forbidden")
+
+
 async def test_a_response_that_breaks_off_breaks_off_for_the_client(tmp_path: Path) -> None:
     async def serve(peer: Peer) -> None:
         await peer.message()

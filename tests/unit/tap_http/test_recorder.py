@@ -378,10 +378,13 @@ async def test_a_request_that_is_too_large_for_the_recording_passes(
     assert (gap["bytes"], gap["messages"]) == (len(large), 1)
 
 
-@pytest.mark.parametrize("trouble", ["no folder", "gone"])
+@pytest.mark.parametrize("trouble", ["no data folder", "no folder", "gone"])
 async def test_what_cannot_be_recorded_passes_all_the_same(trouble: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
-    data.mkdir()
+    if trouble == "no data folder":
+        data.write_text("a file where a folder should be")
+    else:
+        data.mkdir()
     if trouble == "no folder":
         (data / "recordings").write_text("a file where a folder should be")
     async with server(Sessions()) as url, tapped(url, data) as tap:
