@@ -181,7 +181,7 @@ class ProxyConnection:
         except _NO_RESPONSE as error:
             failure = translated(error, where, 0.0)
             if isinstance(failure, UnreachableError):
-                return await self._unreachable(event, exchange, failure.problem)
+                return await self._unreachable(event, exchange, failure.details)
             return f"broken: {failure}", "server"
         try:
             return await self._respond(event, exchange, response)

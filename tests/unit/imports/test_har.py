@@ -168,7 +168,7 @@ def test_the_har_of_mcpsnoop_is_told_from_its_log(tmp_path: Path) -> None:
     path.write_text(json.dumps({"log": {"version": "1.2", "creator": creator, "entries": [call]}}))
     with pytest.raises(UserError) as caught:
         Imported(path)
-    assert "open its session log (.jsonl)" in caught.value.problem.hint
+    assert "open its session log (.jsonl)" in caught.value.details.hint
 
 
 def test_exchanges_that_overlap_are_in_the_order_of_their_times(tmp_path: Path) -> None:
