@@ -463,7 +463,7 @@ _NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 class NoRouteError(Exception):
-    """Requests would have to go through a proxy that cannot be used, because of `cause`."""
+    """Requests would need a proxy that cannot be used, because of `cause`."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))

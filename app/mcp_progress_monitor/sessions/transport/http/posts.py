@@ -295,7 +295,7 @@ def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
 
 
 def is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
-    """Whether a body is to be read as JSON-RPC, though it may break its rules."""
+    """Whether a body is to be read as JSON-RPC, even if it breaks the rules."""
     if len(body) > OVERSIZED:
         begin = first_byte(body)  # as far as white space is skipped in one step
         return body[begin : begin + 1] in {b"{", b"["}

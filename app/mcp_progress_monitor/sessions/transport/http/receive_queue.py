@@ -82,7 +82,7 @@ class ReceiveQueue:
         self._line.appendleft(item)
 
     def record_event(self, event: str, **fields: object) -> None:
-        """Put an event in line (see `Framer.event`)."""
+        """Queue an event (see `Framer.event`)."""
         self.put(_Told(event, fields, *self.stamp()))
 
     def stamp(self) -> tuple[float, float]:
