@@ -17,18 +17,31 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class TitledTable(QAbstractTableModel):
     """A table model with fixed column titles; subclasses provide the rows."""
 
-    def __init__(self, titles: Sequence[str], parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        titles: Sequence[str],
+        parent: QObject | None = None,
+        *,
+        numbers: Collection[int] = (),
+    ) -> None:
+        """Use `titles` for the columns; those in `numbers` are aligned to the right."""
         super().__init__(parent)
         self._titles = tuple(titles)
+        self._numbers = frozenset(numbers)
+
+    def alignment(self, column: int) -> int:
+        """The alignment of a column and its title."""
+        return _RIGHT if column in self._numbers else _LEFT
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
         """As many as there are titles."""
@@ -44,7 +57,8 @@ class TitledTable(QAbstractTableModel):
         is_title = orientation is Qt.Orientation.Horizontal and 0 <= section < len(self._titles)
         if is_title and role == Qt.ItemDataRole.DisplayRole:
             return self._titles[section]
-        return _LEFT if is_title and role == Qt.ItemDataRole.TextAlignmentRole else None
+        is_aligned = is_title and role == Qt.ItemDataRole.TextAlignmentRole
+        return self.alignment(section) if is_aligned else None
 
 
 def is_in_sight(view: QAbstractItemView, index: QModelIndex) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -23,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
-from mcp_progress_monitor.gui.common.tables import PlainTable, fill
+from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
 from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording.jobs import line
@@ -39,11 +38,9 @@ FIRST_FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
 
 _Index = QModelIndex | QPersistentModelIndex
 _Row: TypeAlias = tuple[str, ...]
-_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-class PlainTableModel(QAbstractTableModel):
+class PlainTableModel(TitledTable):
     """Rows of text: by default the first column is text and the others are numbers.
 
     Used for phases, for marks and for attempts. Rows that stay are not announced again, so that
@@ -57,9 +54,8 @@ class PlainTableModel(QAbstractTableModel):
         *,
         text_columns: Collection[int] = (0,),
     ) -> None:
-        super().__init__(parent)
-        self._titles = tuple(titles)
-        self._text_columns = frozenset(text_columns)
+        numbers = set(range(len(titles))) - set(text_columns)
+        super().__init__(titles, parent, numbers=numbers)
         self._rows: list[_Row] = []
         self._frames: list[int | None] = []
 
@@ -76,25 +72,6 @@ class PlainTableModel(QAbstractTableModel):
         """Number of phases or marks."""
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """As many as there are titles."""
-        return 0 if parent.isValid() else len(self._titles)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Titles, aligned as their columns."""
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(self._titles):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._titles[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self._side(section)
-        return None
-
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, or a row's frame."""
         if not index.isValid():
@@ -103,10 +80,8 @@ class PlainTableModel(QAbstractTableModel):
             return self._rows[index.row()][index.column()]
         if role == FIRST_FRAME and self._frames:
             return self._frames[index.row()]
-        return self._side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def _side(self, column: int) -> int:
-        return _LEFT if column in self._text_columns else _RIGHT
+        is_alignment = role == Qt.ItemDataRole.TextAlignmentRole
+        return self.alignment(index.column()) if is_alignment else None
 
     def show_rows(self, rows: list[_Row], frames: list[int | None]) -> None:
         """Show `rows`, one word for each title; `frames` are theirs, or empty."""

@@ -6,7 +6,6 @@ import enum
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QEvent,
     QModelIndex,
     QObject,
@@ -27,7 +26,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.tables import PlainTable, fill
+from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.wording.jobs import line
 
@@ -60,19 +59,17 @@ class TickColumn(enum.IntEnum):
 
 
 _TITLES: Final = ("#", "Time", "Δt", "Progress", "Δ progress", "Total", "Finding", "Message")
-_TEXTS: Final = frozenset({TickColumn.TIME, TickColumn.MARK, TickColumn.MESSAGE})
-_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_NUMBERS: Final = set(TickColumn) - {TickColumn.TIME, TickColumn.MARK, TickColumn.MESSAGE}
 
 
-class TicksModel(QAbstractTableModel):
+class TicksModel(TitledTable):
     """The newest ticks of one job, oldest first; rows already shown stay as they are.
 
     The ticks' numbers count from the job's first one, although only the newest are kept.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(_TITLES, parent, numbers=_NUMBERS)
         self._ticks: list[ProgressReceived] = []
         self._before = 0
         self._marked: Mapping[int, tuple[Finding, ...]] = {}
@@ -112,29 +109,12 @@ class TicksModel(QAbstractTableModel):
         """Number of ticks kept."""
         return 0 if parent.isValid() else len(self._ticks)
 
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of columns."""
-        return 0 if parent.isValid() else len(TickColumn)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Titles, aligned as their columns."""
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(TickColumn):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _TITLES[section]
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, the frame's number, or what is wrong."""
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(index.column())
+            return self.alignment(index.column())
         tick = self._ticks[index.row()]
         if role == FRAME:
             return tick.number
@@ -187,10 +167,6 @@ def _step(before: float | None, now: float | None) -> str:
         # 0.3 - 0.2 is 0.09999…; twelve digits are what both were sent with, and more.
         step = float(f"{step:.12g}")
     return formatting.number(step) if step < 0 else f"+{formatting.number(step)}"
-
-
-def _alignment(column: int) -> int:
-    return _LEFT if column in _TEXTS else _RIGHT
 
 
 _WIDTHS: Final = {
