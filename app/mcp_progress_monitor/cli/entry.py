@@ -232,11 +232,7 @@ def program(
 @common_options
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 def tools(invocation: Invocation, as_json: bool) -> int:
-    """List a server's tools and their arguments.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """List a server's tools and their arguments."""
     from mcp_progress_monitor.cli.calls.listings import list_tools
 
     return list_tools(invocation, in_json=as_json)
@@ -292,11 +288,7 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     help="Send the arguments even if they violate the tool's schema.",
 )
 def call(invocation: Invocation, /, **chosen: Any) -> int:
-    """Call TOOL. Progress goes to standard error, the result to standard output.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """Call TOOL. Progress goes to standard error, the result to standard output."""
     order = CallOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import call_tool
@@ -305,7 +297,10 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
 
 
 @program.command(
-    cls=ServerCommand, epilog=_RESUME_EXAMPLES, short_help="Resume saved jobs and tasks."
+    cls=ServerCommand,
+    needs_server=False,
+    epilog=_RESUME_EXAMPLES,
+    short_help="Resume saved jobs and tasks.",
 )
 @common_options
 @click.argument("ids", metavar="[ID]...", nargs=-1, callback=saved_ids)

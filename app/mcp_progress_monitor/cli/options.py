@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
 
 import click
 
@@ -237,12 +238,29 @@ class Invocation:
     common: CommonOptions = CommonOptions()
 
 
+_HOW_TO_CHOOSE: Final = (
+    'Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved '
+    "server), --config FILE [--server NAME] or --demo."
+)
+
+
 class ServerCommand(click.Command):
     """A command after which a server's command may follow; its help leaves out `hides`."""
 
-    def __init__(self, *args: Any, hides: Sequence[str] = (), **kwargs: Any) -> None:
-        """As click's; `hides` names options that the command rejects."""
+    def __init__(
+        self,
+        *args: Any,
+        hides: Sequence[str] = (),
+        needs_server: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        """As click's; `hides` names options that the command rejects.
+
+        The help of a command that `needs_server` says how to choose it.
+        """
         super().__init__(*args, **kwargs)
+        if needs_server:
+            self.help = f"{inspect.cleandoc(self.help or '')}\n\n{_HOW_TO_CHOOSE}"
         for param in self.params:
             if isinstance(param, click.Option) and param.name in hides:
                 param.hidden = True

@@ -73,11 +73,7 @@ _json_document = click.option("--json", "as_json", is_flag=True, help="Write one
 @common_options
 @_json_document
 def resources(invocation: Invocation, as_json: bool) -> int:
-    """List a server's resources and resource templates.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """List a server's resources and resource templates."""
     from mcp_progress_monitor.cli.calls.listings import list_resources
 
     return list_resources(invocation, in_json=as_json)
@@ -92,9 +88,6 @@ def read(invocation: Invocation, /, **chosen: Any) -> int:
     """Read the resource URI. Progress goes to standard error, the text to standard output.
 
     The server need not list the URI. Binary data is not printed; save it with -o.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
     """
     order = ReadOrder(**chosen)
     order.check()
@@ -107,11 +100,7 @@ def read(invocation: Invocation, /, **chosen: Any) -> int:
 @common_options
 @_json_document
 def prompts(invocation: Invocation, as_json: bool) -> int:
-    """List a server's prompts and their arguments.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """List a server's prompts and their arguments."""
     from mcp_progress_monitor.cli.calls.listings import list_prompts
 
     return list_prompts(invocation, in_json=as_json)
@@ -130,11 +119,7 @@ def prompts(invocation: Invocation, as_json: bool) -> int:
 )
 @request_options()
 def prompt(invocation: Invocation, /, **chosen: Any) -> int:
-    """Get the prompt NAME and print its messages, each below its role.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """Get the prompt NAME and print its messages, each below its role."""
     order = PromptOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import get_prompt
@@ -152,11 +137,7 @@ def prompt(invocation: Invocation, /, **chosen: Any) -> int:
 )
 @request_options()
 def request(invocation: Invocation, /, **chosen: Any) -> int:
-    """Send a request with any METHOD and print its result as JSON.
-
-    Choose the server with "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved server),
-    --config FILE [--server NAME] or --demo.
-    """
+    """Send a request with any METHOD and print its result as JSON."""
     order = RawOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import send_request

@@ -156,7 +156,11 @@ def import_(invocation: Invocation, /, **chosen: Any) -> int:
 
 
 @servers.command(
-    cls=ServerCommand, hides=_REFUSED, epilog=_ADD_EXAMPLES, short_help="Save a command or a URL."
+    cls=ServerCommand,
+    hides=_REFUSED,
+    needs_server=False,
+    epilog=_ADD_EXAMPLES,
+    short_help="Save a command or a URL.",
 )
 @common_options
 @click.argument("name")
