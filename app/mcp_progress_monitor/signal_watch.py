@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import FrameType
 
 INTERRUPT: Final = "SIGINT"
 ENDING: Final = ("SIGTERM", "SIGHUP", "SIGBREAK")
@@ -40,12 +40,7 @@ class SignalWatch:
         threading.Thread(target=self._watch, name="signals", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give the signals back to whoever had them."""
         for number, handler in self._previous.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)

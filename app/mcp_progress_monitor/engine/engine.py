@@ -45,7 +45,6 @@ from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from anyio.abc import TaskGroup
 
@@ -203,12 +202,7 @@ class Engine:
         await self.recording.opened()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End every server gracefully, then all tasks."""
         if self._tasks is None:
             return

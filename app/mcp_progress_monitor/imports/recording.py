@@ -16,7 +16,6 @@ from mcp_progress_monitor.recording.writer import Encoder, Writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from mcp_progress_monitor.protocol.frames import Frame
 
@@ -54,12 +53,7 @@ class ImportedRecording:
         self._file: IO[bytes] = tempfile.TemporaryFile()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Let go of what was not saved."""
         self._file.close()
 

@@ -30,7 +30,6 @@ from mcp_progress_monitor.signal_watch import SignalWatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
     from mcp_progress_monitor.cli.calls.stores import SavedStore, SessionRecording
@@ -86,15 +85,10 @@ class Interrupts:
         self._signals.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *details: object) -> None:
         """Restore the previous signal handlers."""
         self._left.set()
-        self._signals.__exit__(kind, error, traceback)
+        self._signals.__exit__(*details)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGINT and not self._count and self._divert():
