@@ -34,7 +34,7 @@ class RecordedConnections:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """That connections were let go of before their end."""
+        """Reports that connections were dropped before their end."""
         if not self._dropped:
             return []
         what = f"The recording has more than {CONNECTIONS_KEPT:,} open connections at a time"
@@ -66,7 +66,7 @@ class RecordedConnections:
 _SMALL: Final = 32
 """Frames from which on a chunk is taken in alone …"""
 TOGETHER: Final = 256
-"""… and how many of smaller ones are at one go, or a few more."""
+"""… and of smaller ones about so many frames at once."""
 _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 
 
@@ -194,7 +194,7 @@ class ChunkIntake:
         self._sink(TakenChunk(frames, facts, offsets, sizes, is_escaped, part, servers))
 
     def _apply_all(self, chunks: Sequence[Chunk]) -> None:
-        """Do for many small chunks of one part what `_apply` does for each, at one go."""
+        """Do for many small chunks of one part what `_apply` does for each, at once."""
         frames: list[Frame] = []
         facts: list[Fact] = []
         offsets: list[int] = []

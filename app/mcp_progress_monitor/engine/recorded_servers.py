@@ -256,7 +256,7 @@ class RecordedServers:
         return ""
 
     def end_of(self, name: str) -> TapEnd | None:
-        """How the newest connection of a server ended; None while it goes on."""
+        """How the newest connection of a server ended; None while it lasts."""
         known = self._servers.get(name)
         return None if known is None else known.end
 

@@ -34,7 +34,7 @@ class Followed(NamedTuple):
 
 
 def followed_file(path: Path) -> Followed:
-    """The recording at `path`, until the program that writes it lets go of its lock.
+    """The recording at `path`, until the program that writes it releases its lock.
 
     One without a lock, as a copy that another program adds to, is followed for good.
     """

@@ -184,7 +184,7 @@ class Playback:
     def advance(self, budget_s: float) -> bool:
         """Read on for about `budget_s`, regardless of the recording's time.
 
-        True while there is more. Where all was read of a recording that grows, time goes on.
+        True while there is more. At the end of a growing recording, time continues.
         """
         is_more = self._work(_FOR_EVER, budget_s)
         if self.is_following:
@@ -284,7 +284,7 @@ class Playback:
         self._publish(frames, facts, changes, taken.servers)
 
     def _note_end(self, frames: Sequence[Frame]) -> None:
-        """Take note that a recording goes on."""
+        """Note that a recording continues."""
         self._heard_at = time.monotonic()
         if self._begun_when is None:
             self._begun_when, self._begin_at = frames[0].when, frames[0].at

@@ -43,7 +43,7 @@ _UNKNOWN: Final = FrameSource("", Channel.EVENT)
 _GAP: Final = 4096
 """A gap between two frames that is read rather than skipped."""
 _AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes read at one go, unless one frame is larger."""
+"""Bytes read at once, unless one frame is larger."""
 _SPLICED_APART: Final = 64 * 1024
 """Bytes between two frames of a file that are read on as one stretch: stamps, and what is none."""
 

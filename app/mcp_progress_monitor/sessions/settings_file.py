@@ -35,7 +35,7 @@ class SettingsFile:
         """Save the settings of one server.
 
         Raises:
-            UserError: they cannot be written; they hold until the program ends all the same.
+            UserError: they cannot be written; they apply until the program exits.
         """
         key = _key(fingerprint)
         self._held.pop(key, None)

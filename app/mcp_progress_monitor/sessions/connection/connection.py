@@ -316,7 +316,7 @@ class Connection:
         try:
             await self._transport.close()
             await self._transport.release()
-        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+        except Exception:  # noqa: BLE001  # as above: waiting tasks must still be released
             _log.exception("the transport of connection %s met a defect at its end", self.id)
 
     def _how_it_ended(self) -> tuple[str, EndKind]:
@@ -348,7 +348,7 @@ class Connection:
         try:
             code, wanted = self._transport.exit_code, self._end_fields()
             await self._event("closed", reason=self.reason, exit_code=code, **wanted)
-        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+        except Exception:  # noqa: BLE001  # as above: waiting tasks must still be released
             _log.exception("the end of connection %s met a defect as well", self.id)
 
     async def _read(self) -> None:

@@ -197,7 +197,7 @@ async def _until_there(missing: tuple[str, ...]) -> None:
     """Wait until one of these paths can be watched; forever if there are none."""
     if not missing:
         await anyio.Event().wait()
-    while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # nobody tells of it
+    while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # it is not reported
         await anyio.sleep(_LOOK_S)
 
 

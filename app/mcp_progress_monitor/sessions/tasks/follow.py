@@ -243,7 +243,7 @@ class TaskInput:
         finally:
             self._asking.remove(asking)
         if answers is not None:
-            with contextlib.suppress(anyio.ClosedResourceError):  # which the run tells of
+            with contextlib.suppress(anyio.ClosedResourceError):  # which the run reports
                 await self._send(self._still_meant(answers, asking.asked))
 
     def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
@@ -360,7 +360,7 @@ class TaskRun:
             with self._scope:
                 await self._run_together()
         except anyio.ClosedResourceError:
-            pass  # the connection has ended, which is told below
+            pass  # the connection has ended, as reported below
         finally:
             outbox.watchers.remove(self._watch)
             if outbox.task_clocks.get(self.view.id) is self.clock:
@@ -609,7 +609,7 @@ class TaskRun:
             view = stated(exchange.reply, self.view.id)
             self._news = self._news if view is None else view
         except anyio.ClosedResourceError:
-            pass  # the loop notices by itself
+            pass  # the loop notices
         finally:
             self._wants_cancel = False
             self._wake.set()

@@ -260,14 +260,14 @@ class ServerProcess:
     async def _end_children(self) -> None:
         await self._family.look_up_orphans()
         with anyio.move_on_after(_FAREWELL_S):
-            while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
+            while self._has_children():  # noqa: ASYNC110  # their end is not reported
                 await anyio.sleep(_POLL_S)
         if self._has_children():
             self.left_children = not self.was_ended
             process_guard.terminate(self.pid)
             self._family.terminate()
             with anyio.move_on_after(_CHILDREN_S):
-                while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
+                while self._has_children():  # noqa: ASYNC110  # their end is not reported
                     await anyio.sleep(_POLL_S)
             process_guard.kill(self.pid)
             self._family.kill()

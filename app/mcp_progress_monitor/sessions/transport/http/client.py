@@ -96,7 +96,7 @@ _held: Final[weakref.WeakValueDictionary[_Key, ssl.SSLContext]] = weakref.WeakVa
 def trusted() -> ssl.SSLContext:
     """What the system, or SSL_CERT_FILE and SSL_CERT_DIR, say now; `OSError` if that is unreadable.
 
-    It is read anew for a new connection when one of the files has changed.
+    It is read again for a new connection when one of the files has changed.
     """
     key = _key()
     found = _held.get(key)

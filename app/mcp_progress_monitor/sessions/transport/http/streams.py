@@ -128,7 +128,7 @@ async def read_stream(
     on_other: Callable[[SseEvent], None] = leave,
     watch: SilenceWatch | None = None,
 ) -> StreamOutcome:
-    """Read a response that is an event stream to its end, whatever ends it; all of it is told."""
+    """Read a response that is an event stream to its end, whatever ends it; publish all of it."""
     stream = EventStream(site.inbound, reply.exchange.number, on_other, MOST_BYTES)
     reason = CLOSED
     try:
@@ -405,7 +405,7 @@ class Listening:
         if ending.messages:
             self._attempt = 0
         if ending.last_event_id:
-            # After an id that no header can carry it is opened anew, and not from there.
+            # After an id that no header can carry it is opened again, and not from there.
             self._last_id = _sendable(ending.last_event_id)
         self._retry_ms = self._retry_ms if ending.retry_ms is None else ending.retry_ms
 
