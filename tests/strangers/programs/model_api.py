@@ -7,20 +7,30 @@ result with "Done."; so an agent that nobody here wrote makes a call of which al
 import http.server
 import json
 import sys
+import time
 
 PORT, TOOL, ARGUMENTS = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+MOST_WAITS = 60
 
 
 def block(request: dict) -> tuple[dict, dict, str]:
-    """The beginning of the model's answer, what follows, and why it stops."""
+    """The beginning of the model's answer, what follows, and why it stops.
+
+    Until the agent has connected its servers, a harmless tool of its own is called.
+    """
     contents = [message["content"] for message in request.get("messages", [])]
     blocks = [each for content in contents if isinstance(content, list) for each in content]
-    has_result = any(each.get("type") == "tool_result" for each in blocks)
-    if has_result or TOOL not in [tool.get("name") for tool in request.get("tools", [])]:
-        delta = {"type": "text_delta", "text": "Done."}
-        return {"type": "text", "text": ""}, delta, "end_turn"
-    delta = {"type": "input_json_delta", "partial_json": ARGUMENTS}
-    return {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}, delta, "tool_use"
+    results = [each["tool_use_id"] for each in blocks if each.get("type") == "tool_result"]
+    tools = [tool.get("name") for tool in request.get("tools", [])]
+    if "toolu_1" in results or not tools or len(results) > MOST_WAITS:
+        return {"type": "text", "text": ""}, {"type": "text_delta", "text": "Done."}, "end_turn"
+    if TOOL in tools:
+        name, arguments, key = TOOL, ARGUMENTS, "toolu_1"
+    else:
+        time.sleep(0.5)
+        name, arguments, key = "Glob", '{"pattern": "none"}', f"toolu_wait_{len(results)}"
+    delta = {"type": "input_json_delta", "partial_json": arguments}
+    return {"type": "tool_use", "id": key, "name": name, "input": {}}, delta, "tool_use"
 
 
 class Api(http.server.BaseHTTPRequestHandler):
