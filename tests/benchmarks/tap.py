@@ -300,7 +300,7 @@ def _at_rest(bench: _Bench, seconds: float) -> list[Figure]:
         time.sleep(seconds)
         after = process.cpu_times()
         memory = process.memory_info().rss / 1e6
-    spent = after.user + after.system - before.user - before.system
+    spent = max(0.0, round(after.user + after.system - before.user - before.system, 6))
     return [
         Figure("memory_idle", memory, "MB", "<= 20"),
         Figure("idle_cpu", spent / seconds * 100, "% of a core", "0.0"),
