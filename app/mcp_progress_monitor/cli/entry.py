@@ -151,6 +151,8 @@ Examples:
   mcp-progress-monitor check night.mcprec --format json -o baseline.json
   mcp-progress-monitor check night.mcprec --baseline baseline.json
   mcp-progress-monitor check night.mcprec --expect 'method == "notifications/progress"'
+  mcp-progress-monitor check -- python server.py
+  mcp-progress-monitor check --tool export --args '{"export": {"city": "Oslo"}}' -- python server.py
 """
 
 _ASSOCIATE_EXAMPLES = """\b
@@ -432,10 +434,12 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
 
 
 @program.command(
-    cls=OwnCommand, epilog=_CHECK_EXAMPLES, short_help="Check recordings against the rules of MCP."
+    cls=ServerCommand,
+    epilog=_CHECK_EXAMPLES,
+    short_help="Check recordings, or a server, against the rules of MCP.",
 )
-@own_options
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
+@common_options
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--format",
     "form",
@@ -477,18 +481,48 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     multiple=True,
     help="Report an error if no message matches the filter. Repeatable.",
 )
+@click.option(
+    "--tool",
+    "tools",
+    metavar="NAME",
+    multiple=True,
+    help="On a tour of a server, call this tool as well. Without it, only tools that say that they"
+    " are read-only are called. Repeatable.",
+)
+@click.option(
+    "--args",
+    "document",
+    metavar="JSON|@FILE",
+    help="On a tour, the arguments of tools by their names: {NAME: {ARGUMENT: VALUE}}. Other"
+    " arguments are made from the tools' schemas.",
+)
 @output
 def check(invocation: Invocation, /, **chosen: Any) -> int:
     """Check the recordings FILE... against the rules of MCP.
 
     Each finding says which rule was broken, by the server or the client, in which messages, what
     was due, and how to fix it with the official SDKs.
+
+    With "-- SERVER_COMMAND [ARG]...", --url, --server, --config or --demo, a scripted tour of that
+    server is recorded and then checked: calls with each kind of token, a cancel, an unknown tool,
+    wrong arguments.
     """
-    if not chosen["files"]:
-        raise click.UsageError("Missing argument 'FILE...'. Example: check night.mcprec")
     from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
 
-    return check_recordings(invocation.common, CheckOrder(**chosen))
+    tour = {name: chosen.pop(name) for name in ("tools", "document")}
+    order = CheckOrder(**chosen)
+    if invocation.common.names_server:
+        if order.files:
+            raise click.UsageError("FILE cannot be used with a server: choose one of the two.")
+        from mcp_progress_monitor.cli.tour import TourOrder, check_server
+
+        return check_server(invocation, TourOrder(**tour), order)
+    if not order.files:
+        message = "Missing argument 'FILE...', or a server. Example: check night.mcprec"
+        raise click.UsageError(message)
+    if any(tour.values()):
+        raise click.UsageError("--tool and --args need a server, for example -- python server.py")
+    return check_recordings(invocation.common, order)
 
 
 for _command in (resources, read, prompts, prompt, request, tasks, servers, tap):

@@ -50,6 +50,12 @@ class CommonOptions:
     log_level: str | None = None
     connect_timeout: float | None = None
 
+    @property
+    def names_server(self) -> bool:
+        """Whether they name a server, or a place where one is found."""
+        named = (self.command, self.url, self.config, self.server)
+        return self.demo or any(each is not None for each in named)
+
     def over(self, outer: CommonOptions) -> CommonOptions:
         """These options, completed by those given before the command's name.
 

@@ -119,7 +119,10 @@ def test_the_line_of_a_finding_is_that_of_its_frame(tmp_path: Path) -> None:
         ([BROKEN, "--fail-on", "fatal"], 2, "--fail-on"),
         ([BROKEN, "--baseline", "missing.json"], 8, "Cannot read the baseline"),
         ([BROKEN, "--baseline", BROKEN], 2, "not a report of check"),
-        ([BROKEN, "--url", "https://x/"], 2, "--url"),
+        ([BROKEN, "--url", "https://x/"], 2, "FILE cannot be used with a server"),
+        ([BROKEN, "--tool", "work"], 2, "--tool and --args need a server"),
+        (["--demo", "--args", '{"burst": 3}'], 2, "the arguments of 'burst' are not an object"),
+        (["--demo", "--args", "{"], 2, "not valid JSON"),
     ],
 )
 def test_what_cannot_be_done_is_said(

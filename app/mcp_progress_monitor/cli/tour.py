@@ -1,0 +1,212 @@
+"""A scripted tour of a server for `check`: calls of every kind, recorded, then judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import click
+
+from mcp_progress_monitor.cli.calls.arguments import read_document
+from mcp_progress_monitor.cli.calls.stores import session_recorder
+from mcp_progress_monitor.cli.calls.target import one_server
+from mcp_progress_monitor.cli.calls.visit import Command, connected, run_visit
+from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.cli.output.text_front import LineMeter, TextFront
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.peer import AUTO
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.cli.options import Invocation
+    from mcp_progress_monitor.cli.output.front import Front
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.offers import Tool
+    from mcp_progress_monitor.protocol.peer import TokenChoice
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+MOST_TOOLS: Final = 20
+_IDLE_S: Final = 30.0
+_TOTAL_S: Final = 120.0
+_CANCEL_AFTER_S: Final = 0.2
+_INTEGER: Final = 7_000_001
+_UNKNOWN: Final = "no-such-tool"
+_DEEPEST: Final = 5
+_SAMPLES: Final[dict[str, Any]] = {
+    "string": "text",
+    "integer": 1,
+    "number": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+    "null": None,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TourOrder:
+    """Which tools are called beside those that say they only read, and with which arguments."""
+
+    tools: tuple[str, ...] = ()
+    document: str | None = None
+
+
+def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> int:
+    """Make the tour, then check its recording; the exit code is that of the check.
+
+    `CommandFailed` if the server cannot be connected, or its session cannot be recorded.
+    """
+    log_to_stderr(invocation.common.log_level)
+    recorded = session_recorder(invocation.common)
+    command = _Tour(invocation, one_server(invocation.common), tour)
+    code = run_visit(command, recorded)
+    path = recorded.recorder.path
+    if path is None:
+        problem = recorded.problem or ErrorDetails("The session was not recorded")
+        raise CommandFailed(ExitCode.UNWRITABLE, problem)
+    if code is not ExitCode.DONE:
+        return code
+    return check_recordings(invocation.common, dataclasses.replace(order, files=(path,)))
+
+
+class _Tour(Command):
+    """Calls the tools of a server in every way that its client may."""
+
+    def __init__(self, invocation: Invocation, definition: ServerDefinition, tour: TourOrder):
+        self.output = self._errors = StandardOutput(sys.stderr)
+        self._level = invocation.common.log_level or "warning"
+        self._definition = definition
+        self._tour = tour
+        self._given = read_document(tour.document)
+        for name, arguments in self._given.items():
+            if not isinstance(arguments, dict):
+                raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
+
+    def make_front(self, engine: Engine) -> Front:
+        """Line by line, on standard error: standard output is the report's."""
+        meter = LineMeter(self._errors, engine.jobs, is_numbered=False)
+        return TextFront(self.output, self._errors, meter, engine, self._level)
+
+    async def work(self, engine: Engine) -> ExitCode:
+        """Connect, call, disconnect."""
+        server = await connected(engine, self._definition)
+        self._say_unknown(server)
+        chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
+        left = len(server.tools) - len(chosen)
+        self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
+        for place, tool in enumerate(chosen):
+            await self._visit(engine, server, tool, is_first=not place)
+        await self._call(engine, server, _UNKNOWN, {}, AUTO)
+        with failing(ExitCode.ANSWERED_ERROR):
+            await engine.servers.disconnect(server.name)
+        return ExitCode.DONE
+
+    def _is_chosen(self, tool: Tool) -> bool:
+        """Whether a tool may be called: it says that it only reads, or the user names it."""
+        reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
+        return reads or tool.name in self._tour.tools or tool.name in self._given
+
+    def _say_unknown(self, server: ServerSnapshot) -> None:
+        known = {tool.name for tool in server.tools}
+        unknown = [name for name in (*self._tour.tools, *self._given) if name not in known]
+        if unknown:
+            what = f"The server does not list a tool {unknown[0]!r}"
+            hint = f"Its tools: {', '.join(sorted(known)) or 'none'}."
+            raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, server.title, hint))
+
+    async def _visit(
+        self, engine: Engine, server: ServerSnapshot, tool: Tool, *, is_first: bool
+    ) -> None:
+        """Call a tool; the first one with each kind of token, with a cancel, and wrongly."""
+        is_given = tool.name in self._given
+        arguments = self._given[tool.name] if is_given else sample(tool.input_schema)
+        checked = await engine.calls.check_arguments(server.name, tool.name, arguments)
+        if checked.problems and is_given:
+            what = "The arguments violate the tool's schema"
+            problem = ErrorDetails(what, f"tool {tool.name!r}", detail="\n".join(checked.problems))
+            raise CommandFailed(ExitCode.USAGE, problem)
+        if checked.problems:
+            self._note(f"Left out {tool.name}: pass its arguments with --args.")
+            return
+        await self._call(engine, server, tool.name, arguments, AUTO)
+        if not is_first:
+            return
+        for token in (_INTEGER, None):
+            await self._call(engine, server, tool.name, arguments, token)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._cancel_soon, engine)
+            await self._call(engine, server, tool.name, arguments, AUTO)
+            group.cancel_scope.cancel()
+        wrong = {name: {"wrong": True} for name in _names(tool.input_schema)}
+        await self._call(engine, server, tool.name, wrong or {"unexpected": True}, AUTO)
+
+    async def _call(
+        self,
+        engine: Engine,
+        server: ServerSnapshot,
+        tool: str,
+        arguments: JsonObject,
+        token: TokenChoice,
+    ) -> None:
+        """Make a call and wait for its end, whatever that is: the judge has the last word."""
+        call = Call(
+            server.name,
+            CALL_TOOL,
+            {"name": tool, "arguments": arguments},
+            token,
+            idle_timeout_s=_IDLE_S,
+            total_timeout_s=_TOTAL_S,
+        )
+        try:
+            await engine.calls.make(call)
+        except UserError as error:
+            raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
+
+    async def _cancel_soon(self, engine: Engine) -> None:
+        await anyio.sleep(_CANCEL_AFTER_S)
+        for job in engine.jobs.ids():
+            await engine.calls.cancel(job, "The tour cancels this call")
+
+    def _note(self, text: str) -> None:
+        self._errors.text(f"{visible(one_line(text))}\n")
+
+
+def sample(schema: JsonObject, depth: int = 0) -> JsonObject:
+    """Arguments that a schema may accept: of each required one the first value that it names."""
+    properties = as_object(schema.get("properties"))
+    return {name: _value(as_object(properties.get(name)), depth) for name in _names(schema)}
+
+
+def _names(schema: JsonObject) -> list[str]:
+    required = schema.get("required")
+    return (
+        [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    )
+
+
+def _value(schema: JsonObject, depth: int) -> Any:
+    for key in ("default", "const"):
+        if key in schema:
+            return schema[key]
+    for key in ("enum", "examples"):
+        known = schema.get(key)
+        if isinstance(known, list) and known:
+            return known[0]
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    if kind == "object" and depth < _DEEPEST:
+        return sample(schema, depth + 1)
+    least = schema.get("minimum")
+    if kind in ("integer", "number") and isinstance(least, int | float):
+        return least
+    return _SAMPLES.get(kind if isinstance(kind, str) else "", "text")

@@ -1,0 +1,59 @@
+"""`check` as a whole process: a tour of a server, and how a server that clings is judged."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from tests.integration.commands import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_CLINGING = """
+import json, sys, time
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "clinging", "version": "1"}}
+    elif message.get("method") == "tools/list":
+        result = {"tools": []}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_tour_finds_what_a_tool_does_wrong(tmp_path: Path) -> None:
+    words = [
+        "--demo",
+        "--tool",
+        "decreasing",
+        "--args",
+        '{"decreasing": {"steps": 6, "interval_s": 0.01}}',
+    ]
+    ran = run("check", *words, "--format", "json", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    assert ran.code == 7, ran.err
+    (file,) = json.loads(ran.out)["files"]
+    found = {(each["rule"], each["level"]) for each in file["findings"]}
+    assert ("PROG-3", "error") in found
+    assert {rule for rule, level in found if level == "error"} == {"PROG-3"}
+    assert "Calling 1 tool" in ran.err
+
+
+def test_a_tool_that_does_not_exist_is_said_before_anything_is_called(tmp_path: Path) -> None:
+    ran = run("check", "--demo", "--tool", "nope", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    assert ran.code == 2
+    assert "does not list a tool 'nope'" in ran.err
+
+
+def test_a_server_that_does_not_end_is_found(tmp_path: Path) -> None:
+    server = tmp_path / "clinging.py"
+    server.write_text(_CLINGING, encoding="utf-8")
+    words = ["--era", "handshake", "--data-dir", str(tmp_path), "--", sys.executable, str(server)]
+    ran = run("check", "--fail-on", "warning", *words, HOME=str(tmp_path))
+    assert ran.code == 7, ran.err
+    assert "warning END-1: The server did not end within 2.0 s" in ran.out
