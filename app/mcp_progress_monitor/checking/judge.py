@@ -88,6 +88,7 @@ class SessionJudge:
         marked: Mapping[int, tuple[Finding, ...]],
     ) -> None:
         """Take a chunk: its frames, the facts read from them, and what is already found wrong."""
+        self.results.grave_frames()  # those of the last chunk
         if not frames:
             return
         if type(facts) is TickRun:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor.checking.connection import keep
 from mcp_progress_monitor.findings.advice import ADVICE, REVISIONS_OF, Needs
 from mcp_progress_monitor.findings.finding import Level
 
@@ -154,7 +155,7 @@ class Results:
         """Remember what took place: rules that need it are tried."""
         seen = self._seen.get(connection.server.name)
         if seen is None:
-            seen = self._seen[connection.server.name] = _Seen()
+            seen = keep(self._seen, connection.server.name, _Seen())
         seen.needs |= needs
         if connection.is_http:
             seen.needs |= Needs.HTTP
@@ -173,25 +174,28 @@ class Results:
 
     def servers(self) -> dict[str, RuleState]:
         """For each server, which rules passed, were broken, or could not be tried."""
-        return {name: self._state(name, seen) for name, seen in self._seen.items()}
+        broken: dict[str, set[str]] = {}
+        for result in self:
+            broken.setdefault(result.server, set()).add(result.rule)
+        return {name: _state(seen, broken.get(name, set())) for name, seen in self._seen.items()}
 
     def revisions(self, server: str) -> tuple[str, ...]:
         """The revisions that were spoken with a server."""
         seen = self._seen.get(server)
         return () if seen is None else tuple(sorted(seen.revisions))
 
-    def _state(self, server: str, seen: _Seen) -> RuleState:
-        broken = {each.rule for each in self if each.server == server}
-        tried = {
-            id_
-            for id_, advice in ADVICE.items()
-            if advice.needs in seen.needs and REVISIONS_OF[id_] & seen.revisions
-        }
-        return RuleState(
-            tuple(id_ for id_ in ADVICE if id_ in tried - broken),
-            tuple(id_ for id_ in ADVICE if id_ in broken),
-            tuple(id_ for id_ in ADVICE if id_ not in tried | broken),
-        )
+
+def _state(seen: _Seen, broken: set[str]) -> RuleState:
+    tried = {
+        id_
+        for id_, advice in ADVICE.items()
+        if advice.needs in seen.needs and REVISIONS_OF[id_] & seen.revisions
+    }
+    return RuleState(
+        tuple(id_ for id_ in ADVICE if id_ in tried - broken),
+        tuple(id_ for id_ in ADVICE if id_ in broken),
+        tuple(id_ for id_ in ADVICE if id_ not in tried | broken),
+    )
 
 
 def text_of(finding: Finding) -> str:

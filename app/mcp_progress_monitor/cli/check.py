@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import os
 import sys
+from array import array
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -41,7 +43,7 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.checking.results import Result
@@ -181,7 +183,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     check.expect(order)
     _show_warnings(playback)
     judge = check.judge
-    found = [result for result in judge.results if _is_wanted(playback, order.where, result)]
+    found = _wanted(playback, order.where, list(judge.results))
     lines = LineNumbers(playback)
     results = [checked(each, baseline.fingerprints, lines.of(each.first)) for each in found]
     tools = judge.tools
@@ -213,14 +215,23 @@ def _matches(playback: Playback, text: str) -> bool:
     return any(len(places) for places in chosen(playback, LogFilter(text)))
 
 
-def _is_wanted(playback: Playback, where: str, result: Result) -> bool:
-    """Whether the filter shows one of the frames of a result, or its request."""
+def _wanted(playback: Playback, where: str, results: Sequence[Result]) -> Sequence[Result]:
+    """The results of which the filter shows one of the frames, or the request."""
     if not where.strip():
-        return True
-    numbers = {*result.frames, result.request or result.first}
-    places = {playback.timeline.place_of(number) for number in numbers}
-    found = chosen(playback, LogFilter(where))
-    return any(place in places for shown in found for place in shown)
+        return results
+    place_of = playback.timeline.place_of
+    places = [
+        {place_of(number) for number in (*result.frames, result.request or result.first)}
+        for result in results
+    ]
+    looked_for = set[int | None]().union(*places)
+    shown = {
+        place
+        for some in chosen(playback, LogFilter(where))
+        for place in some
+        if place in looked_for
+    }
+    return [result for result, of in zip(results, places, strict=True) if of & shown]
 
 
 class LineNumbers:
@@ -228,7 +239,7 @@ class LineNumbers:
 
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
-        self._ends: dict[Path, list[int]] = {}
+        self._ends: dict[Path, array[int]] = {}
 
     def of(self, number: int) -> int:
         """The line of a frame; 1 where that is not known."""
@@ -242,11 +253,9 @@ class LineNumbers:
         return 1 if path is None else self._line(path, segment.base + segment.offsets[row])
 
     def _line(self, path: Path, offset: int) -> int:
-        import bisect
-
         ends = self._ends.get(path)
         if ends is None:
-            ends = self._ends[path] = list(_line_ends(path))
+            ends = self._ends[path] = array("Q", _line_ends(path))
         return bisect.bisect_right(ends, offset) + 1
 
 
