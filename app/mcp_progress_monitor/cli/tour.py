@@ -170,7 +170,7 @@ class _Tour(Command):
         try:
             await engine.calls.make(call)
         except UserError as error:
-            raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
+            raise CommandFailed(ExitCode.NOT_CONNECTED, error.details) from error
 
     async def _cancel_soon(self, engine: Engine) -> None:
         await anyio.sleep(_CANCEL_AFTER_S)

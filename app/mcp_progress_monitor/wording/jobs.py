@@ -53,6 +53,12 @@ def line(words: str) -> str:
     return formatting.one_line(words, _LIMIT)
 
 
+def server(job: JobSnapshot) -> str:
+    """The name of a job's server: of a watched one without the process that tells it from others."""
+    name, _, process = job.server.rpartition("@")
+    return line(name if job.watched_client is not None and name and process else job.server)
+
+
 def wire(value: object) -> str:
     """An id or a token as it is on the wire: strings bare, digits not grouped, bounded."""
     if isinstance(value, str):
@@ -324,6 +330,6 @@ def mark(words: str, times: int) -> str:
 def spoken(job: JobSnapshot) -> str:
     """The whole row as one sentence, for screen readers and as a plain tool tip."""
     is_task = "" if job.task is None else "task"
-    who = (name(job), is_task, direction(job), line(job.server))
+    who = (name(job), is_task, direction(job), server(job))
     parts = (*who, state(job), amount(job), message(job))
     return ", ".join(part for part in (*parts, status(job)) if part)

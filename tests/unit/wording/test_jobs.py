@@ -214,3 +214,8 @@ def test_a_job_that_nobody_cancelled_says_nothing_of_it() -> None:
 
 def test_late_ticks_are_counted_among_all() -> None:
     assert job_texts.ticks(job(tick_count=12, late_count=3)) == "12 ticks, 3 late"
+
+
+def test_a_watched_server_is_shown_without_its_process() -> None:
+    assert job_texts.server(job(server="files@4711", watched_client="Cursor")) == "files"
+    assert job_texts.server(job(server="files@home")) == "files@home"

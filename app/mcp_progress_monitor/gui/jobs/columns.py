@@ -69,7 +69,7 @@ def _name_key(job: JobSnapshot) -> str:
 
 
 def _server_text(job: JobSnapshot) -> str:
-    return job_texts.line(job.server)
+    return job_texts.server(job)
 
 
 def _server_key(job: JobSnapshot) -> str:

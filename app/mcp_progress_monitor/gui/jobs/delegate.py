@@ -272,7 +272,7 @@ class JobCells:
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        self._write(painter, faces, faces.first, first, job_texts.line(job.server), Tone.TEXT)
+        self._write(painter, faces, faces.first, first, job_texts.server(job), Tone.TEXT)
         if job.watched_client is not None:
             self._paint_client(painter, faces, second, job.watched_client)
             return
