@@ -54,7 +54,7 @@ def line(words: str) -> str:
 
 
 def server(job: JobSnapshot) -> str:
-    """The name of a job's server: of a watched one without the process that tells it from others."""
+    """The name of a job's server: of a watched one without its process, which tells it apart."""
     name, _, process = job.server.rpartition("@")
     return line(name if job.watched_client is not None and name and process else job.server)
 
