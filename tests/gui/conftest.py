@@ -39,6 +39,17 @@ def appearance(qapp: QApplication) -> Iterator[Appearance]:
     made.deleteLater()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _empty_clipboard() -> Iterator[None]:
+    """Leave nothing of Python's on the clipboard: Qt deletes it when there is no Python any more.
+
+    The whole run would then end with a crash, after all its tests have passed.
+    """
+    yield
+    if QGuiApplication.instance() is not None:
+        QGuiApplication.clipboard().clear()
+
+
 @pytest.fixture(autouse=True)
 def _hands_off() -> Iterator[None]:
     """Release what a test left pressed: the next one's clicks and keys would mean something else.

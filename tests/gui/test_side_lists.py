@@ -178,7 +178,7 @@ def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> Non
     assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
     choose(servers, 1)
     assert menu_of(qtbot, servers, 1) == ["Connect", *looks, *settings, "Remove"]
-    adding = ["Add a server…", "By URL…", "Import…", "Export…"]
+    adding = ["Add a server…", "By URL…", "Import…", "Export…", "Watch another client's…"]
     assert menu_of(qtbot, servers, None) == adding
 
 
