@@ -60,8 +60,9 @@ class TestEvents:
     def test_a_burst_of_100_000_ticks_comes_whole_in_order_and_before_the_result(self) -> None:
         ran = call("burst", "--arg", "count=100000", "--json")
         events = ran.events()
-        kinds = [event["event"] for event in events if event["event"] != "log"]
+        kinds = [event["event"] for event in events if event["event"] not in {"log", "finding"}]
         assert ran.code == 0
+        assert [event["rule"] for event in ran.only("finding")] == ["PROG-9"]  # a rate limit
         assert kinds[:2] == ["connected", "request"]
         assert kinds[2:-3] == ["progress"] * 100_000
         assert kinds[-3:] == ["result", "closed", "summary"]
@@ -435,7 +436,8 @@ class TestInterrupts:
         process.send_signal(second)
         out, _ = process.communicate(timeout=PATIENCE_S)
         events = [json.loads(line) for line in out.splitlines()]
-        ends = [event for event in events if event["event"] not in {"request", "progress"}]
+        passing = {"request", "progress", "finding"}
+        ends = [event for event in events if event["event"] not in passing]
         assert process.returncode == 5
         assert [event["event"] for event in ends] == ["error", "error", "closed", "summary"]
         assert [event["job"] for event in ends[:2]] == [1, 2]
