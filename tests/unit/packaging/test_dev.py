@@ -250,13 +250,10 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
 ) -> None:
     assert dev.main(["test"]) == 1
 
-    names = ["pytest tests/integration", "pytest all other tests"]
+    names = ["pytest tests/gui", "pytest tests/integration", "pytest all other tests"]
     shares = [f"{name} ({share} of 4)" for name in names for share in (1, 2, 3, 4)]
-    windows = [f"pytest tests/gui ({share} of 2)" for share in (1, 2)]
-    assert [part.name for part in parts] == ["lint", windows[0], *shares, windows[1]]
+    assert [part.name for part in parts] == ["lint", *shares]
     assert parts[0].command.endswith(" lint")
-    assert " tests/gui --ignore=tests/gui/jobs" in parts[1].command
-    assert parts[-1].command.endswith(" tests/gui/jobs tests/gui/recordings")
     assert Beside.most_at_a_time == 3
     assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 4)\n"
 
@@ -266,7 +263,7 @@ def test_every_file_of_tests_is_in_one_part(parts: list[Beside]) -> None:
     files = [word for part in parts for word in part.command.split() if word.endswith(".py")]
     shared = [file for file in files if file.startswith("tests/")]
     found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
-    whole = ("tests/architecture/", "tests/gui/")
+    whole = "tests/architecture/"
     assert sorted(shared) == sorted(file for file in found if not file.startswith(whole))
     assert sum(part.command.count(" tests/architecture") for part in parts) == 1
 
