@@ -18,6 +18,7 @@ from mcp_progress_monitor.checking.connection import (
 from mcp_progress_monitor.checking.results import Results
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import Needs
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
@@ -44,7 +45,6 @@ from mcp_progress_monitor.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -163,8 +163,9 @@ class SessionJudge:
         for evidence in found:
             call = connection.call_of(evidence.request)
             is_probe = call is not None and call.method == DISCOVER
-            if not (is_probe and evidence.finding.rule.id in _OF_PROBES):
-                self.results.add(connection, call, evidence)
+            finding = _of_revision(connection.revision, evidence.finding)
+            if finding is not None and not (is_probe and finding.rule.id in _OF_PROBES):
+                self.results.add(connection, call, evidence._replace(finding=finding))
 
     def _take_marked(
         self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
@@ -176,6 +177,8 @@ class SessionJudge:
                 continue
             connection = self._of(fact.connection)
             request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
+            if isinstance(fact, NotificationReceived):
+                request = tasks.begun_by(connection, fact)
             request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
             if not _answers_probe(connection, fact):
                 stated = (Evidence(_whole(each), fact.number, request, by) for each in found)
@@ -256,6 +259,16 @@ class SessionJudge:
     def _output(self, connection: Connection, _fact: OutputChecked) -> Iterator[Evidence]:
         self.results.see(connection, Needs.OUTPUT)
         return iter(())
+
+
+def _of_revision(revision: str | None, finding: Finding) -> Finding | None:
+    """The finding as far as its rule applies to the revision that was agreed on; None if not."""
+    rule = finding.rule
+    if revision is None or revision in rule.revisions:
+        return finding
+    if rule.id == rules.MESSAGE_EARLY.id:
+        return Finding(rules.MESSAGE_EARLY, ("not a string",))
+    return None
 
 
 def _whole(finding: Finding) -> Finding:

@@ -75,6 +75,8 @@ _MIGRATION: Final = {
 def take_batch(connection: Connection, frame: Frame) -> Iterator[Evidence]:
     """Check the first element of a batch: only one revision has batches."""
     revision = connection.revision
+    if not frame.raw.startswith(b"{"):
+        return  # a list, but not of messages: another rule says so
     if frame.part is None or frame.part.index != 1 or revision in {None, _BATCH_REVISION}:
         return
     rule = rules.BATCH_EARLY if revision == HANDSHAKE_REVISIONS[0] else rules.BATCH

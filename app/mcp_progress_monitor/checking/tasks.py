@@ -132,6 +132,13 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
         record.over_frame = fact.number if is_terminal(status) else None
 
 
+def begun_by(connection: Connection, fact: NotificationReceived) -> int | None:
+    """The request that began the task that a notification is about; None where there is none."""
+    task = fact.params.get(TASK_ID)
+    record = connection.server.tasks.get(task) if isinstance(task, str) else None
+    return None if record is None else record.began
+
+
 def without_early(
     connection: Connection, fact: Fact, found: Iterator[Evidence]
 ) -> Iterator[Evidence]:

@@ -688,7 +688,7 @@ TOOL_DRIFTED: Final = TOOL_CHANGED._replace(
     text="The definition of the tool {tool} is not that of the baseline"
 )
 DEPRECATED: Final = Rule(
-    "DEP-1", _NOTE, _PER_REQUEST, _DEPRECATED, "{feature} is deprecated; instead: {instead}"
+    "DEP-1", _NOTE, _PER_REQUEST, _DEPRECATED, "Deprecated: {feature}. Instead: {instead}."
 )
 DEPRECATED_TRANSPORT: Final = DEPRECATED._replace(revisions=ALL)
 NOT_ENDED: Final = Rule(

@@ -10,6 +10,7 @@ from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.results import MOST_RESULTS
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import (
     EXTENSION,
     Golden,
@@ -159,6 +160,34 @@ def test_a_changed_tool_that_was_announced_is_a_note(checked: Any) -> None:
     announced = server("notifications/tools/list_changed")
     steps = [*tools(2), announced, *tools(3, "Works better")]
     assert _rules(checked(steps)) == {"DRIFT-1": Level.NOTE}
+
+
+def test_all_messages_about_a_task_are_about_its_job(checked: Any) -> None:
+    wrong = task(createdAt="yesterday")
+    steps = [
+        *(call(2, "a", task={"ttl": 60_000}), result(2, task=wrong)),
+        server("notifications/tasks/status", **wrong),
+        *(client("tasks/get", 3, taskId="T"), result(3, **wrong)),
+    ]
+    (found,) = checked(steps, server=TASKS)
+    assert (found.rule, found.job, found.count) == ("TSK-6", 1, 3)
+
+
+def test_a_list_that_was_printed_is_no_batch(checked: Any) -> None:
+    printed = Step(Channel.RECEIVED, "[1, 2]")
+    assert _rules(checked([call(2, "a"), printed, result(2)])) == {"JR-2": Level.ERROR}
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_progress_messages_are_judged_where_the_revision_has_them(
+    checked: Any, revision: str
+) -> None:
+    levels = [
+        _rules(checked([call(2, "a"), tick("a", 1, message=text), result(2)], revision))
+        for text in ("\x07", "", 42)
+    ]
+    level = Level.NOTE if revision == "2024-11-05" else Level.WARNING
+    assert [found["PROG-8"] for found in levels] == [level] * 3
 
 
 def test_a_tool_with_a_wrong_header_mark_is_found_over_http(checked: Any) -> None:
