@@ -215,7 +215,8 @@ def rules() -> str:
             f"Fix: {advice.fix}",
         ]
         if advice.python:
-            lines += [f"```python\n{advice.python}\n```", f"```ts\n{advice.typescript}\n```"]
+            lines += ["With the Python SDK:", _fenced(advice.python)]
+            lines += ["With the TypeScript SDK:", _fenced(advice.typescript)]
     lines += [
         "## Known clients",
         (
