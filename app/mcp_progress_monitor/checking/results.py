@@ -124,6 +124,7 @@ class Results:
         self._by_key: dict[tuple[str, Side, str, JobId | None, str], Result] = {}
         self._seen: dict[str, _Seen] = {}
         self._fresh: list[Result] = []
+        self._changed: dict[int, Result] = {}
         self._grave: set[int] = set()
         self.dropped = 0
         """Results beyond `MOST_RESULTS`."""
@@ -149,7 +150,8 @@ class Results:
                 return
             known = self._by_key[key] = Result(connection, call, evidence, job)
             self._fresh.append(known)
-        known.add(evidence)
+        if known.add(evidence):
+            self._changed[id(known)] = known
 
     def see(self, connection: Connection, needs: Needs) -> None:
         """Remember what took place: rules that need it are tried."""
@@ -171,6 +173,16 @@ class Results:
         """The results that are new since this was asked last."""
         fresh, self._fresh = self._fresh, []
         return fresh
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether `changed` has any."""
+        return bool(self._changed)
+
+    def changed(self) -> list[Result]:
+        """The results that are new, or were seen again, since this was asked last."""
+        changed, self._changed = self._changed, {}
+        return list(changed.values())
 
     def servers(self) -> dict[str, RuleState]:
         """For each server, which rules passed, were broken, or could not be tried."""

@@ -137,9 +137,10 @@ def official_schema(revision: str) -> OfficialSchema:
 class SchemaChecks:
     """Checks the messages of a session, as long as there is time."""
 
-    def __init__(self, budget_s: float = BUDGET_S) -> None:
-        """Spend `budget_s` seconds of processor time at most."""
+    def __init__(self, budget_s: float = BUDGET_S, patience_s: float = PATIENT_S) -> None:
+        """Spend `budget_s` seconds of processor time at most, `patience_s` on one message."""
         self._watch = Stopwatch(budget_s)
+        self._patience_s = patience_s
         self.checked = 0
         """Messages that were compared with the schema."""
         self.unchecked = 0
@@ -152,6 +153,18 @@ class SchemaChecks:
         facts: Sequence[Fact],
     ) -> Iterator[tuple[Connection, Evidence]]:
         """State what does not fit; a plain progress notification fits by how it was read."""
+        for due, raw in self.due(connection_of, frames, facts):
+            found = self.check(due, raw)
+            if found is not None:
+                yield found
+
+    def due(
+        self,
+        connection_of: Callable[[str], Connection],
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+    ) -> Iterator[tuple[Due, bytes]]:
+        """Which definitions some messages have to fit, to be checked now or later."""
         if type(facts) is TickRun:
             self.checked += len(facts)
             return
@@ -162,13 +175,14 @@ class SchemaChecks:
                 continue
             due = _due(connection_of, fact)
             if due is not None:
-                raw = raws.get(fact.number, b"")
-                found = self._check(due, raw)
-                if found is not None:
-                    evidence = Evidence(found, fact.number, due.request, due.by)
-                    yield due.connection, evidence
+                yield due, raws.get(fact.number, b"")
 
-    def _check(self, due: _Due, raw: bytes) -> Finding | None:
+    def check(self, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
+        """What does not fit in one message; None when it fits, or cannot be checked."""
+        found = self._check(due, raw)
+        return found and (due.connection, Evidence(found, due.number, due.request, due.by))
+
+    def _check(self, due: Due, raw: bytes) -> Finding | None:
         if len(raw) > OVERSIZED or not self._watch.left_s:
             self.unchecked += 1
             return None
@@ -179,16 +193,17 @@ class SchemaChecks:
         value = message if due.member is None else message.get(due.member)
         schema, shape = official_schema(due.revision).definition(due.name)
         self.checked += 1
-        watch = Stopwatch(min(PATIENT_S, self._watch.left_s))
+        watch = Stopwatch(min(self._patience_s, self._watch.left_s))
         errors = find_errors(schema, value, 1, watch, shape).errors
         if not errors:
             return None
         return Finding(rules.SCHEMA, (due.name, _words(errors[0], due.member)))
 
 
-class _Due(NamedTuple):
-    """Which definition a message, or its `member`, has to fit."""
+class Due(NamedTuple):
+    """Which definition the message of a frame, or its `member`, has to fit."""
 
+    number: int
     connection: Connection
     revision: str
     name: str
@@ -197,7 +212,7 @@ class _Due(NamedTuple):
     by: Side
 
 
-def _due(connection_of: Callable[[str], Connection], fact: Fact) -> _Due | None:
+def _due(connection_of: Callable[[str], Connection], fact: Fact) -> Due | None:
     if not isinstance(
         fact,
         RequestMade | RequestAnswered | NotificationReceived | RequestCancelled | ProgressReceived,
@@ -214,12 +229,12 @@ def _due(connection_of: Callable[[str], Connection], fact: Fact) -> _Due | None:
     request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
     if name is None:
         return None
-    return _Due(connection, revision, name, None, request, fact.sender)
+    return Due(fact.number, connection, revision, name, None, request, fact.sender)
 
 
 def _due_of_answer(
     connection: Connection, schema: OfficialSchema, revision: str, fact: RequestAnswered
-) -> _Due | None:
+) -> Due | None:
     call = connection.call_of(fact.request)
     if call is None or fact.standing is RequestStanding.UNKNOWN:
         return None
@@ -231,7 +246,7 @@ def _due_of_answer(
         name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
     if name is None:
         return None
-    return _Due(connection, revision, name, member, call.number, fact.sender)
+    return Due(fact.number, connection, revision, name, member, call.number, fact.sender)
 
 
 def _revision(connection: Connection, fact: Fact) -> str | None:

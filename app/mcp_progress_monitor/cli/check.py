@@ -13,7 +13,6 @@ import click
 
 from mcp_progress_monitor import __version__, formatting
 from mcp_progress_monitor.checking.connection import Evidence
-from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.junit import as_junit
 from mcp_progress_monitor.checking.report import (
     Baseline,
@@ -27,7 +26,8 @@ from mcp_progress_monitor.checking.report import (
     read_baseline,
 )
 from mcp_progress_monitor.checking.sarif import as_sarif
-from mcp_progress_monitor.checking.schemas import SchemaChecks
+from mcp_progress_monitor.checking.schemas import BUDGET_S
+from mcp_progress_monitor.checking.session import SessionCheck
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
@@ -123,28 +123,20 @@ class RecordingCheck:
 
     def __init__(self, playback: Playback, baseline: Baseline) -> None:
         self._playback = playback
-        self.judge = SessionJudge(playback.jobs.job_of, baseline.tools)
-        self.schemas = SchemaChecks()
+        self._check = SessionCheck(playback.jobs.job_of, baseline.tools)
+        self.judge: Final = self._check.judge
+        self.schemas: Final = self._check.schemas
         playback.subscribe(self._take)
 
     def run(self) -> None:
         """Read all of it."""
         while self._playback.advance(_SLICE_S):
             pass
-        self.judge.finish()
+        self._check.finish()
 
     def _take(self, update: Update) -> None:
-        marked = update.changes.marked
-        self.judge.take(update.frames, update.facts, marked)
-        grave = {
-            number
-            for number, found in marked.items()
-            if any(each.rule.level is Level.ERROR for each in found)
-        } | self.judge.results.grave_frames()
-        of = self.judge.connection
-        for connection, evidence in self.schemas.take(of, update.frames, update.facts):
-            if evidence.frame not in grave:  # a rule of its own says more
-                self.judge.state(connection, evidence)
+        self._check.take(update.frames, update.facts, update.changes.marked)
+        self._check.work(BUDGET_S)
 
     def expect(self, order: CheckOrder) -> None:
         """Add what the user expects of the session, and did not come true."""

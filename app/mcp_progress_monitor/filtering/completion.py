@@ -10,7 +10,7 @@ from mcp_progress_monitor.filtering.language import written
 from mcp_progress_monitor.protocol.frames import server_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from mcp_progress_monitor.filtering.fields import FieldDefinition
     from mcp_progress_monitor.recording.timeline import Timeline
@@ -53,8 +53,21 @@ class _Piece(NamedTuple):
     end: int
 
 
+class Vocabulary(NamedTuple):
+    """The fields that there are, those that have members, and the values seen of a field."""
+
+    fields: Mapping[str, FieldDefinition]
+    roots: Collection[str]
+    seen: Callable[[str], Iterable[str | int]]
+
+
 def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
     """The completions at `cursor` (characters from 0); takes some milliseconds at most."""
+    return completed(text, cursor, Vocabulary(FIELDS, ROOTS, lambda name: _seen(name, timeline)))
+
+
+def completed(text: str, cursor: int, words: Vocabulary) -> Completion:
+    """The completions at `cursor` (characters from 0) in some other language's words."""
     cursor = max(0, min(cursor, len(text)))
     if len(text) > _LONGEST:
         return Completion(cursor, cursor, [])
@@ -65,21 +78,22 @@ def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
     typed = text[start:cursor]
     if here is not None and typed in _WHOLE_OPERATORS:
         before, start, end, typed = [*before, here], cursor, cursor, ""
-    return Completion(start, end, _fitting(_offered(before, typed, timeline), typed))
+    return Completion(start, end, _fitting(_offered(before, typed, words), typed))
 
 
-def _offered(before: list[_Piece], typed: str, timeline: Timeline) -> Iterable[Candidate]:
+def _offered(before: list[_Piece], typed: str, words: Vocabulary) -> Iterable[Candidate]:
     """All candidates after some pieces."""
-    field = _compared(before)
+    field = _compared(before, words)
     if field is not None:
-        return _values(field, timeline)
-    field = _field(before[-1].text) if before and before[-1].kind == "word" else None
+        return _values(field, words)
+    field = _field(before[-1].text, words) if before and before[-1].kind == "word" else None
     if field is not None:
         return [*_operators(field), *_joins()]
     if typed[:1] in _OPERATOR_SIGNS and typed:
         return ()
     is_first = not before or before[-1].text.lower() in _BEFORE_A_CONDITION
-    return [*_fields(), *_joins()] if typed or is_first else [*_joins(), *_fields()]
+    fields = [Candidate(field.name, field.meaning) for field in words.fields.values()]
+    return [*fields, *_joins()] if typed or is_first else [*_joins(), *fields]
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -87,12 +101,12 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield _Piece(found.lastgroup or "", found[0], found.start(), found.end())
 
 
-def _field(text: str) -> FieldDefinition | None:
+def _field(text: str, words: Vocabulary) -> FieldDefinition | None:
     root = re.split(r"[.\[]", text, maxsplit=1)[0]
-    return FIELDS.get(text) or (FIELDS[root] if root in ROOTS else None)
+    return words.fields.get(text) or (words.fields[root] if root in words.roots else None)
 
 
-def _compared(before: list[_Piece]) -> FieldDefinition | None:
+def _compared(before: list[_Piece], words: Vocabulary) -> FieldDefinition | None:
     """The field whose value comes next; None if something else does."""
     rest = list(before)
     if _is_list(rest):
@@ -103,7 +117,7 @@ def _compared(before: list[_Piece]) -> FieldDefinition | None:
         return None
     if len(rest) < 2 or rest[-1].text.lower() not in OPERATORS or rest[-2].kind != "word":
         return None
-    return _field(rest[-2].text)
+    return _field(rest[-2].text, words)
 
 
 def _is_list(before: list[_Piece]) -> bool:
@@ -126,19 +140,14 @@ def _makes_sense(op: str, kind: FieldType) -> bool:
     return kind.is_ordered or op in ("==", "!=", "in")
 
 
-def _fields() -> Iterator[Candidate]:
-    for field in FIELDS.values():
-        yield Candidate(field.name, field.meaning)
-
-
 def _joins() -> Iterator[Candidate]:
     for word, meaning in _JOINS.items():
         yield Candidate(word, meaning)
 
 
-def _values(field: FieldDefinition, timeline: Timeline) -> Iterator[Candidate]:
+def _values(field: FieldDefinition, words: Vocabulary) -> Iterator[Candidate]:
     yield from (Candidate(choice, "") for choice in field.choices)
-    seen = dict.fromkeys(_seen(field.name, timeline))
+    seen = dict.fromkeys(words.seen(field.name))
     yield from (Candidate(written(field.name, value), "") for value in seen)
 
 

@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from mcp_progress_monitor.filtering.fields import FIELDS, ROOTS, FieldDefinition, FieldType
 from mcp_progress_monitor.filtering.filter import (
@@ -28,7 +28,7 @@ from mcp_progress_monitor.filtering.filter import (
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from lark import Lark, Token
 
@@ -114,22 +114,28 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(found[1], 16)) if found[1] else _SHORT.get(found[2], found[2])
 
 
-def field_of(piece: Piece) -> FieldReference:
-    """The field of that name.
+def field_of(
+    piece: Piece,
+    fields: Mapping[str, FieldDefinition] = FIELDS,
+    roots: Collection[str] = ROOTS,
+) -> FieldReference:
+    """The field of that name; paths begin with those in `roots`.
 
     Raises:
         FilterError: there is none of that name.
     """
-    field = FIELDS.get(piece.text)
+    field = fields.get(piece.text)
     if field is not None:
         return FieldReference(field, (), piece)
     root = re.split(r"[.\[]", piece.text, maxsplit=1)[0]
-    if root in ROOTS:
+    if root in roots:
         rest = piece.text[len(root) :]
         steps = _STEP.findall(rest)
         if "".join(f".{key}" if key else f"[{at or name}]" for key, at, name in steps) == rest:
-            return FieldReference(FIELDS[root], tuple(map(_step, steps)), piece)
-    raise piece.error(f'Unknown field "{piece.text[:40]}"', _likely(piece.text, root))
+            return FieldReference(fields[root], tuple(map(_step, steps)), piece)
+    raise piece.error(
+        f'Unknown field "{piece.text[:40]}"', _likely(piece.text, root, fields, roots)
+    )
 
 
 def _step(found: tuple[str, str, str]) -> str | int:
@@ -139,12 +145,16 @@ def _step(found: tuple[str, str, str]) -> str | int:
     return int(at) if at else key
 
 
-def _likely(text: str, root: str) -> str:
-    if root in FIELDS and root != text:
-        return f"{root} has no members" if root not in ROOTS else "Write params.name or result[0]"
-    near = difflib.get_close_matches(text[:40].lower(), FIELDS, n=1)
+def _likely(
+    text: str, root: str, fields: Mapping[str, FieldDefinition], roots: Collection[str]
+) -> str:
+    if root in fields and root != text:
+        return f"{root} has no members" if root not in roots else "Write params.name or result[0]"
+    near = difflib.get_close_matches(text[:40].lower(), fields, n=1)
     if near:
         return f"Did you mean {near[0]}?"
+    if not roots:
+        return f"Use one of {', '.join(fields)}; quote text to search for it"
     return "Members of a message start with params., result. or error.; quote text to search for it"
 
 
@@ -270,8 +280,8 @@ _FOREIGN: Final = {"&&": "and", "||": "or", "&": "and", "|": "or"}
 _QUOTES: Final = ('"', "'")
 
 
-def parse(text: str) -> Expression | None:
-    """Parse a filter; None when the text is blank.
+def parse(text: str, builder: type[FilterBuilder] | None = None) -> Expression | None:
+    """Parse a filter; None when the text is blank. `builder` knows other fields than messages have.
 
     Raises:
         FilterError: it cannot be understood.
@@ -281,16 +291,16 @@ def parse(text: str) -> Expression | None:
     if len(text) > LONGEST:
         what = f"A filter may have at most {LONGEST:,} characters; this one has {len(text):,}"
         raise FilterError(what, LONGEST, len(text) - LONGEST)
-    found = _parsed(text)
+    found = _parsed(text, builder or FilterBuilder)
     _check_depth(found, len(text))
     return found
 
 
-def _parsed(text: str) -> Expression:
+def _parsed(text: str, builder: type[FilterBuilder]) -> Expression:
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken  # `grammar`
 
     try:
-        return parser(_Builder).parse(text)  # type: ignore[return-value]  # the builder's
+        return parser(builder).parse(text)  # type: ignore[return-value, arg-type]  # the builder's
     except UnexpectedToken as error:
         at = error.token.start_pos
         at = len(text) if at is None or error.token.type == "$END" else at
@@ -301,8 +311,14 @@ def _parsed(text: str) -> Expression:
         raise _unexpected(text, position, error.allowed or ()) from None
 
 
-class _Builder:
-    """Builds nodes from the parse tree, from the leaves on; the methods are its rules."""
+class FilterBuilder:
+    """Builds nodes from the parse tree, from the leaves on; the methods are its rules.
+
+    Subclasses have the fields of something else than messages.
+    """
+
+    known: ClassVar[Mapping[str, FieldDefinition]] = FIELDS
+    roots: ClassVar[Collection[str]] = ROOTS
 
     @staticmethod
     def either(parts: list[Expression]) -> Expression:
@@ -333,14 +349,14 @@ class _Builder:
 
     value = item = field
 
-    @staticmethod
-    def comparison(parts: tuple[Piece, Token, Piece]) -> Comparison:
+    @classmethod
+    def comparison(cls, parts: tuple[Piece, Token, Piece]) -> Comparison:
         field, op, value = parts
-        return comparison(field_of(field), str(op).lower(), value)
+        return comparison(field_of(field, cls.known, cls.roots), str(op).lower(), value)
 
-    @staticmethod
-    def membership(parts: list[Piece]) -> Comparison:
-        return comparison(field_of(parts[0]), "in", *parts[1:])
+    @classmethod
+    def membership(cls, parts: list[Piece]) -> Comparison:
+        return comparison(field_of(parts[0], cls.known, cls.roots), "in", *parts[1:])
 
 
 def _piece(token: Token) -> Piece:

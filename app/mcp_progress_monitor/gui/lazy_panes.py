@@ -5,7 +5,7 @@ They and what they import would take a tenth of the time until the window is the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from PySide6.QtCore import QObject, QSize, Qt, Slot
 from PySide6.QtWidgets import QDockWidget, QWidget
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMainWindow
 
     from mcp_progress_monitor.gui.console.pane import StderrPane
+    from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -79,7 +80,7 @@ class LazyPane(Generic[P]):
 
 
 class LazyPanes(QObject):
-    """The four panes behind Traffic, each created when first shown."""
+    """The panes behind Traffic, each created when first shown."""
 
     def __init__(
         self,
@@ -98,15 +99,25 @@ class LazyPanes(QObject):
         self.messages: Final = LazyPane(
             self._dock("messages", "Server log"), self._made_messages_pane
         )
+        self.findings: Final = LazyPane(
+            self._dock("findings", "Findings"), self._made_findings_pane
+        )
         self.questions: Final = LazyPane(
             self._dock("questions", "Questions"), self._made_question_panel
         )
-        for each in (self.job, self.stderr, self.messages, self.questions):
+        self.panes: Final[tuple[LazyPane[Any], ...]] = (
+            self.job,
+            self.findings,
+            self.stderr,
+            self.messages,
+            self.questions,
+        )
+        for each in self.panes:
             each.dock.visibilityChanged.connect(self._on_visibility_changed)
 
     def steps(self) -> tuple[Callable[[], object], ...]:
         """What makes one pane each, for when there is time."""
-        return self.job.pane, self.stderr.pane, self.messages.pane, self.questions.pane
+        return tuple(each.pane for each in self.panes)
 
     def _dock(self, name: str, title: str) -> QDockWidget:
         dock = QDockWidget(title, self._window)
@@ -116,7 +127,7 @@ class LazyPanes(QObject):
 
     @Slot()
     def _on_visibility_changed(self) -> None:
-        for each in (self.job, self.stderr, self.messages, self.questions):
+        for each in self.panes:
             if each.is_seen:
                 each.pane()
 
@@ -128,6 +139,11 @@ class LazyPanes(QObject):
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self._models.feed.jobs_changed.connect(pane.apply)
         return pane
+
+    def _made_findings_pane(self) -> FindingsPane:
+        from mcp_progress_monitor.gui.findings.pane import FindingsPane
+
+        return FindingsPane(self._models.findings, self._appearance, self._window)
 
     def _made_stderr_pane(self) -> StderrPane:
         from mcp_progress_monitor.gui.console.pane import StderrPane

@@ -38,7 +38,12 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.gui.welcome import Welcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QAction
+
     from mcp_progress_monitor.gui.console.pane import StderrPane
+    from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -54,7 +59,7 @@ _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
-_TABS: Final = ("log", "job", "stderr", "messages", "questions")
+_TABS: Final = ("log", "job", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
@@ -105,15 +110,20 @@ class MainWindow(QMainWindow):
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
-        for late in (self.late.job, self.late.stderr, self.late.messages, self.late.questions):
+        for late in self.late.panes:
             late.when_made(partial(self._end_tabs_with_tool_bar, late))
         self._place_find()
         self._restore()
 
     @property
     def job_pane(self) -> JobPane:
-        """What is known of one job; made at its first use, like the next three."""
+        """What is known of one job; made at its first use, like the next four."""
         return self.late.job.pane()
+
+    @property
+    def findings_pane(self) -> FindingsPane:
+        """What servers and clients did wrong."""
+        return self.late.findings.pane()
 
     @property
     def stderr_pane(self) -> StderrPane:
@@ -142,6 +152,12 @@ class MainWindow(QMainWindow):
     def _make_job_pane_read_only(self) -> None:
         self.job_pane.set_read_only(self._why_read_only)
 
+    def add_finding_actions(self, actions: Sequence[QAction]) -> None:
+        """Offer ways through the messages of a finding in the menu."""
+        before = self._view.actions()[len(self.docks) + 1]
+        self._view.insertActions(before, list(actions))
+        self._view.insertSeparator(before)
+
     def add_bar(self, bar: QWidget) -> None:
         """Put a bar above the jobs, below those that are there."""
         self._column.insertWidget(self._column.indexOf(self.notices), bar)
@@ -151,7 +167,7 @@ class MainWindow(QMainWindow):
         self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
 
     def open_dock(self, name: str) -> None:
-        """Bring the pane `name` (log, job, stderr, messages, questions) to the front.
+        """Bring the pane `name` (log, job, findings, stderr, messages, questions) to the front.
 
         The focus goes with it, if it was in the one that was there.
         """
@@ -284,6 +300,7 @@ class MainWindow(QMainWindow):
         before = self.docks["log"]
         for name, pane in (
             ("job", late.job),
+            ("findings", late.findings),
             ("stderr", late.stderr),
             ("messages", late.messages),
             ("questions", late.questions),
@@ -336,8 +353,9 @@ class MainWindow(QMainWindow):
         recordings.addSeparator()
         recordings.addAction(do.associate)
         self._fill_jobs_menu(self.menuBar().addMenu("&Jobs"))
-        view = self.menuBar().addMenu("&View")
+        self._view = view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        view.addSeparator()
         self._sorting.add_to(view.addMenu("&Sort jobs by"))
         self._scheme.add_to(view.addMenu("&Theme"))
         self.menuBar().addMenu("&Help").addAction(do.about)
@@ -348,7 +366,9 @@ class MainWindow(QMainWindow):
         """Let the key look for jobs everywhere but where there is another use of it."""
         find = self.actions_.find
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        others = [dock for name, dock in self.docks.items() if name not in {"log", "stderr"}]
+        others = [
+            dock for name, dock in self.docks.items() if name not in {"log", "findings", "stderr"}
+        ]
         for part in (self._middle, self.notices, self.filter_edit, *others):
             part.addAction(find)
         self.job_list.setFocus()

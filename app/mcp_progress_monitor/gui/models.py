@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.gui.feed import Feed
+from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.questions.model import QuestionsModel
@@ -65,6 +66,7 @@ class Models:
         self.messages = ServerLogModel(parent)
         self.log = TrafficModel(timeline, self.followed.requests_of, parent)
         self.notes = TrafficNotes(parent=parent)
+        self.findings = FindingsModel(parent)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
         self.feed.servers_changed.connect(self.watched.apply)
@@ -73,6 +75,7 @@ class Models:
         self.feed.frames_marked.connect(self.log.mark)
         self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.refresh)
+        self.findings.badges_changed.connect(self._on_badges_changed)
 
     def follow(self, source: Engine | Playback, before: Callable[[], object] | None = None) -> None:
         """Show what `source`, whose timeline it is, has and publishes, from now on.
@@ -87,6 +90,8 @@ class Models:
             join(source)
         self._joins.clear()
         self.feed.attach(source, before)
+        self.findings.watch.follow(source)
+        self._on_badges_changed()
 
     def when_followed(self, join: Callable[[Engine | Playback], object]) -> None:
         """Call `join` with the source once there is one, which may be now."""
@@ -102,3 +107,10 @@ class Models:
     def detach(self) -> None:
         """Stop following; what was gathered is shown first."""
         self.feed.detach()
+        self.findings.watch.detach()
+
+    def _on_badges_changed(self) -> None:
+        findings = self.findings
+        self.jobs.set_badges(findings.job_badges)
+        self.servers.set_badges(findings.server_badges)
+        self.watched.set_badges(findings.server_badges)

@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
+from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
 from mcp_progress_monitor.gui.navigation import Navigation
@@ -148,6 +149,13 @@ class Program(QObject):
         self._garbage = Garbage(self.engine.timeline, self)
         self._navigation = Navigation(
             self.window, self.engine.jobs, self._models.shown_jobs, self._tell
+        )
+        self.findings = FindingsController(
+            self.window,
+            self._models.findings,
+            self.engine.timeline,
+            self._preferences,
+            self._navigation.open_job,
         )
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job

@@ -15,6 +15,7 @@ from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
+from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
@@ -153,6 +154,13 @@ class RecordingProgram(QObject):
         self._navigation = Navigation(
             self.window, playback.jobs, self._models.shown_jobs, self._tell
         )
+        self.findings = FindingsController(
+            self.window,
+            self._models.findings,
+            playback.timeline,
+            self._preferences,
+            self._navigation.open_job,
+        )
         title = playback.path.name
         self.exports = ExportController(self.window, playback, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)
@@ -235,6 +243,8 @@ class RecordingProgram(QObject):
         found = tuple(playback.problems)
         if found != self.banner.problems:
             self.banner.show_problems(found)
+        if self.replay.mode is Mode.ENDED:
+            self._models.findings.watch.finish()
 
     @Slot()
     def _on_restarted(self) -> None:
@@ -243,6 +253,7 @@ class RecordingProgram(QObject):
         self._models.log.refresh()
         self.window.stderr_pane.clear()
         self._models.messages.clear()
+        self._models.findings.watch.restart()
 
     @Slot(object)
     def _on_stderr_added(self, frames: Sequence[Frame]) -> None:

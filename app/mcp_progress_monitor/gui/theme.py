@@ -27,6 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
+from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -138,6 +139,9 @@ STATE_TONES: Final = {
     JobState.TIMED_OUT: Tone.BAD,
     JobState.LOST: Tone.BAD,
 }
+
+LEVEL_TONES: Final = {Level.ERROR: Tone.BAD, Level.WARNING: Tone.WARNING, Level.NOTE: Tone.MUTED}
+"""How grave a finding is."""
 
 _SIGNALS: Final = {
     False: {Tone.GOOD: "#1f8a4c", Tone.WARNING: "#a86a00", Tone.BAD: "#c4282f"},

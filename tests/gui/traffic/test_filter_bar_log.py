@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QTreeWidget
 from mcp_progress_monitor.filtering.completion import complete
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.filtering.language import parse
+from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.filter_bar import TrafficFilterBar
-from mcp_progress_monitor.gui.traffic.filter_field import FilterField
 from mcp_progress_monitor.gui.traffic.filter_help import EXAMPLES, FilterHelp
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from mcp_progress_monitor.gui.common.badge import ICON, Badge
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 
@@ -63,6 +64,20 @@ class SideDelegate(QStyledItemDelegate):
         ratio = painter.device().devicePixelRatioF()
         painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
         return area.adjusted(side + 2 * GAP, 0, -GAP, 0)
+
+    def paint_badge(
+        self, painter: QPainter, faces: RowFaces, line: QRect, badge: Badge | None
+    ) -> int:
+        """Paint the number of findings at the right end of `line`; its width with the gap."""
+        if badge is None:
+            return 0
+        side = round(line.height() * 0.8)
+        width = side + GAP_S + faces.second.width(badge.text)
+        icon = QRect(line.right() + 1 - width, line.center().y() - side // 2, side, side)
+        ratio = painter.device().devicePixelRatioF()
+        painter.drawPixmap(icon, self._appearance.pixmap(ICON, badge.tone, side, ratio))
+        self.write(painter, faces.second, line, badge.text, badge.tone, RIGHT)
+        return width + GAP
 
     def write(
         self,

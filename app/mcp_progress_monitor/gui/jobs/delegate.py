@@ -35,12 +35,12 @@ from PySide6.QtWidgets import (
     QToolTip,
 )
 
-from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.gui.common.badge import ICON, Badge
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFaces
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S, SNAPSHOT
+from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, SNAPSHOT
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
@@ -159,7 +159,6 @@ class JobCells:
         self._pictures = CellCache()
         self._measured: RowFaces | None = None
         self._painted: dict[int, _Painted] = {
-            Column.JOB: self._paint_job,
             Column.SERVER: self._paint_server,
             Column.PROGRESS: self._paint_progress,
             Column.STATUS: self._paint_status,
@@ -181,29 +180,38 @@ class JobCells:
         column: int,
         job: JobSnapshot,
         ground: QColor,
+        badge: Badge | None = None,
     ) -> None:
         """Paint what `column` shows of `job` on its ground, buttons apart.
 
         What stays the same while a job ticks is drawn from a picture.
         """
         faces = self._faces(font)
-        shown = _lasting(column, job)
+        shown = _lasting(column, job, badge)
         if shown is None:
             painter.fillRect(area, ground)
-            self._paint_cell(painter, faces, area, column, job)
+            self._paint_cell(painter, faces, area, column, job, badge)
             return
 
         def paint(on_picture: QPainter, place: QRect) -> None:
-            self._paint_cell(on_picture, faces, place, column, job)
+            self._paint_cell(on_picture, faces, place, column, job, badge)
 
         self._pictures.draw(painter, area, shown, ground, paint)
 
     def _paint_cell(
-        self, painter: QPainter, faces: RowFaces, area: QRect, column: int, job: JobSnapshot
+        self,
+        painter: QPainter,
+        faces: RowFaces,
+        area: QRect,
+        column: int,
+        job: JobSnapshot,
+        badge: Badge | None,
     ) -> None:
         cell = area.adjusted(GAP, 0, -GAP, 0)
         painted = self._painted.get(column)
-        if painted is not None:
+        if column == Column.JOB:
+            self._paint_job(painter, faces, cell, job, badge)
+        elif painted is not None:
             painted(painter, faces, cell, job)
         elif column != Column.ACTIONS:
             about = COLUMNS[Column(column)]
@@ -222,7 +230,14 @@ class JobCells:
             inner = area.adjusted(5, 5, -5, -5)
             self._draw_icon(painter, inner, action.icon, Tone.TEXT if is_hovered else Tone.MUTED)
 
-    def _paint_job(self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot) -> None:
+    def _paint_job(
+        self,
+        painter: QPainter,
+        faces: RowFaces,
+        cell: QRect,
+        job: JobSnapshot,
+        badge: Badge | None,
+    ) -> None:
         if job.sender is Side.SERVER:
             indent = 0 if job.parent is None else round(faces.first.height)
             cell = self._paint_direction(painter, faces, cell.adjusted(indent, 0, 0, 0))
@@ -230,7 +245,7 @@ class JobCells:
         icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
         self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
         first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
-        room = self._paint_badge(painter, faces, first, job)
+        room = self._paint_badge(painter, faces, first, badge)
         room += self._paint_task_sign(painter, first.adjusted(0, 0, -room, 0), job)
         name = first.adjusted(0, 0, -room, 0)
         self._write(painter, faces, faces.heavy, name, job_texts.name(job), Tone.TEXT)
@@ -244,18 +259,17 @@ class JobCells:
         return cell.adjusted(side + GAP_S, 0, 0, 0)
 
     def _paint_badge(
-        self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
+        self, painter: QPainter, faces: RowFaces, line: QRect, badge: Badge | None
     ) -> int:
-        """Paint the number of marks at the right end of `line`; its width with the gap."""
-        if not job.marks:
+        """Paint the number of findings at the right end of `line`; its width with the gap."""
+        if badge is None:
             return 0
-        words = str(len(job.marks))
-        tone = Tone.MUTED if _is_harmless(job) else Tone.WARNING
+        words, tone = badge.text, badge.tone
         side = round(line.height() * 0.8)
         width = side + GAP_S + faces.second.width(words)
         left = line.right() + 1 - width
         icon = QRect(left, line.center().y() - side // 2, side, side)
-        self._draw_icon(painter, icon, "warning", tone)
+        self._draw_icon(painter, icon, ICON, tone)
         self._write(painter, faces, faces.second, line, words, tone, _RIGHT)
         return width + GAP
 
@@ -361,16 +375,11 @@ class JobCells:
         return self._measured
 
 
-def _is_harmless(job: JobSnapshot) -> bool:
-    """Whether no finding of a job deserves a warning: being late by place alone does not."""
-    return all(mark.key == rules.TICK_LATE_IN_BATCH.kind for mark in job.marks)
-
-
-def _lasting(column: int, job: JobSnapshot) -> tuple[object, ...] | None:
+def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object, ...] | None:
     """All that a cell shows, if it is the same for some time; None if it changes with the ticks."""
     if column == Column.JOB:
         looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
-        return column, job.name, job.method, job.summary, looks, len(job.marks), _is_harmless(job)
+        return column, job.name, job.method, job.summary, looks, badge
     if column == Column.SERVER:
         return column, job.server, job_texts.token(job), job.watched_client
     return None
@@ -448,7 +457,8 @@ class JobDelegate(QStyledItemDelegate):
                 hovered = place[1] if place is not None and place[0] == job.id else ""
                 self._cells.paint_buttons(painter, area, job, hovered)
             else:
-                self._cells.paint(painter, area, font, column, job, ground)
+                badge = index.data(BADGE) if column == Column.JOB else None
+                self._cells.paint(painter, area, font, column, job, ground, badge)
         painter.restore()
 
     def editorEvent(

@@ -16,6 +16,9 @@ from PySide6.QtCore import (
     Slot,
 )
 
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.gui.common.badge import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording.jobs import spoken
@@ -44,6 +47,9 @@ SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
 
 NEWEST: Final = SNAPSHOT + 1
 """Role of the same, made anew first if it is outdated: for what is about to be painted."""
+
+BADGE: Final = SNAPSHOT + 2
+"""Role of the `Badge` of a row; None where nothing was found."""
 
 SETTLED_AFTER_S: Final = 0.5
 """A job that ends sooner never shows as running: its row must not flash."""
@@ -86,6 +92,7 @@ class JobsModel(QAbstractTableModel):
         self._settling: list[JobId] = []
         self._parents: dict[JobId, JobId] = {}
         self._sorting: tuple[Column, bool] | None = None
+        self._badges: Mapping[JobId, Badge] | None = None
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._on_settled)
@@ -128,6 +135,22 @@ class JobsModel(QAbstractTableModel):
         if added or changes.removed or changes.moved:
             self._resort()
             self.groups_changed.emit()
+
+    def set_badges(self, badges: Mapping[JobId, Badge]) -> None:
+        """Show how many findings there are on each job."""
+        before, self._badges = self._badges or {}, badges
+        differing = {job for job, _ in before.items() ^ badges.items()}
+        self._announce([self._rows[job] for job in differing if job in self._rows])
+
+    def badge(self, snapshot: JobSnapshot) -> Badge | None:
+        """The findings on a job; of one that an earlier run made, what was saved of them."""
+        if self._badges is not None and snapshot.request > 0:
+            return self._badges.get(snapshot.id)
+        if not snapshot.marks:
+            return None
+        late = rules.TICK_LATE_IN_BATCH.kind
+        is_harmless = all(mark.key == late for mark in snapshot.marks)
+        return Badge(len(snapshot.marks), Level.NOTE if is_harmless else Level.WARNING)
 
     def tick(self, visible: Collection[int]) -> None:
         """Let a second pass: elapsed times and ETAs are outdated; repaint rows of `visible`.
@@ -238,13 +261,16 @@ class JobsModel(QAbstractTableModel):
         if role not in _ANSWERED or not index.isValid():
             return None
         job = self.job_at(index.row())
-        if job is None or role == SNAPSHOT:
-            return None if job is None else self._snapshots.get(job)
+        if job is None or role in (SNAPSHOT, BADGE):
+            known = None if job is None else self._snapshots.get(job)
+            return known if known is None or role == SNAPSHOT else self.badge(known)
         snapshot = self.snapshot(job)
         if snapshot is None or role == NEWEST:
             return snapshot
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
-            return ", ".join(filter(None, (spoken(snapshot), urgent(snapshot))))
+            badge = self.badge(snapshot)
+            found = "" if badge is None else badge.spoken
+            return ", ".join(filter(None, (spoken(snapshot), urgent(snapshot), found)))
         column = COLUMNS[Column(index.column())]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(_RIGHT if column.is_number else _LEFT)
@@ -395,5 +421,6 @@ _ANSWERED = frozenset(
         int(Qt.ItemDataRole.AccessibleTextRole),
         SNAPSHOT,
         NEWEST,
+        BADGE,
     }
 )

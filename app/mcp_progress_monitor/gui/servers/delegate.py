@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem, QToolTip
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
-from mcp_progress_monitor.gui.servers.model import ABOUT, ROW, STORY, ServerRow
+from mcp_progress_monitor.gui.servers.model import ABOUT, BADGE, ROW, STORY, ServerRow
 from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -60,6 +60,8 @@ class ServerDelegate(SideDelegate):
         heights = (faces.heavy.height, faces.second.height)
         top = area.top() + (area.height() - heights[0] - len(lines) * heights[1]) // 2
         place = QRect(area.left(), top, area.width(), heights[0])
+        room = self.paint_badge(painter, faces, place, index.data(BADGE))
+        place.adjust(0, 0, -room, 0)
         ink = Tone.TEXT if row.server.state.is_up else Tone.MUTED
         self.write(painter, faces.heavy, place, formatting.one_line(row.name), ink)
         place = QRect(area.left(), place.top() + heights[0], area.width(), heights[1])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.gui.common.badge import Badge
 
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `ServerSnapshot`."""
@@ -36,6 +37,8 @@ ROW: Final = SERVER + 3
 """Role of the row's `ServerRow`."""
 SEARCHED: Final = SERVER + 4
 """Role of what a server is found by: name, command or URL, and its own name."""
+BADGE: Final = SERVER + 5
+"""Role of the `Badge` of a row; None where nothing was found."""
 _SECOND_MS: Final = 1000
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -112,6 +115,7 @@ class ServersModel(QAbstractListModel):
         self._turns: frozenset[str] = frozenset()
         self._rows: list[ServerRow] = []
         self._stray: dict[str, int] = {}
+        self._badges: Mapping[str, Badge] = {}
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
         self._second.timeout.connect(self._on_second)
@@ -173,6 +177,13 @@ class ServersModel(QAbstractListModel):
             if stray[name] != before.get(name, 0):
                 self._tell_row(row)
 
+    def set_badges(self, badges: Mapping[str, Badge]) -> None:
+        """Show how many findings there are on each server."""
+        before, self._badges = self._badges, badges
+        for row, each in enumerate(self._rows):
+            if before.get(each.name) != badges.get(each.name):
+                self._tell_row(row)
+
     def servers(self) -> list[ServerSnapshot]:
         """The newest snapshots of the source's servers; builds none."""
         return [row.server for row in self._rows if row.is_there]
@@ -201,9 +212,13 @@ class ServersModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             is_well = row.server.state is ServerState.CONNECTED  # else its words begin with that
             state = f"{state_word(row.server.state)}, " if is_well else ""
-            return f"{formatting.one_line(row.name)}, {state}{self._words(row)}"
+            badge = self._badges.get(row.name)
+            found = "" if badge is None else f", {badge.spoken}"
+            return f"{formatting.one_line(row.name)}, {state}{self._words(row)}{found}"
         if role in (ABOUT, STORY):
             return self._words(row, is_whole=role == STORY)
+        if role == BADGE:
+            return self._badges.get(row.name)
         if role == SEARCHED:
             server = row.server
             return "\n".join((server.name, server.title, server.definition.address[:400]))

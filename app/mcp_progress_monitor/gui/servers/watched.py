@@ -37,10 +37,11 @@ from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from PySide6.QtGui import QHelpEvent, QPainter
 
+    from mcp_progress_monitor.gui.common.badge import Badge
     from mcp_progress_monitor.gui.theme import Appearance
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -49,6 +50,8 @@ WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `WatchedSnapshot`; None for the row of a client."""
 
 
+BADGE: Final = WATCHED + 1
+"""Role of the `Badge` of a row; None where nothing was found."""
 _ROWS_SHOWN: Final = 8
 """Rows that the list asks for room for."""
 
@@ -82,6 +85,7 @@ class WatchedModel(QAbstractListModel):
         self._source: WatchedSource | None = None
         self._servers: dict[str, WatchedSnapshot] = {}
         self._rows: list[_Row] = []
+        self._badges: Mapping[str, Badge] = {}
 
     def set_source(self, source: WatchedSource) -> None:
         """Show the watched servers of `source` from now on."""
@@ -105,6 +109,13 @@ class WatchedModel(QAbstractListModel):
             for name in names
         }
         self._show(_grouped(list(self._servers.values())), changed)
+
+    def set_badges(self, badges: Mapping[str, Badge]) -> None:
+        """Show how many findings there are on each server."""
+        before, self._badges = self._badges, badges
+        for at, row in enumerate(self._rows):
+            if row.server is not None and before.get(row.key[1]) != badges.get(row.key[1]):
+                self.dataChanged.emit(self.index(at), self.index(at))
 
     def servers(self) -> list[WatchedSnapshot]:
         """All watched servers."""
@@ -134,12 +145,16 @@ class WatchedModel(QAbstractListModel):
         client, server = self._rows[index.row()]
         if role == WATCHED:
             return server
+        badge = None if server is None else self._badges.get(server.name)
+        if role == BADGE:
+            return badge
         if role == Qt.ItemDataRole.DisplayRole:
             return formatting.one_line(client if server is None else server.label)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             if server is None:
                 return f"Client {formatting.one_line(client)}"
-            return f"{formatting.one_line(server.label)}, {watched_texts.about(server)}"
+            found = "" if badge is None else f", {badge.spoken}"
+            return f"{formatting.one_line(server.label)}, {watched_texts.about(server)}{found}"
         return None
 
     def _show(self, rows: list[_Row], changed: frozenset[str]) -> None:
@@ -191,6 +206,8 @@ class WatchedDelegate(SideDelegate):
         heights = (faces.heavy.height, faces.second.height)
         top = area.top() + (area.height() - sum(heights)) // 2
         place = QRect(area.left(), top, area.width(), heights[0])
+        room = self.paint_badge(painter, faces, place, index.data(BADGE))
+        place.adjust(0, 0, -room, 0)
         ink = Tone.TEXT if server.is_live else Tone.MUTED
         self.write(painter, faces.heavy, place, words, ink)
         place = QRect(area.left(), top + heights[0], area.width(), heights[1])

@@ -16,8 +16,8 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
-from mcp_progress_monitor.gui.traffic.filter_field import FilterField
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import number
@@ -161,6 +161,10 @@ class TrafficPane(QWidget):
         self._say("")
         self._view.choose(row)
 
+    def add_notice(self, words: str) -> None:
+        """Show a text below the filter until another message is chosen."""
+        self._say("\n".join(filter(None, (self._notice.text(), words))))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the details where there is room: beside the table in a wide pane, else below."""
         super().resizeEvent(event)
@@ -188,6 +192,8 @@ class TrafficPane(QWidget):
 
     def _lay_out(self) -> None:
         self._notice.setTextFormat(Qt.TextFormat.PlainText)
+        self._notice.setWordWrap(True)
+        self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         self._notice.hide()
         self._bar.add_button(self._view.jump)

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.filtering.completion import Candidate, Completion
+from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import Appearance
-from mcp_progress_monitor.gui.traffic.filter_field import FilterField
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:

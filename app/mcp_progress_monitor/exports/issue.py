@@ -1,0 +1,55 @@
+"""A finding as the text of an issue: plain Markdown, without secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.wording import findings as wording
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.exports.redaction import Redaction
+    from mcp_progress_monitor.protocol.frames import Frame
+
+MOST_CHARACTERS: Final = 2_000
+"""Of a message that is quoted."""
+_INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"})
+
+
+def issue_text(finding: Checked, frame: Frame | None, redaction: Redaction) -> str:
+    """The finding with the message that shows it first, for the issue tracker of a server."""
+    advice = ADVICE[finding.rule]
+    lines = [f"# {_plain(wording.headline(finding), redaction)}", ""]
+    for section in wording.sections(finding):
+        if section.is_code:
+            language = section.heading.lower()
+            lines += [f"{section.heading}:", "", *_fenced(section.text, language), ""]
+        else:
+            lines += [f"**{section.heading}:** {_plain(section.text, redaction)}", ""]
+    if frame is not None:
+        shown = redaction.raw(frame.raw).decode(errors="replace")
+        cut = formatting.visible(shown[:MOST_CHARACTERS])
+        more = ", cut" if len(shown) > MOST_CHARACTERS else ""
+        number = formatting.number(frame.number)
+        lines += [f"Message no. {number}{more}:", "", *_fenced(cut, "json"), ""]
+    revision = finding.revision or "no revision agreed on"
+    lines.append(
+        f"Rule {finding.rule} ({finding.level.value}, since {advice.since}); protocol {revision}. "
+        f"Found by MCP Progress Monitor {__version__}."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _plain(words: str, redaction: Redaction) -> str:
+    """Text of a server on one line, none of which is Markdown."""
+    return formatting.visible(" ".join(redaction.text(words).split())).translate(_INLINE)
+
+
+def _fenced(code: str, language: str) -> list[str]:
+    """A block of code whose fence is longer than any within it."""
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return [f"{fence}{language}", code, fence]

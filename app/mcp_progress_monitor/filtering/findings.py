@@ -1,0 +1,136 @@
+"""Filters of findings: the filter language with the fields that a finding has."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.filtering.completion import Vocabulary, completed
+from mcp_progress_monitor.filtering.fields import FieldDefinition, FieldType
+from mcp_progress_monitor.filtering.filter import And, Not, Or, Text
+from mcp_progress_monitor.filtering.language import FilterBuilder, parse
+from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.timed_regex import is_match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.filtering.filter import Comparison, Expression
+
+SEVERITY: Final = ("note", "warning", "error")
+"""Levels of findings, least severe first."""
+_PATTERN_S: Final = 0.02
+_TEXTS: Final = FieldType.TEXT
+FINDING_FIELDS: Final[dict[str, FieldDefinition]] = {
+    field.name: field
+    for field in (
+        FieldDefinition("rule", _TEXTS, "id of the rule, such as PROG-3"),
+        FieldDefinition("level", _TEXTS, "level of the finding, ordered by severity", SEVERITY),
+        FieldDefinition("server", _TEXTS, "name of the server"),
+        FieldDefinition("job", FieldType.JOB, "number of the job that it is about"),
+        FieldDefinition("by", FieldType.CHOICE, "who broke the rule", ("server", "client")),
+        FieldDefinition("method", _TEXTS, "method of the request that it is about"),
+        FieldDefinition("name", _TEXTS, "tool, prompt or resource that it is about"),
+        FieldDefinition("count", FieldType.COUNT, "how many messages break the rule"),
+        FieldDefinition("frame", FieldType.COUNT, "number of the first message"),
+        FieldDefinition(
+            "certainty", FieldType.CHOICE, "how sure it is", ("certain", "likely", "hint")
+        ),
+        FieldDefinition("revision", _TEXTS, "revision of the specification that was agreed on"),
+        FieldDefinition("connection", _TEXTS, "name of the server and number of the connection"),
+        FieldDefinition("text", _TEXTS, "what was seen"),
+    )
+}
+"""The fields of a finding, by name."""
+_VALUES: Final[dict[str, Callable[[Checked], Any]]] = {
+    "rule": operator.attrgetter("rule"),
+    "level": lambda finding: finding.level.value,
+    "server": operator.attrgetter("server"),
+    "job": operator.attrgetter("job"),
+    "by": operator.attrgetter("by"),
+    "method": operator.attrgetter("method"),
+    "name": operator.attrgetter("title"),
+    "count": operator.attrgetter("times"),
+    "frame": lambda finding: finding.frames[0],
+    "certainty": lambda finding: ADVICE[finding.rule].certainty.value,
+    "revision": operator.attrgetter("revision"),
+    "connection": operator.attrgetter("connection"),
+    "text": operator.attrgetter("text"),
+}
+_ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class _Builder(FilterBuilder):
+    """Knows the fields of findings; none of them has members."""
+
+    known = FINDING_FIELDS
+    roots = ()
+
+
+def finding_filter(text: str) -> Callable[[Checked], bool] | None:
+    """The test that a filter stands for; None when it is blank and lets everything through.
+
+    `FilterError` when it cannot be understood.
+    """
+    expression = parse(text, _Builder)
+    return None if expression is None else lambda finding: _passes(expression, finding)
+
+
+def complete_finding(text: str, cursor: int, seen: Mapping[str, Iterable[str | int]]) -> Completion:
+    """The completions at `cursor`; `seen` has values of fields."""
+    return completed(text, cursor, Vocabulary(FINDING_FIELDS, (), lambda name: seen.get(name, ())))
+
+
+def _passes(expression: Expression, finding: Checked) -> bool:
+    if isinstance(expression, And):
+        return all(_passes(part, finding) for part in expression.parts)
+    if isinstance(expression, Or):
+        return any(_passes(part, finding) for part in expression.parts)
+    if isinstance(expression, Not):
+        return not _passes(expression.part, finding)
+    if isinstance(expression, Text):
+        return expression.words.casefold() in _searched(finding)
+    return _compares(expression, _VALUES[expression.field](finding))
+
+
+def _searched(finding: Checked) -> str:
+    advice = ADVICE[finding.rule]
+    parts = (finding.rule, finding.text, advice.title, finding.place, finding.server)
+    return "\n".join(parts).casefold()
+
+
+def _compares(wanted: Comparison, value: Any) -> bool:
+    """Whether a value, as the field has it, compares so; what is not there compares to nothing."""
+    if value in {None, ""}:
+        return False
+    if wanted.op == "matches":
+        return _matches(str(wanted.value), str(value))
+    if wanted.op == "contains":
+        return str(wanted.value).casefold() in str(value).casefold()
+    if wanted.op == "in" and isinstance(wanted.value, tuple):
+        return any(_plain(value) == _plain(each) for each in wanted.value)
+    if wanted.field == "level" and wanted.op not in {"==", "!="}:
+        ranks = (SEVERITY.index(value), SEVERITY.index(str(wanted.value)))
+        return _ORDER[wanted.op](*ranks)
+    return _ORDER[wanted.op](_plain(value), _plain(wanted.value))
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return is_match(pattern, text, _PATTERN_S)
+    except TimeoutError:
+        return False
+
+
+def _plain(value: Any) -> Any:
+    """Rules and names are found however they are capitalised."""
+    return value.casefold() if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""The findings: what servers and clients did wrong, by rule."""

@@ -1,0 +1,192 @@
+"""From findings to what they are about, and back; what is ignored is kept here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.controls import plain_tip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.gui.findings.model import FindingsModel, Ignored
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_KEPT: Final = "findings/ignored"
+_MOST_IGNORED: Final = 500
+_MADE: Final = (
+    ("next", "&Next message of the finding", "F7", "Show the next message that breaks the rule"),
+    (
+        "previous",
+        "&Previous message of the finding",
+        "Shift+F7",
+        "Show the message before it that breaks the rule",
+    ),
+    ("back", "&Back to the finding", "Ctrl+F7", "Show the finding in Findings"),
+)
+
+
+class FindingsController(QObject):
+    """Joins the Findings pane of a window with Traffic, the jobs and the settings."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        model: FindingsModel,
+        timeline: Timeline,
+        preferences: Preferences,
+        open_job: Callable[[JobId], object],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._model = model
+        self._timeline = timeline
+        self._preferences = preferences
+        self._open_job = open_job
+        self._finding: Checked | None = None
+        self._at = 0
+        self.actions: Final = {made[0]: self._action(*made) for made in _MADE}
+        window.add_finding_actions(tuple(self.actions.values()))
+        model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
+        model.badges_changed.connect(self._on_badges_changed)
+        window.late.findings.when_made(self._join_pane)
+        self._on_badges_changed()
+
+    @Slot(object)
+    def jump(self, finding: Checked) -> None:
+        """Show the first message of a finding in Traffic."""
+        self._finding, self._at = finding, 0
+        self._show()
+
+    @Slot(str)
+    def show_of_server(self, server: str) -> None:
+        """List the findings of a server."""
+        from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it
+
+        self._list(f"server == {quoted(server)}")
+
+    @Slot(object)
+    def show_of_job(self, job: JobId) -> None:
+        """List the findings of a job."""
+        self._list(f"job == {job}")
+
+    def _list(self, text: str) -> None:
+        self._window.open_dock("findings")
+        self._window.findings_pane.set_filter(text)
+
+    def _action(self, key: str, words: str, shortcut: str, tip: str) -> QAction:
+        action = QAction(words, self._window)
+        action.setShortcut(QKeySequence(shortcut))
+        action.setToolTip(plain_tip(f"{tip} ({shortcut})"))
+        run = {"next": self._next, "previous": self._previous, "back": self._back}
+        action.triggered.connect(run[key])
+        return action
+
+    def _join_pane(self) -> None:
+        pane = self._window.findings_pane
+        pane.jump_requested.connect(self.jump)
+        pane.job_opened.connect(self._open_job)
+        pane.issue_requested.connect(self.copy_issue)
+        pane.ignored_changed.connect(self._on_ignored_changed)
+
+    @Slot()
+    def _next(self) -> None:
+        if self._finding is None:
+            self._begin()
+        else:
+            self._at = min(self._at + 1, len(_frames(self._finding)) - 1)
+            self._show()
+
+    @Slot()
+    def _previous(self) -> None:
+        if self._finding is None:
+            self._begin()
+        else:
+            self._at = max(self._at - 1, 0)
+            self._show()
+
+    @Slot()
+    def _back(self) -> None:
+        """Show the finding that was looked at last, or the list."""
+        self._window.open_dock("findings")
+        pane = self._window.findings_pane
+        if self._finding is not None:
+            pane.select(self._finding)
+        pane.table.setFocus()
+
+    def _begin(self) -> None:
+        """Begin with the finding that is chosen in the pane, or the gravest."""
+        finding = self._window.findings_pane.current()
+        if finding is not None:
+            self.jump(finding)
+
+    def _show(self) -> None:
+        finding = self._newest()
+        if finding is None:
+            return
+        frames = _frames(finding)
+        self._window.open_dock("log")
+        traffic = self._window.log_pane
+        traffic.follow_frame(frames[self._at])
+        place = f"{number(self._at + 1)} of {number(len(frames))}"
+        if finding.times > len(frames):
+            place = f"{place} ({number(finding.times)} in all)"
+        ways = "F7 next, Shift+F7 previous, Ctrl+F7 back"
+        traffic.add_notice(f"{finding.rule}: {finding.text}. Message {place}. {ways}")
+
+    def _newest(self) -> Checked | None:
+        """The finding as it is by now: it may have been seen in more messages."""
+        known = self._finding
+        if known is not None:
+            newest = self._model.find(known)
+            self._finding = known if newest is None else newest
+        return self._finding
+
+    @Slot()
+    def _on_badges_changed(self) -> None:
+        if not self._model.rowCount():
+            self._finding = None
+        total = self._model.total
+        words = "Findings"
+        title = words if total is None else f"{words} ({total.text})"
+        self._window.docks["findings"].setWindowTitle(title)
+
+    @Slot(object)
+    def _on_ignored_changed(self, ignored: tuple[Ignored, ...]) -> None:
+        kept = ignored[-_MOST_IGNORED:]
+        self._preferences.keep_json(_KEPT, {"ignored": [list(each) for each in kept]})
+        self._model.set_ignored(kept)
+
+    @Slot(object)
+    def copy_issue(self, finding: Checked) -> None:
+        """Put a finding on the clipboard as the text of an issue, without secrets."""
+        from mcp_progress_monitor.exports.issue import issue_text  # late: no start waits for it
+        from mcp_progress_monitor.exports.redaction import Redaction
+
+        place = self._timeline.place_of(finding.frames[0])
+        frame = None if place is None else self._timeline.frame(place)
+        QGuiApplication.clipboard().setText(issue_text(finding, frame, Redaction()))
+
+
+def _frames(finding: Checked) -> tuple[int, ...]:
+    """The messages that can be gone to: those that are kept, and the last."""
+    frames = finding.frames
+    return frames if finding.last in frames else (*frames, finding.last)
+
+
+def _read(kept: object) -> list[Ignored]:
+    """What was ignored when the program ended; what is damaged is left out."""
+    pairs = kept if isinstance(kept, list) else []
+    return [
+        (pair[0], pair[1])
+        for pair in pairs[:_MOST_IGNORED]
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair)
+    ]

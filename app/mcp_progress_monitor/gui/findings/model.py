@@ -1,0 +1,311 @@
+"""The findings as rows, the filter over them, and what became of each rule by server."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+    Slot,
+)
+
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.formatting import number, one_line
+from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.common.tables import TitledTable
+from mcp_progress_monitor.gui.findings.watch import FindingsWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.results import Result, RuleState
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+FINDING: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of a row's `Checked`."""
+IGNORED: Final = FINDING + 1
+"""Role of whether the user ignores the rule for the server."""
+SORTED: Final = FINDING + 2
+"""Role of what a cell is sorted by."""
+RULES: Final = FINDING + 3
+"""Role of a server's `ServerRules`."""
+LEVEL, RULE, TEXT, SERVER, JOB, COUNT, FIRST = range(7)
+TITLES: Final = ("Level", "Rule", "Finding", "Server", "Job", "Count", "First message")
+_RANKS: Final = {level: rank for rank, level in enumerate(Level)}
+_LONGEST: Final = 300
+_APART: Final = 64
+"""Changed rows that are announced one by one."""
+_DIGITS: Final = re.compile(r"\d+")
+_Index = QModelIndex | QPersistentModelIndex
+Ignored = tuple[str, str]
+"""A rule's id and a server's name."""
+
+
+class FindingsModel(TitledTable):
+    """One row for each rule and job or connection, in the order found; texts are made when shown.
+
+    The badges of jobs and servers are counted here as well, without what is ignored.
+    """
+
+    badges_changed = Signal()
+    """`job_badges`, `server_badges` or `total` may have changed."""
+    ignored_changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(TITLES, parent, numbers=(COUNT, FIRST))
+        self.watch: Final = FindingsWatch(self)
+        self._rows: list[Result] = []
+        self._places: dict[int, int] = {}
+        self._shown: dict[int, Checked] = {}
+        self._ignored: dict[Ignored, None] = {}
+        self.job_badges: Mapping[JobId, Badge] = {}
+        self.server_badges: Mapping[str, Badge] = {}
+        self.total: Badge | None = None
+        self.ignored_count = 0
+        self.watch.changed.connect(self._on_changed)
+        self.watch.restarted.connect(self._on_restarted)
+
+    @property
+    def ignored(self) -> Sequence[Ignored]:
+        """What the user ignores, the oldest first."""
+        return tuple(self._ignored)
+
+    def set_ignored(self, ignored: Iterable[Ignored]) -> None:
+        """Ignore these rules for these servers, and no others."""
+        wanted = dict.fromkeys(ignored)
+        if wanted == self._ignored:
+            return
+        self._ignored = wanted
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, FIRST))
+        self._count()
+        self.ignored_changed.emit()
+
+    def is_ignored(self, row: int) -> bool:
+        """Whether the user ignores what a row shows."""
+        result = self._rows[row]
+        return (result.rule, result.server) in self._ignored
+
+    def finding(self, row: int) -> Checked:
+        """What a row shows."""
+        made = self._shown.get(row)
+        if made is None:
+            from mcp_progress_monitor.checking.report import checked  # late: no start waits for it
+
+            made = self._shown[row] = checked(self._rows[row])
+        return made
+
+    def find(self, finding: Checked) -> Checked | None:
+        """The same finding as it is now; None when it is gone."""
+        for row, each in enumerate(self._rows):
+            is_same = (each.rule, each.first) == (finding.rule, finding.frames[0])
+            if is_same and each.connection == finding.connection:
+                return self.finding(row)
+        return None
+
+    def seen(self) -> Mapping[str, Iterable[str | int]]:
+        """Values of the fields of a filter, for completion."""
+        names = ("rule", "server", "method", "connection")
+        found: dict[str, Iterable[str | int]] = {
+            name: dict.fromkeys(value for each in self._rows if (value := getattr(each, name)))
+            for name in names
+        }
+        found["name"] = dict.fromkeys(each.title for each in self._rows if each.title)
+        found["job"] = dict.fromkeys(each.job for each in self._rows if each.job is not None)
+        return found
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of findings."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Bounded plain text, the finding, or what rows are sorted by."""
+        if not index.isValid():
+            return None
+        row, column = index.row(), index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(column)
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == LEVEL and self.is_ignored(row):
+            return f"{self._text(row, column)}, ignored"
+        if role == FINDING:
+            return self.finding(row)
+        if role == IGNORED:
+            return self.is_ignored(row)
+        return _sort_key(self._rows[row], column) if role == SORTED else None
+
+    def _text(self, row: int, column: int) -> str:
+        result = self._rows[row]
+        if column == LEVEL:
+            return result.level.value.capitalize()
+        if column == RULE:
+            return result.rule
+        if column == TEXT:
+            return one_line(self.finding(row).text, _LONGEST)
+        if column == SERVER:
+            return one_line(result.server)
+        if column == JOB:
+            return _job_text(result)
+        return number(result.count if column == COUNT else result.first)
+
+    @Slot(object)
+    def _on_changed(self, changed: Sequence[Result]) -> None:
+        added = [each for each in changed if id(each) not in self._places]
+        known = sorted(self._places[id(each)] for each in changed if id(each) in self._places)
+        if added:
+            first = len(self._rows)
+            self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
+            for place, each in enumerate(added, first):
+                self._places[id(each)] = place
+            self._rows += added
+            self.endInsertRows()
+        for row in known:
+            self._shown.pop(row, None)
+        if len(known) > _APART:
+            self.dataChanged.emit(self.index(known[0], 0), self.index(known[-1], FIRST))
+        else:
+            for row in known:
+                self.dataChanged.emit(self.index(row, 0), self.index(row, FIRST))
+        self._count()
+
+    @Slot()
+    def _on_restarted(self) -> None:
+        self.beginResetModel()
+        self._rows, self._places, self._shown = [], {}, {}
+        self.endResetModel()
+        self._count()
+
+    def _count(self) -> None:
+        jobs: dict[JobId, Badge] = {}
+        servers: dict[str, Badge] = {}
+        total = Badge(0, Level.NOTE)
+        for each in self._rows:
+            if (each.rule, each.server) in self._ignored:
+                continue
+            level = each.level
+            total = total.plus(level)
+            servers[each.server] = servers.get(each.server, Badge(0, level)).plus(level)
+            if each.job is not None:
+                jobs[each.job] = jobs.get(each.job, Badge(0, level)).plus(level)
+        self.job_badges, self.server_badges = jobs, servers
+        self.total = total if total.total else None
+        self.ignored_count = len(self._rows) - total.total
+        self.badges_changed.emit()
+
+
+def _job_text(result: Result) -> str:
+    name = one_line(f"{result.method} {result.title}".strip())
+    return name if result.job is None else f"{result.job}  {name}"
+
+
+def _sort_key(result: Result, column: int) -> Any:
+    if column == LEVEL:
+        return _RANKS[result.level]
+    if column == RULE:
+        return _DIGITS.sub(lambda found: found[0].zfill(4), result.rule)
+    if column == SERVER:
+        return result.server.casefold()
+    if column == JOB:
+        return -1 if result.job is None else result.job
+    if column == COUNT:
+        return result.count
+    return result.finding.rule.text if column == TEXT else result.first
+
+
+class FindingsFilter(QSortFilterProxyModel):
+    """Shows the findings that a test lets through; those that are ignored only on request."""
+
+    def __init__(self, findings: FindingsModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._findings = findings
+        self._passes: Callable[[Checked], bool] | None = None
+        self._shows_ignored = False
+        self.setSourceModel(findings)
+        self.setSortRole(SORTED)
+        self.sort(LEVEL)
+
+    @property
+    def shows_ignored(self) -> bool:
+        """Whether what is ignored is shown, too."""
+        return self._shows_ignored
+
+    @property
+    def has_test(self) -> bool:
+        """Whether a filter leaves findings out."""
+        return self._passes is not None
+
+    def set_test(self, passes: Callable[[Checked], bool] | None) -> None:
+        """Let through what passes the test; None is no test."""
+        self.beginFilterChange()
+        self._passes = passes
+        self.endFilterChange(self.Direction.Rows)
+
+    @Slot(bool)
+    def set_shows_ignored(self, is_wanted: bool) -> None:
+        """Show what is ignored, or hide it."""
+        self.beginFilterChange()
+        self._shows_ignored = is_wanted
+        self.endFilterChange(self.Direction.Rows)
+
+    def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
+        """Whether the finding of a source row is let through."""
+        if not self._shows_ignored and self._findings.is_ignored(source_row):
+            return False
+        return self._passes is None or self._passes(self._findings.finding(source_row))
+
+
+class ServerRules(NamedTuple):
+    """A server, the revisions spoken with it, and what became of each rule."""
+
+    name: str
+    revisions: tuple[str, ...]
+    state: RuleState
+
+
+RULE_TITLES: Final = ("Server", "Revisions", "Tried", "Passed", "Broken", "Not applicable")
+
+
+class RulesModel(TitledTable):
+    """One row for each server: how many rules were tried, passed, broken, not applicable."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(RULE_TITLES, parent, numbers=range(2, len(RULE_TITLES)))
+        self._rows: list[ServerRules] = []
+
+    def show_rules(self, rows: Sequence[ServerRules]) -> None:
+        """Show these; the same servers keep their rows."""
+        if [each.name for each in rows] != [each.name for each in self._rows]:
+            self.beginResetModel()
+            self._rows = list(rows)
+            self.endResetModel()
+        elif list(rows) != self._rows:
+            self._rows = list(rows)
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(RULE_TITLES) - 1))
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of servers."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Plain text, or the row."""
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        if role == RULES:
+            return row
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self.alignment(index.column())
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        state = row.state
+        counts = (state.tried, len(state.passed), len(state.broken), len(state.not_applicable))
+        texts = (one_line(row.name), ", ".join(row.revisions) or "none agreed on")
+        return (*texts, *map(number, counts))[index.column()]

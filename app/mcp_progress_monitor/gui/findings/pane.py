@@ -1,0 +1,479 @@
+"""The Findings pane: filter, what was found, one finding in words, and the rules by server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QSplitter,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.filter_field import FilterField
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.findings.model import (
+    COUNT,
+    FINDING,
+    FIRST,
+    IGNORED,
+    JOB,
+    LEVEL,
+    RULE,
+    RULES,
+    SERVER,
+    TEXT,
+    FindingsFilter,
+    FindingsModel,
+    RulesModel,
+    ServerRules,
+)
+from mcp_progress_monitor.gui.findings.view import FindingDelegate, SectionsView
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
+from mcp_progress_monitor.wording import findings as wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.gui.findings.model import Ignored
+
+_DIGITS: Final = {LEVEL: 10, RULE: 12, TEXT: 46, SERVER: 16, JOB: 22, COUNT: 8, FIRST: 14}
+_WIDE: Final = 900
+_RULES_MS: Final = 1000
+_TYPED_MS: Final = 250
+"""After the last key a filter is applied; Enter does it at once."""
+_SHARES: Final = [560, 440]
+_NOTHING: Final = (
+    "No findings.\n\nEvery message is checked against the rules of the protocol while it is "
+    "recorded. What a server or another client does wrong is listed here, with what was due and "
+    "how to fix it. “Rules” shows what was tried."
+)
+_ACTIONS: Final = (
+    # key, words, icon, shortcut, what it does
+    ("open", "Show in &Traffic", "log", "Return", "Show the first message in Traffic"),
+    ("job", "Show &job", "info", "Ctrl+J", "Show the job that it is about"),
+    ("rule", "Only this &rule", "search", "", "Show only findings of this rule"),
+    ("server", "Only this &server", "search", "", "Show only findings of this server"),
+    (
+        "ignore",
+        "&Ignore this rule for the server",
+        "",
+        "Del",
+        "Hide this rule's findings of the server",
+    ),
+    ("issue", "Copy as &issue text", "copy", "Ctrl+Shift+C", "Copy Markdown without secrets"),
+)
+
+
+class FindingsPane(QWidget):
+    """Lists the findings of a model; every action that leaves the pane is a signal."""
+
+    jump_requested = Signal(object)
+    """The `Checked` whose first message is to be shown in Traffic."""
+    job_opened = Signal(object)
+    """The `JobId` the user wants to see."""
+    issue_requested = Signal(object)
+    """The `Checked` to be copied as the text of an issue."""
+    ignored_changed = Signal(object)
+    """`tuple[Ignored, ...]`: what the user ignores from now on."""
+
+    def __init__(
+        self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._appearance = appearance
+        self.shown = FindingsFilter(model, self)
+        self.rules = RulesModel(self)
+        self.field = FilterField(self._complete, appearance, self)
+        self.ignored = QToolButton(self)
+        self.rules_button = QToolButton(self)
+        self.state = ElidedLabel(self)
+        self.notice = plain_label(self)
+        self.table = PlainTable(self.shown, "Findings", self)
+        self.rules_table = PlainTable(self.rules, "Rules by server", self)
+        self.empty = QLabel(self)
+        self.details = SectionsView(appearance, "Details of the finding", self)
+        self._lists = QStackedWidget(self)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self._ignored_menu = QMenu(self)
+        self._menu = QMenu(self)
+        self._actions: dict[str, QAction] = {}
+        self._second = QTimer(self)
+        self._second.setInterval(_RULES_MS)
+        self._second.timeout.connect(self._refresh_rules)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPED_MS)
+        self._set_up_head()
+        self._set_up_tables()
+        self._set_up_actions()
+        self._lay_out()
+        self._connect()
+        self._recolour()
+        self._on_findings_changed()
+        self._on_ignored_changed()
+
+    # What others ask of it
+
+    def action(self, key: str) -> QAction:
+        """The action of a key; see `_ACTIONS`."""
+        return self._actions[key]
+
+    def current(self) -> Checked | None:
+        """The finding that the keyboard acts on."""
+        finding: Checked | None = self.table.currentIndex().data(FINDING)
+        return finding
+
+    def set_filter(self, text: str) -> None:
+        """Show the findings that a filter lets through."""
+        self.show_rules(is_wanted=False)
+        self.field.setText(text)
+        self._apply()
+
+    def select(self, finding: Checked) -> None:
+        """Choose a finding, if it is among those shown."""
+        self.show_rules(is_wanted=False)
+        for row in range(self.shown.rowCount()):
+            index = self.shown.index(row, LEVEL)
+            each: Checked = index.data(FINDING)
+            if (each.frames[0], each.rule, each.by) == (
+                finding.frames[0],
+                finding.rule,
+                finding.by,
+            ):
+                self.table.setCurrentIndex(index)
+                self.table.scrollTo(index)
+                return
+
+    def show_rules(self, *, is_wanted: bool) -> None:
+        """Show what became of the rules on each server, or the findings."""
+        self.rules_button.setChecked(is_wanted)
+
+    # How it is made
+
+    def _set_up_head(self) -> None:
+        field = self.field
+        field.setPlaceholderText("Filter: rule == PROG-3, level >= warning, server == …")
+        field.setAccessibleName("Filter findings")
+        field.setToolTip("Show only matching findings (Ctrl+F)")
+        field.setClearButtonEnabled(True)
+        self.ignored.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.ignored.setMenu(self._ignored_menu)
+        self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
+        self.rules_button.setText("&Rules")
+        self.rules_button.setCheckable(True)
+        self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+Shift+R)")
+        self.rules_button.setShortcut(QKeySequence("Ctrl+Shift+R"))
+        self.rules_button.setAccessibleName("Rules by server")
+        self.state.set_accessible_name("Number of findings")
+        self.notice.hide()
+        self.notice.setContentsMargins(GAP, 0, GAP, GAP_S)
+
+    def _set_up_tables(self) -> None:
+        digit = self.table.fontMetrics().horizontalAdvance("0")
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
+        for column, digits in _DIGITS.items():
+            self.table.setColumnWidth(column, digit * digits)
+        header.setMinimumSectionSize(digit * 6)
+        self.table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
+        self.table.setSortingEnabled(True)
+        self.table.sortByColumn(LEVEL, Qt.SortOrder.AscendingOrder)
+        self.table.setItemDelegate(FindingDelegate(self._appearance, self.table))
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.rules_table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
+        self.rules_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.empty.setTextFormat(Qt.TextFormat.PlainText)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setWordWrap(True)
+        self.empty.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
+        self.empty.setMinimumSize(1, 1)
+
+    def _set_up_actions(self) -> None:
+        for key, words, _icon, shortcut, tip in _ACTIONS:
+            action = QAction(words, self.table)
+            action.setShortcut(QKeySequence(shortcut))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.setToolTip(tip)
+            action.setData(key)
+            action.triggered.connect(self._on_triggered)
+            self._actions[key] = action
+            self.table.addAction(action)
+            self._menu.addAction(action)
+        self._menu.setToolTipsVisible(True)
+        self._ignored_menu.setToolTipsVisible(True)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        head.setSpacing(GAP)
+        head.addWidget(self.field, 3)
+        head.addWidget(self.state, 2)
+        head.addWidget(self.ignored)
+        head.addWidget(self.rules_button)
+        for part in (self.table, self.empty, self.rules_table):
+            self._lists.addWidget(part)
+        self._splitter.addWidget(self._lists)
+        self._splitter.addWidget(self.details)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setSizes(_SHARES)
+        self._splitter.setStretchFactor(0, 3)
+        self._splitter.setStretchFactor(1, 2)
+        self.details.setMinimumSize(160, 60)
+        self._lists.setMinimumSize(200, 60)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(self.notice)
+        layout.addWidget(self._splitter, 1)
+        order_tabs(self)
+
+    def _connect(self) -> None:
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.field.setFocus)
+        self._typing.timeout.connect(self._apply)
+        self.field.textChanged.connect(self._typing.start)
+        self.field.confirmed.connect(self._apply)
+        self.rules_button.toggled.connect(self._on_rules_toggled)
+        self.table.activated.connect(self._actions["open"].trigger)
+        self.table.customContextMenuRequested.connect(self._on_menu_requested)
+        self.table.selectionModel().currentChanged.connect(self._show_details)
+        self.rules_table.selectionModel().currentChanged.connect(self._show_details)
+        self._model.badges_changed.connect(self._on_findings_changed)
+        self._model.ignored_changed.connect(self._on_ignored_changed)
+        self._model.modelReset.connect(self._on_findings_changed)
+        self._appearance.changed.connect(self._recolour)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the details where there is room: beside the list in a wide pane, else below."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE or event.size().width() > 2 * event.size().height()
+        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if self._splitter.orientation() is not wanted:
+            self._splitter.setOrientation(wanted)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what came out of sight."""
+        super().showEvent(event)
+        self._on_findings_changed()
+        self._on_rules_toggled(self.rules_button.isChecked())
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Count no rules that nobody sees."""
+        super().hideEvent(event)
+        self._second.stop()
+
+    # What happens
+
+    def _complete(self, text: str, cursor: int) -> Completion:
+        from mcp_progress_monitor.filtering.findings import complete_finding  # late: the compiler
+
+        return complete_finding(text, cursor, self._model.seen())
+
+    @Slot()
+    def _apply(self) -> None:
+        """Use the filter as it is written now; one that is wrong changes nothing."""
+        from mcp_progress_monitor.filtering.findings import finding_filter  # late: the compiler
+
+        self._typing.stop()
+        try:
+            test = finding_filter(self.field.text())
+        except FilterError as error:
+            self.field.show_mistake((error.position, error.length))
+            self._say(str(error))
+            return
+        self._say("")
+        if test is not None or self.shown.has_test:
+            self.shown.set_test(test)
+        self._on_findings_changed()
+
+    def _say(self, words: str) -> None:
+        self.notice.setText(words)
+        self.notice.setVisible(bool(words))
+
+    @Slot(bool)
+    def _on_rules_toggled(self, is_wanted: bool) -> None:
+        if is_wanted:
+            self._refresh_rules()
+            if self.rules.rowCount() and not self.rules_table.currentIndex().isValid():
+                self.rules_table.setCurrentIndex(self.rules.index(0, 0))
+            if self.isVisible():
+                self._second.start()
+        else:
+            self._second.stop()
+        self._on_findings_changed()
+
+    @Slot()
+    def _refresh_rules(self) -> None:
+        watch = self._model.watch
+        rows = [
+            ServerRules(name, watch.revisions(name), state) for name, state in watch.rules().items()
+        ]
+        self.rules.show_rules(rows)
+        if self.rules_button.isChecked():
+            self._show_details()
+
+    @Slot()
+    def _on_findings_changed(self) -> None:
+        """Show how many there are, or in words that there is nothing."""
+        if self.rules_button.isChecked():
+            self._lists.setCurrentWidget(self.rules_table)
+        else:
+            why = self._why_empty()
+            self.empty.setText(why)
+            self._lists.setCurrentWidget(self.empty if why else self.table)
+            if not why and not self.table.currentIndex().isValid():
+                self.table.setCurrentIndex(self.shown.index(0, LEVEL))
+        self.state.set_text(", ".join(self._counts()))
+        self._show_details()
+
+    def _why_empty(self) -> str:
+        if self.shown.rowCount():
+            return ""
+        if not self._model.rowCount():
+            return _NOTHING
+        if self.shown.has_test:
+            return "No finding matches the filter."
+        return "All findings are ignored. “Ignored” shows them."
+
+    def _counts(self) -> Iterator[str]:
+        total, shown = self._model.rowCount(), self.shown.rowCount()
+        if shown != total:
+            yield f"{number(shown)} of {count(total, 'finding')}"
+        else:
+            yield count(total, "finding")
+        watch = self._model.watch
+        if watch.dropped:
+            yield f"{number(watch.dropped)} more were counted and not listed"
+        if watch.waiting:
+            yield f"{number(watch.waiting)} messages to compare with the schema"
+        if watch.unchecked:
+            yield f"{number(watch.unchecked)} messages not compared with the schema"
+
+    @Slot()
+    def _show_details(self) -> None:
+        if self.rules_button.isChecked():
+            row: ServerRules | None = self.rules_table.currentIndex().data(RULES)
+            self.details.setVisible(row is not None)
+            if row is not None:
+                self.details.setAccessibleName("Rules of the server")
+                title = f"{row.name}: {number(row.state.tried)} rules tried"
+                self.details.show_sections(title, wording.rule_sections(row.state))
+            return
+        finding = self.current() if self._lists.currentWidget() is self.table else None
+        self.details.setVisible(finding is not None)
+        self._enable(finding)
+        if finding is not None:
+            self.details.setAccessibleName("Details of the finding")
+            self.details.show_sections(wording.headline(finding), wording.sections(finding))
+
+    def _enable(self, finding: Checked | None) -> None:
+        for action in self._actions.values():
+            action.setEnabled(finding is not None)
+        self._actions["job"].setEnabled(finding is not None and finding.job is not None)
+        is_ignored = bool(self.table.currentIndex().data(IGNORED))
+        words = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
+        if finding is not None and not is_ignored:
+            server = one_line(finding.server, 40).replace("&", "&&")
+            words = f"&Ignore {finding.rule} for {server}"
+        self._actions["ignore"].setText(words)
+
+    @Slot()
+    def _on_ignored_changed(self) -> None:
+        pairs = self._model.ignored
+        self.ignored.setVisible(bool(pairs))
+        words = f"{number(self._model.ignored_count)} ignored"
+        self.ignored.setText(words)
+        self.ignored.setAccessibleName(f"{words}; {count(len(pairs), 'rule')} for a server")
+        self._ignored_menu.clear()
+        show = self._ignored_menu.addAction("&Show ignored findings")
+        show.setCheckable(True)
+        show.setChecked(self.shown.shows_ignored)
+        show.toggled.connect(self._on_show_ignored)
+        self._ignored_menu.addSeparator()
+        for pair in pairs:
+            rule, server = pair
+            name = one_line(server, 40).replace("&", "&&")
+            action = self._ignored_menu.addAction(f"Stop ignoring {rule} for {name}")
+            action.setData(pair)
+            action.triggered.connect(self._on_stop_ignoring)
+        self._on_findings_changed()
+
+    @Slot(bool)
+    def _on_show_ignored(self, is_wanted: bool) -> None:
+        self.shown.set_shows_ignored(is_wanted)
+        self._on_findings_changed()
+
+    @Slot()
+    def _on_stop_ignoring(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._stop_ignoring(tuple(action.data()))
+
+    def _stop_ignoring(self, pair: Ignored) -> None:
+        self.ignored_changed.emit(tuple(each for each in self._model.ignored if each != pair))
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        if self.current() is not None:
+            self._menu.popup(self.table.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _on_triggered(self) -> None:
+        action, finding = self.sender(), self.current()
+        if finding is None or not isinstance(action, QAction):
+            return
+        key = action.data()
+        if key == "open":
+            self.jump_requested.emit(finding)
+        elif key == "job":
+            self.job_opened.emit(finding.job)
+        elif key == "issue":
+            self.issue_requested.emit(finding)
+        elif key == "ignore":
+            self._ignore(finding)
+        else:
+            self._narrow(key, getattr(finding, key))
+
+    def _ignore(self, finding: Checked) -> None:
+        pair = (finding.rule, finding.server)
+        if pair in self._model.ignored:
+            self._stop_ignoring(pair)
+        else:
+            self.ignored_changed.emit((*self._model.ignored, pair))
+
+    def _narrow(self, field: str, value: str) -> None:
+        from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it
+
+        plain = value if value.replace("-", "").isalnum() else quoted(value)
+        self.set_filter(f"{field} == {plain}")
+
+    @Slot()
+    def _recolour(self) -> None:
+        for key, _words, icon, _shortcut, _tip in _ACTIONS:
+            if icon:
+                self._actions[key].setIcon(self._appearance.icon(icon))
+        set_text_colour(self.empty, self._appearance, Tone.MUTED)
+        set_text_colour(self.notice, self._appearance, Tone.BAD)
+        self.table.viewport().update()

@@ -1,0 +1,174 @@
+"""The judge behind the window: fed from the same updates as all panes, and never in their way."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_progress_monitor.checking.results import Result, RuleState
+    from mcp_progress_monitor.checking.session import SessionCheck
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+INTERVAL_MS: Final = 100
+"""Between two publications, at least."""
+_SHARE: Final = 10
+"""After a publication that took long there is a pause of so many times its length."""
+_WORK_S: Final = 0.004
+_WORK_MS: Final = 50
+_IDLE_WORK_MS: Final = 1
+"""Between two slices of comparing messages with their schemas: while they come, and afterwards."""
+
+
+class JobsOfRequests(Protocol):
+    """Which job a request belongs to; `Jobs` fits."""
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job of a request's frame."""
+
+
+class Source(Protocol):
+    """Where updates come from; `Engine` and `Playback` fit."""
+
+    @property
+    def jobs(self) -> JobsOfRequests:
+        """Its jobs."""
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+
+
+class FindingsWatch(QObject):
+    """Judges what a source publishes.
+
+    Chunks of plain ticks cost the few steps that the judge needs for them, and no timer. Messages
+    are compared with the official schemas a little at a time; in a flood some are left out and
+    counted.
+    """
+
+    changed = Signal(object)
+    """`list[Result]`: those that are new or were seen again; never empty."""
+    restarted = Signal()
+    """All that was found is gone."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source: Source | None = None
+        self._check: SessionCheck | None = None
+        self._leave: Callable[[], None] | None = None
+        self._is_finished = False
+        self._publishing = QTimer(self)
+        self._publishing.setSingleShot(True)
+        self._publishing.timeout.connect(self.publish)
+        self._working = QTimer(self)
+        self._working.timeout.connect(self._work)
+        self._pause_ms = INTERVAL_MS
+
+    def follow(self, source: Source) -> None:
+        """Judge what `source` publishes from now on."""
+        self.detach()
+        self._source = source
+        self._begin()
+        self._leave = source.subscribe(self._take)
+
+    def detach(self) -> None:
+        """Judge no more; what was found stays."""
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
+        self._publishing.stop()
+        self._working.stop()
+
+    @Slot()
+    def restart(self) -> None:
+        """Forget all: the source begins anew."""
+        if self._source is not None:
+            self._begin()
+        self.restarted.emit()
+
+    @Slot()
+    def finish(self) -> None:
+        """Judge what only the end of a session shows; for a recording that was read to its end."""
+        if self._check is not None and not self._is_finished:
+            self._is_finished = True
+            self._check.finish()
+            self._working.setInterval(_IDLE_WORK_MS)
+            self.publish()
+
+    @property
+    def dropped(self) -> int:
+        """Results that are counted and not kept."""
+        return 0 if self._check is None else self._check.judge.results.dropped
+
+    @property
+    def waiting(self) -> int:
+        """Messages that will be compared with the official schemas."""
+        return 0 if self._check is None else self._check.waiting
+
+    @property
+    def unchecked(self) -> int:
+        """Messages that were not compared with the official schemas: too large, or too many."""
+        return 0 if self._check is None else self._check.schemas.unchecked
+
+    def rules(self) -> Mapping[str, RuleState]:
+        """What became of the rules, by server."""
+        return {} if self._check is None else self._check.judge.results.servers()
+
+    def revisions(self, server: str) -> tuple[str, ...]:
+        """The revisions that were spoken with a server."""
+        return () if self._check is None else self._check.judge.results.revisions(server)
+
+    @Slot()
+    def publish(self) -> None:
+        """Publish what has changed."""
+        self._publishing.stop()
+        changed: list[Result] = []
+        if self._check is not None:
+            self._check.judge.results.fresh()  # not asked for here
+            changed = self._check.judge.results.changed()
+        if not changed:
+            return
+        began = time.perf_counter()
+        self.changed.emit(changed)
+        took_ms = (time.perf_counter() - began) * 1000
+        self._pause_ms = max(INTERVAL_MS, round(took_ms * _SHARE))
+
+    def _begin(self) -> None:
+        from mcp_progress_monitor.checking.schemas import SchemaChecks  # late: no start waits
+        from mcp_progress_monitor.checking.session import SessionCheck
+        from mcp_progress_monitor.json_schema import QUICK_S
+
+        source = self._source
+        if source is not None:
+            schemas = SchemaChecks(math.inf, QUICK_S)
+            self._check = SessionCheck(source.jobs.job_of, schemas=schemas)
+        self._is_finished = False
+        self._working.stop()
+        self._working.setInterval(_WORK_MS)
+
+    def _take(self, update: Update) -> None:
+        check = self._check
+        if check is None or not update.frames:
+            return
+        check.take(update.frames, update.facts, update.changes.marked)
+        if check.waiting and not self._working.isActive():
+            self._working.start()
+        self._expect(check)
+
+    def _expect(self, check: SessionCheck) -> None:
+        if check.judge.results.has_changed and not self._publishing.isActive():
+            self._publishing.start(self._pause_ms)
+
+    @Slot()
+    def _work(self) -> None:
+        check = self._check
+        if check is None or not check.work(_WORK_S):
+            self._working.stop()
+        if check is not None:
+            self._expect(check)

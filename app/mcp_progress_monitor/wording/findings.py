@@ -1,0 +1,81 @@
+"""Findings as text: what was seen, what was due, how sure that is, how to fix it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.findings.advice import ADVICE, Certainty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.results import RuleState
+
+_CERTAINTY: Final = {
+    Certainty.CERTAIN: "Certain: the messages themselves prove it.",
+    Certainty.LIKELY: (
+        "Likely: messages that crossed on their way, or that were not recorded, may explain it."
+    ),
+    Certainty.HINT: "A hint: nothing is violated, but users are better off without it.",
+}
+
+
+class Section(NamedTuple):
+    """A part of what is said about a finding; code is shown as it is, in a fixed font."""
+
+    heading: str
+    text: str
+    is_code: bool = False
+
+
+def headline(finding: Checked) -> str:
+    """The rule with its title."""
+    return f"{finding.rule}: {ADVICE[finding.rule].title}"
+
+
+def place(finding: Checked) -> str:
+    """Who broke the rule, and in what."""
+    job = "" if finding.job is None else f", job {finding.job}"
+    what = f" in {finding.place}" if finding.method else ""
+    return f"The {finding.by} ({finding.server}){what}{job}"
+
+
+def frames(finding: Checked) -> str:
+    """How often it was seen, from which message to which."""
+    first, last = formatting.number(finding.frames[0]), formatting.number(finding.last)
+    if finding.times == 1:
+        return f"Once, in message no. {first}"
+    times = formatting.count(finding.times, "message")
+    return f"{times}, from no. {first} to no. {last}"
+
+
+def sections(finding: Checked) -> Iterator[Section]:
+    """All that is to be said about a finding, in the order in which one wants to know it."""
+    advice = ADVICE[finding.rule]
+    yield Section("Seen", finding.text)
+    yield Section("Due", advice.due)
+    yield Section("By", place(finding))
+    yield Section("When", frames(finding))
+    yield Section("Since", f"{advice.since}. Source: {finding.source}")
+    yield Section("How sure", _CERTAINTY[advice.certainty])
+    yield Section("How to fix it", advice.fix)
+    for name, code in (("Python", advice.python), ("TypeScript", advice.typescript)):
+        if code:
+            yield Section(name, code, is_code=True)
+
+
+def rule_names(ids: tuple[str, ...]) -> Iterator[str]:
+    """Rules with their titles, one a line."""
+    return (f"{id_}  {ADVICE[id_].title}" for id_ in ids)
+
+
+def rule_sections(state: RuleState) -> Iterator[Section]:
+    """What became of each rule on one server."""
+    for heading, ids in (
+        ("Broken", state.broken),
+        ("Passed", state.passed),
+        ("Not applicable: nothing that they are about took place", state.not_applicable),
+    ):
+        yield Section(f"{heading} ({len(ids)})", "\n".join(rule_names(ids)) or "None")
