@@ -29,7 +29,7 @@ _STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+"
 _OURS: Final = re.compile(rf"{_STAMP}(?:-\d+)?")
 """Recordings with such names were made by this program unasked; only those are pruned."""
 _OF_TAPS: Final = re.compile(rf"{_STAMP}-[A-Za-z0-9._-]{{1,60}}")
-"""The same for those in `LIVE`, which end in the name of a server."""
+"""The same for those in `LIVE`; they end in a server's name, which never ends as a part does."""
 _BESIDE: Final = ".notes.json"
 _DAY_S: Final = 24 * 3600
 _LOOK_S: Final = 0.005
@@ -143,15 +143,15 @@ class RecordingsFolder:
         (wall time) those are among them that were begun later and have ended.
         """
         found: list[Path] = []
+        followed = {_run_path(path) for path in known}
         with contextlib.suppress(OSError):
             names = {entry.name for entry in os.scandir(self.path)}
-            first = "~" if since is None else _stamp(since)
-            for name in names:
-                path = self.path / name
-                if not name.endswith(SUFFIX) or path in known:
+            began = "~" if since is None else _stamp(since)
+            for run, path in _oldest_parts(self.path, names).items():
+                if run in followed:
                     continue
-                is_held = _lock_path(_run_path(path)).name in names and self.is_written(path)
-                if is_held or (name >= first and _is_settled(path)):
+                is_held = _lock_path(run).name in names and self.is_written(path)
+                if is_held or (path.name >= began and _is_settled(path)):
                     found.append(path)
         return sorted(found, key=lambda path: path.name)
 
@@ -253,14 +253,20 @@ def _lock_path(run: Path) -> Path:
 
 
 def _run_path(path: Path) -> Path:
-    """What the paths of all parts of a run begin with; a tap's recording has one part alone."""
-    if _is_of_tap(path):
-        return path.with_name(path.name.removesuffix(SUFFIX))
+    """What the paths of all parts of a run begin with."""
     return path.with_name(run_of(path))
 
 
-def _is_of_tap(path: Path) -> bool:
-    return path.parent.name == LIVE
+def _oldest_parts(folder: Path, names: Collection[str]) -> dict[Path, Path]:
+    """The first part that is there of each run, among the names of files in a folder."""
+    found: dict[Path, tuple[int, Path]] = {}
+    for name in names:
+        part = _PART.fullmatch(name)
+        if part is not None:
+            numbered = int(part["part"] or 1), folder / name
+            run = _run_path(folder / name)
+            found[run] = min(numbered, found.get(run, numbered))
+    return {run: path for run, (_, path) in found.items()}
 
 
 def _files_in(folder: Path) -> list[_File]:
@@ -272,8 +278,7 @@ def _files_in(folder: Path) -> list[_File]:
             with contextlib.suppress(OSError):
                 if name is not None and entry.is_file(follow_symlinks=False):
                     about, path = entry.stat(), Path(entry.path)
-                    part = 1 if _is_of_tap(path) else int(name["part"] or 1)
-                    run = _run_path(path)
+                    part, run = int(name["part"] or 1), _run_path(path)
                     found.append(_File(path, run, part, about.st_size, about.st_mtime))
     return found
 

@@ -289,7 +289,7 @@ class TestDeleting:
 
 # Recordings of taps, in a folder within
 
-TAP = "2026-01-01T00-00-00-p7-postgres-15.2"
+TAP = "2026-01-01T00-00-00-p7-postgres-15-2"
 
 
 @pytest.fixture
@@ -355,3 +355,17 @@ def test_locks_that_killed_taps_left_are_swept(
         os.utime(path, (NOW - DAY, NOW - DAY))
     folder.prune(RecordingSettings(), NOW)
     assert (lock.exists(), other.exists()) == (False, True)
+
+
+def test_the_parts_of_a_taps_recording_are_one(tmp_path: Path) -> None:
+    live = tmp_path / LIVE
+    live.mkdir()
+    first = live / "2026-01-01T00-00-00-p9-files.3.mcprec"
+    for path in (first, live / "2026-01-01T00-00-00-p9-files.4.mcprec"):
+        path.write_bytes(header({}))
+        os.utime(path, (0, 0))
+    (entry,) = RecordingsFolder(tmp_path).entries()
+    assert entry.paths[0] == first
+    assert RecordingsFolder(live).written(since=0.0) == [first]
+    earlier = live / "2026-01-01T00-00-00-p9-files.mcprec"  # deleted since
+    assert RecordingsFolder(live).written([earlier], 0.0) == []
