@@ -18,6 +18,8 @@ from mcp_progress_monitor.sessions.arguments import check_in_thread, check_value
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_progress_monitor.engine.keeper import Keeper
     from mcp_progress_monitor.engine.requests import Requests
     from mcp_progress_monitor.engine.resumer import Resumer
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.snapshots.limits import Limits
+    from mcp_progress_monitor.store.chains import Origin
 
 
 class Calls:
@@ -41,8 +44,13 @@ class Calls:
         manager: SessionManager,
         servers: Servers,
         live: LiveTracker,
+        origin_of: Callable[[JobId], Origin],
     ) -> None:
-        """Jobs that stop resumable go to `resumer`; `servers` connects servers."""
+        """Jobs that stop resumable go to `resumer`; `servers` connects servers.
+
+        `origin_of` returns the request of another client's job with its server.
+        """
+        self._origin_of = origin_of
         self._requests = requests
         self._resumer = resumer
         self._keeper = keeper
@@ -84,14 +92,15 @@ class Calls:
 
         It becomes a new job, with a new progress token of the same kind. The server is connected
         first if necessary. `UserError` when the job or its server no longer exists, or the request
-        is not available.
+        is not available. `WatchedServerError` for a job of another client whose server was not
+        approved here.
         """
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is None:
             raise _no_such_job(job)
-        if detail.snapshot.watched_client is not None:
-            raise only_watched(detail.snapshot.watched_client, detail.snapshot.server)
         origin = self._keeper.origins.get(job)
+        if origin is None and detail.snapshot.watched_client is not None:
+            origin = self._origin_of(job)
         if origin is None:
             server, params = detail.snapshot.server, origin_params(None, detail.params)
             await self._servers.connect(server)

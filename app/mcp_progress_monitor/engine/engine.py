@@ -28,7 +28,8 @@ from mcp_progress_monitor.engine.watching import Watching
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
-from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.protocol.facts import TaskStated, is_terminal
+from mcp_progress_monitor.protocol.frames import Channel, Frame, TickRun, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.protocol.peer import TokenSource
@@ -171,7 +172,9 @@ class Engine:
         )
         self.resumer: Final = resumer
         self.servers: Final = Servers(manager, self._connector, self._gate, resumer.note_removed)
-        self.calls: Final = Calls(requests, resumer, keeper, manager, self.servers, live)
+        self.calls: Final = Calls(
+            requests, resumer, keeper, manager, self.servers, live, self._origin
+        )
         self.tasks: Final = Tasks(
             task_keeper, runs, requests, manager, live, resumer.reach, self._start
         )
@@ -190,7 +193,7 @@ class Engine:
         """Open the store and the task group of the sessions, and start the clock of the jobs."""
         await self._restorer.open(restores=self._restores)
         if self._restores:
-            await self._task_keeper.restore()
+            await self._task_keeper.restore(self.watched.note_restored)
         self._tasks = await anyio.create_task_group().__aenter__()
         self._connector.open(self._tasks)
         self._tasks.start_soon(self._tick, name="one second")
@@ -307,6 +310,34 @@ class Engine:
         if changes.lapsed:
             self._release(changes.lapsed)
         self._publish(frames, facts, changes, taken.servers)
+        if type(facts) is not TickRun:
+            self._note_watched_tasks(facts)
+
+    def _note_watched_tasks(self, facts: Sequence[Fact]) -> None:
+        """Save the tasks that other clients' servers have begun, until their end is recorded."""
+        for fact in facts:
+            if type(fact) is not TaskStated:
+                continue
+            job = self._tracker.task_job(fact.connection, fact.task.id)
+            found = None if job is None else self._tracker.snapshot(job, self.now())
+            if job is None or found is None or found.watched_client is None:
+                continue
+            if fact.how == "created":
+                self._begin_watched_task(job, fact)
+            elif is_terminal(fact.task.status) and job in self._task_keeper.entries:
+                self._start(self._end_watched_task, job)
+
+    def _begin_watched_task(self, job: JobId, fact: TaskStated) -> None:
+        try:
+            origin = self._origin(job)
+        except UserError as error:
+            self._keeper.complain(error.details)
+            return
+        keep = self._task_keeper.note_watched
+        self._start(lambda each: keep(each, origin, fact.task, fact.at), job)
+
+    async def _end_watched_task(self, job: JobId) -> None:
+        await self._task_keeper.finish([job], None)
 
     def _on_watched_facts(self, facts: Sequence[Fact], servers: frozenset[str]) -> None:
         """Take what no message of a tap states: its session is over."""

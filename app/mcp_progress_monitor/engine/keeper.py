@@ -13,7 +13,14 @@ import anyio
 
 from mcp_progress_monitor.engine.origins import watched_by
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.store.chains import Origin, SavedOutcome, SavedProgress
+from mcp_progress_monitor.store.chains import (
+    Origin,
+    SavedAttempt,
+    SavedChain,
+    SavedOutcome,
+    SavedProgress,
+)
+from mcp_progress_monitor.store.watched import WatchedEnding
 from mcp_progress_monitor.tracker.chain import INTERRUPTED, REFUSED, Restored
 from mcp_progress_monitor.tracker.snapshot import (
     AttemptSnapshot,
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.engine.updates import LiveTracker
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
-    from mcp_progress_monitor.store.chains import SavedAttempt, SavedChain
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.store.resumes import ResumeStore
 
 STATES: Final[dict[SavedOutcome, JobState | str]] = {
@@ -49,6 +56,7 @@ OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
 
 _log = logging.getLogger(__name__)
 
+_COMPLETED_HERE: Final = "It was resumed here and completed"
 _RETRY_S: Final = 5.0
 """How often to retry deletions that failed."""
 
@@ -70,6 +78,8 @@ class Keeper:
         self._problem: ErrorDetails | None = None
         self._pending: dict[JobId, anyio.Event] = {}
         self._owed: dict[int, JobId | None] = {}
+        self._endings: dict[int, WatchedEnding | None] = {}
+        """How those of the owed ended that were not completed here; None: by their own client."""
         self._steps: collections.deque[ChainStep] = collections.deque()
         self._wake = anyio.Event()
         self._over = anyio.Event()
@@ -152,7 +162,7 @@ class Keeper:
         if self._store is None:
             return None
         await self._pay()
-        if self._is_watched(step.job):
+        if self._is_watched(step, self._store):
             return await self._written_watched(self._store, step)
         if step.token is not None:
             return await self._save(step.job, step.chain, step.token, step.when)
@@ -167,35 +177,91 @@ class Keeper:
             await self._store.stop(step.chain, outcome, step.reason, standing, when=step.when)
         return step.chain
 
-    def _is_watched(self, job: JobId) -> bool:
-        """Whether a job is another client's, of which other windows may save the same."""
-        origin = self.origins.get(job)
-        return origin is not None and watched_by(origin.server_key) is not None
+    def _is_watched(self, step: ChainStep, store: ResumeStore) -> bool:
+        """Whether an attempt was another client's, which other windows may save as well."""
+        if step.chain is not None and store.is_claimed(step.chain):
+            return False
+        found = self._tracker.snapshot(step.job, self._clock.monotonic())
+        return found is not None and found.watched_client is not None
 
     async def _written_watched(self, store: ResumeStore, step: ChainStep) -> int | None:
-        """Do what a step asks for of a job that we only watch; attempts of it are not ours."""
-        if step.token is not None:
-            chain = await store.note_watched(
-                self.origins[step.job],
-                step.token,
-                self._standing(step.job),
-                started_when=self._first_began(step.job),
-                when=step.when,
-            )
-            self._problem = None
-            self._replace_restored(step.job, chain)
-            return chain
-        if step.chain is not None and step.is_complete:
-            self._owed[step.chain] = step.job
+        """Note the end of an attempt of another client: what is saved may be newer than that."""
+        origin = self.origins.get(step.job)
+        if origin is None:
+            return step.chain
+        saved = await store.note_watched(
+            origin,
+            step.token,
+            self._standing(step.job),
+            self._attempts(step.job),
+            started_when=self._first_began(step.job),
+            when=step.when,
+            reason=step.reason,
+            is_refused=step.outcome == REFUSED,
+        )
+        self._problem = None
+        if isinstance(saved, WatchedEnding):
+            self._end_watched(step.job, saved)
+            return None
+        if saved is None:
+            return None
+        if step.is_complete:
+            self._owed[saved.id] = step.job
+            self._endings[saved.id] = None
             await self._pay()
-        elif step.chain is not None and step.outcome == REFUSED:
-            standing = self._standing(step.job)
-            refused = SavedOutcome.REFUSED
-            await store.stop(step.chain, refused, step.reason, standing, when=step.when)
-        return step.chain
+        elif self._replace_restored(step.job, saved.id):
+            await self._catch_up_with(store, step.job, saved)
+        return saved.id
 
-    def _replace_restored(self, job: JobId, chain: int) -> None:
-        """Let a job that is watched again stand for its row of an earlier run of the program."""
+    def _attempts(self, job: JobId) -> list[SavedAttempt]:
+        """The attempts of a job that have ended."""
+        chain = self._tracker.chains.of(job)
+        return [
+            SavedAttempt(
+                attempt.number,
+                attempt.started_when,
+                attempt.ended_when,
+                OUTCOMES.get(attempt.outcome, SavedOutcome.FAILED),
+                attempt.detail,
+                attempt.client,
+            )
+            for attempt in (() if chain is None else tuple(chain.attempts))
+        ]
+
+    def _end_watched(self, job: JobId, ending: WatchedEnding) -> None:
+        """A tap repeats what was resumed here to its end, or forgotten, by an earlier run."""
+        self.origins.pop(job, None)
+        chains = self._tracker.chains
+        if ending is WatchedEnding.COMPLETED:
+            self._publish(chains.note_gone(job, _COMPLETED_HERE, is_done=True))
+        else:
+            self._publish(chains.forget([job]))
+
+    async def _catch_up_with(self, store: ResumeStore, job: JobId, saved: SavedChain) -> None:
+        """Show the attempts that were made here of a job that is watched again.
+
+        They come after all of its client, which the tap has yet to repeat.
+        """
+        chain = self._tracker.chains.of(job)
+        if chain is None or chain.attempt_count >= saved.attempt_count:
+            return
+        attempts = await store.attempts(saved.id)
+        ours = [attempt.number for attempt in attempts if attempt.client is None]
+        if not ours or min(ours) != chain.attempt_count + 1:
+            return
+        if not saved.is_usable:
+            self._publish(self._tracker.chains.note_gone(job, saved.reason))
+            return
+        chains = self._tracker.chains
+        self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
+        pictures = [picture_of(each) for each in attempts if each.outcome in STATES]
+        self._publish(chains.note_attempts(job, pictures))
+
+    def _replace_restored(self, job: JobId, chain: int) -> bool:
+        """Let a job that is watched again stand for its row of an earlier run of the program.
+
+        Unless that is being resumed here: then it stays, and this is False.
+        """
         others = [
             other
             for other in self._tracker.jobs()
@@ -203,8 +269,15 @@ class Keeper:
             and (known := self._tracker.chains.of(other)) is not None
             and known.id == chain
         ]
+        now = self._clock.monotonic()
+        rows = (self._tracker.snapshot(other, now) for other in others)
+        if any(row is not None and not row.state.is_over for row in rows):
+            self.origins.pop(job, None)
+            self._publish(self._tracker.chains.forget([job]))
+            return False
         if others:
             self._publish(self._tracker.chains.forget(others))
+        return True
 
     async def _save(self, job: JobId, chain: int | None, token: str, when: float) -> int | None:
         if self._store is None:
@@ -224,7 +297,9 @@ class Keeper:
 
     def owe(self, chains: Iterable[int]) -> None:
         """Delete chains when there is time: the user no longer needs them."""
-        self._owed.update(dict.fromkeys(chains))
+        wanted = list(chains)
+        self._owed.update(dict.fromkeys(wanted))
+        self._endings.update(dict.fromkeys(wanted, WatchedEnding.FORGOTTEN))
         self._wake.set()
 
     async def _pay(self) -> None:
@@ -235,13 +310,18 @@ class Keeper:
         owed = dict(self._owed)
         if not owed or self._store is None:
             return
+        when = self._clock.wall()
+        endings = {chain: self._endings.get(chain, WatchedEnding.COMPLETED) for chain in owed}
         try:
-            await self._store.forget(owed)
+            for ending in dict.fromkeys(endings.values()):
+                ended = [chain for chain, how in endings.items() if how is ending]
+                await self._store.forget(ended, ending, when=when)
         except UserError as error:
             self.complain(error.details)
             return
         for chain, job in owed.items():
             del self._owed[chain]
+            self._endings.pop(chain, None)
             if job is not None:
                 self._publish(self._tracker.chains.note_reason(job, ""))
 
@@ -279,6 +359,15 @@ class Keeper:
                 server_key=key,
                 definition=definition.settled().model_dump_json(),
             )
+
+    def move_here(self, job: JobId, server: ServerSnapshot, key: str) -> None:
+        """Let another client's job be one of `server`, our own, while this program runs.
+
+        On disk it stays that client's.
+        """
+        origin = self.origins.get(job)
+        if origin is not None and watched_by(origin.server_key) is not None:
+            self.move(job, server.definition, key)
 
     # Attempts
 
@@ -322,7 +411,10 @@ class Keeper:
             for job in jobs
             if (chain := self._tracker.chains.of(job)) is not None and chain.id is not None
         }
-        kept = await self._store.forget(ids) if self._store is not None and ids else []
+        kept: list[int] = []
+        if self._store is not None and ids:
+            when = self._clock.wall()
+            kept = await self._store.forget(ids, WatchedEnding.FORGOTTEN, when=when)
         staying = {ids[chain] for chain in kept}
         self._publish(self._tracker.chains.forget([job for job in jobs if job not in staying]))
         if staying:
@@ -399,7 +491,7 @@ class Restorer:
         except UserError as error:
             self._keeper.complain(error.details)
             return
-        pictures = [_picture(attempt) for attempt in found if attempt.outcome in STATES]
+        pictures = [picture_of(attempt) for attempt in found if attempt.outcome in STATES]
         self._publish(self._tracker.chains.note_attempts(job, pictures))
 
     def wants_attempts(self, job: JobId) -> bool:
@@ -470,8 +562,13 @@ def _restored(saved: SavedChain) -> Restored:
     )
 
 
-def _picture(saved: SavedAttempt) -> AttemptSnapshot:
-    outcome = STATES.get(saved.outcome, saved.outcome.value)
+def picture_of(saved: SavedAttempt) -> AttemptSnapshot:
+    """A saved attempt as views read it."""
     return AttemptSnapshot(
-        saved.number, saved.started_when, saved.ended_when, outcome, detail=saved.detail
+        saved.number,
+        saved.started_when,
+        saved.ended_when,
+        STATES.get(saved.outcome, saved.outcome.value),
+        detail=saved.detail,
+        client=saved.client,
     )

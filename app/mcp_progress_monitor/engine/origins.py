@@ -166,7 +166,12 @@ def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
         keys.add(definition.fingerprint)
     reached = definition.command if definition.transport == "stdio" else definition.url
     words = json.dumps(reached, ensure_ascii=False)  # of thousands of chains, few are read
-    return any(words in origin.server_key and _saved_key(origin) in keys for origin in origins)
+    return any(
+        words in origin.server_key
+        and watched_by(origin.server_key) is None  # what another client ran was not approved here
+        and _saved_key(origin) in keys
+        for origin in origins
+    )
 
 
 def _as_given(saved: ServerDefinition, key: str) -> ServerDefinition:
@@ -248,6 +253,20 @@ def watched_by(key: str) -> tuple[str, str] | None:
     except ValueError:
         client = UNKNOWN_CLIENT
     return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest
+
+
+class WatchedServerError(UserError):
+    """What is to be sent again went to another client's server, which was not approved here.
+
+    `origin` is the request with its server. Once `Resumer.use_here` has got a definition of the
+    server that the user approved, the same can be done.
+    """
+
+    def __init__(self, origin: Origin, client: str) -> None:
+        what = f"The server of this job was started by {client} and has not been approved here"
+        hint = "Approve its command to connect it here."
+        super().__init__(ErrorDetails(what, origin.server, hint))
+        self.origin = origin
 
 
 def only_watched(client: str, server: str) -> UserError:

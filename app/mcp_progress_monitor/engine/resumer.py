@@ -8,7 +8,11 @@ import anyio
 
 from mcp_progress_monitor.engine import origins
 from mcp_progress_monitor.engine.call import AutoResume, Call, Outcome
-from mcp_progress_monitor.engine.origins import definition_to_add, known_server
+from mcp_progress_monitor.engine.origins import (
+    WatchedServerError,
+    definition_to_add,
+    known_server,
+)
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import META, RESUME_TOKEN
 from mcp_progress_monitor.tracker.endings import JobEnding
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.connector import Connector
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.store.chains import Origin
     from mcp_progress_monitor.tracker.chain import Chain
@@ -135,6 +140,7 @@ class Resumer:
         self._automatic: dict[JobId, AutoResume] = {}
         self._limits: dict[JobId, Limits] = {}
         self._removed: set[str] = set()
+        self._here: dict[str, ServerDefinition] = {}
         self._is_closing = False
 
     @property
@@ -174,6 +180,18 @@ class Resumer:
         """
         definition = self._manager.snapshot(name).definition
         self._keeper.move(job, definition, self._manager.key_of(name))
+
+    def use_here(self, origin: Origin, definition: ServerDefinition) -> None:
+        """Reach a server that another client started by a definition that the user approved.
+
+        For as long as this program runs, and for all jobs of that server.
+        """
+        self._here[origin.server_key] = definition
+
+    def is_used_here(self, origin: Origin) -> bool:
+        """Whether a server can be reached without asking: it is ours, or was approved."""
+        is_watched = origins.watched_by(origin.server_key) is not None
+        return not is_watched or origin.server_key in self._here
 
     def note_removed(self, key: str) -> None:
         """The user removed a server: it is not added again without asking."""
@@ -346,6 +364,9 @@ class Resumer:
             server = await self.reach(
                 self._keeper.origins[job], use_saved_definition=use_saved_definition
             )
+            self._keeper.move_here(
+                job, self._manager.snapshot(server), self._manager.key_of(server)
+            )
             clash = self._clash(server, self._keeper.origins[job])
             if clash is not None:
                 raise UserError(clash)
@@ -362,11 +383,11 @@ class Resumer:
     async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
         """Connect the server of a chain, adding it if it is not known; its name.
 
-        Not that of another client's job, whose command nobody here has approved.
+        `WatchedServerError` for that of another client's job, whose command nobody here approved.
         """
         watched = origins.watched_by(origin.server_key)
         if watched is not None:
-            raise origins.only_watched(watched[0], origin.server)
+            return await self._reach_here(origin, watched[0])
         manager = self._manager
         snapshots = map(manager.snapshot, manager.names())
         name = known_server(origin, snapshots, manager.key_of)
@@ -375,6 +396,19 @@ class Resumer:
                 origin, manager.names(), self._removed, is_agreed=use_saved_definition
             )
             name = manager.add(definition, key=origin.server_key)
+        await self._connector.connect(name)
+        return name
+
+    async def _reach_here(self, origin: Origin, client: str) -> str:
+        """Connect what was approved in place of another client's server."""
+        definition = self._here.get(origin.server_key)
+        if definition is None:
+            raise WatchedServerError(origin, client)
+        manager = self._manager
+        key = definition.job_key
+        same = [name for name in manager.names() if manager.newest(name).job_key == key]
+        same.sort(key=lambda name: not manager.snapshot(name).state.is_up)
+        name = same[0] if same else manager.add(definition)
         await self._connector.connect(name)
         return name
 
@@ -453,7 +487,7 @@ class Resumer:
             raise UserError(ErrorDetails("The program is closing"))
         if found is None:
             raise UserError(ErrorDetails("Job not found", f"job {job}"))
-        if found.watched_client is not None:
+        if found.watched_client is not None and not found.state.is_over:
             raise origins.only_watched(found.watched_client, found.server)
         if chain is not None and not found.state.is_over:
             raise UserError(ErrorDetails("This job is already being resumed", found.server))

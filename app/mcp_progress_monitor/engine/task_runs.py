@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import origin_of
+from mcp_progress_monitor.engine.origins import origin_of, watched_by
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
 from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskFate, TaskRun
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
+from mcp_progress_monitor.store.watched import WatchedEnding
 from mcp_progress_monitor.tracker.chains import RestoredTask
 from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.engine.keeper import Keeper
     from mcp_progress_monitor.engine.updates import LiveTracker
@@ -61,7 +62,7 @@ class TaskKeeper:
         self._store = store
         self._keeper = keeper
         self._tracker, self._clock, self._publish = live
-        self._owed: dict[int, None] = {}
+        self._owed: dict[int, WatchedEnding | None] = {}
 
     async def begin(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
         """Save a new task, then let it be shown."""
@@ -78,6 +79,39 @@ class TaskKeeper:
         except UserError as error:
             self._keeper.complain(error.details)
         self._publish(self._tracker.note_task_saved(job))
+
+    async def note_watched(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
+        """Save the task of another client's job, so that it can be followed here some day."""
+        entry = self.entries[job] = Entry(origin, view, at)
+        if self._store is None:
+            return
+        try:
+            entry.saved = await self._store.note_watched(
+                origin,
+                view.id,
+                self._standing(job, view),
+                is_flat=view.is_flat,
+                times=self._times(job, at),
+            )
+        except UserError as error:
+            self._keeper.complain(error.details)
+            return
+        if self.entries.get(job) is not entry:  # it has ended meanwhile
+            self._owe(entry, None)
+        elif (
+            entry.saved is None
+        ):  # it was followed here to its end, or forgotten, by an earlier run
+            del self.entries[job]
+        else:
+            self._replace_restored(job, entry)
+
+    def _replace_restored(self, job: JobId, entry: Entry) -> None:
+        """Let a job that is watched again stand for its row of an earlier run of the program."""
+        others = [o for o, e in self.entries.items() if e.saved == entry.saved and o != job]
+        for other in others:
+            del self.entries[other]
+        if others:
+            self._publish(self._tracker.drop_rows(others))
 
     async def claim(self, entry: Entry) -> None:
         """Prevent other programs from following a task; `UserError` if one does, or it is gone."""
@@ -98,25 +132,39 @@ class TaskKeeper:
         except UserError as error:
             self._keeper.complain(error.details)
 
-    async def finish(self, jobs: Iterable[JobId]) -> None:
-        """Delete tasks whose end is known, or that are no longer of interest."""
-        self.owe(jobs)
+    async def finish(
+        self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.COMPLETED
+    ) -> None:
+        """Delete tasks whose end is known, or that are no longer of interest.
+
+        Of other clients' tasks `ending` is remembered, unless it is None.
+        """
+        self.owe(jobs, ending)
         await self.pay()
 
-    def owe(self, jobs: Iterable[JobId]) -> None:
-        """Delete tasks when there is time."""
+    def owe(
+        self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.FORGOTTEN
+    ) -> None:
+        """Delete tasks when there is time; see `finish`."""
         for job in jobs:
             entry = self.entries.pop(job, None)
-            if entry is not None and entry.saved is not None:
-                self._owed[entry.saved] = None
+            if entry is not None:
+                self._owe(entry, ending)
+
+    def _owe(self, entry: Entry, ending: WatchedEnding | None) -> None:
+        if entry.saved is not None:
+            self._owed[entry.saved] = ending
 
     async def pay(self) -> None:
         """Delete what is due; failed deletions are retried later."""
-        owed = tuple(self._owed)
+        owed = dict(self._owed)
         if self._store is None or not owed:
             return
+        when = self._clock.wall()
         try:
-            await self._store.forget(owed)
+            for ending in set(owed.values()):
+                ended = [saved for saved, how in owed.items() if how is ending]
+                await self._store.forget(ended, ending, when=when)
         except UserError as error:
             self._keeper.complain(error.details)
             return
@@ -130,9 +178,16 @@ class TaskKeeper:
 
     # Restoring
 
-    async def restore(self) -> None:
-        """Make rows of the tasks on disk; for expired ones, for the last time."""
+    async def restore(self, note_watched: Callable[[str, str], None]) -> None:
+        """Make rows of the tasks on disk; for expired ones, for the last time.
+
+        `note_watched` is told the server and the client of those that were not ours.
+        """
         saved = await self._read()
+        for task in saved:
+            watched = watched_by(task.origin.server_key)
+            if watched is not None:
+                note_watched(task.origin.server, watched[0])
         now, wall = self._clock.monotonic(), self._clock.wall()
         changes = self._tracker.restore_tasks(map(_restored, saved), now, wall)
         for job, task in zip(changes.added, saved, strict=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_progress_monitor.engine.origins import only_watched, watched_by
 from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
@@ -16,6 +17,7 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.tasks.requests import list_tasks
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
 from mcp_progress_monitor.snapshots.servers import not_connected
+from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
@@ -132,6 +134,8 @@ class Tasks:
         session = self._manager.session_of(connection.id)
         assert session is not None  # noqa: S101  # it has that connection
         await self._keeper.claim(entry)
+        if watched_by(entry.origin.server_key) is not None:
+            self._tracker.note_task_server(job, self._manager.key_of(server))
         definition = self._manager.snapshot(server).definition
         limits = usual_limits(
             entry.origin.method, definition.idle_timeout_s, definition.total_timeout_s
@@ -189,7 +193,7 @@ class Tasks:
     async def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete what is saved of tasks that nobody follows, and end their jobs."""
         idle = self._idle(jobs)
-        await self._keeper.finish(idle)
+        await self._keeper.finish(idle, WatchedEnding.FORGOTTEN)
         for job in idle:
             self._end(
                 job, "cancelled", "You forgot the task; it may still be running on its server"
@@ -223,7 +227,10 @@ class Tasks:
     async def _look(self) -> None:
         """End the jobs of tasks that another program has followed to their end."""
         for job in self._idle(await self._keeper.look()):
+            found = self._snapshot(job)
             self._keeper.drop([job])
+            if found is not None and found.watched_client is not None and found.request > 0:
+                continue  # its own client is told the end
             self._end(job, "lost", "The task finished or was forgotten in another program")
 
     def _end(self, job: JobId, outcome: str, words: str) -> None:
@@ -240,6 +247,9 @@ class Tasks:
             raise UserError(ErrorDetails("The program is closing"))
         if entry is None:
             raise not_a_task(job)
+        found = self._snapshot(job)
+        if found is not None and found.watched_client and not found.can_resume_here:
+            raise only_watched(found.watched_client, found.server)
         if self._is_busy(job):
             raise UserError(
                 ErrorDetails("This task is already being followed", entry.origin.server)

@@ -17,6 +17,7 @@ from mcp_progress_monitor.gui.export_controller import ExportController, StderrS
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
+from mcp_progress_monitor.gui.jobs.here import ServersHere
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
@@ -146,6 +147,15 @@ class Program(QObject):
         )
         self.jobs = JobsController(self.engine, tasks, self._tell, self)
         self._job_dialogs = JobDialogs(self.window, self.engine, self.jobs, self._preferences)
+        self._servers_here = ServersHere(
+            self.window,
+            self.engine,
+            tasks,
+            self._tell,
+            self.jobs,
+            self.servers.saved,
+            self.servers.approvals,
+        )
         self._garbage = Garbage(self.engine.timeline, self)
         self._navigation = Navigation(
             self.window, self.engine.jobs, self._models.shown_jobs, self._tell

@@ -12,6 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from mcp_progress_monitor.protocol.facts import JsonObject
 
@@ -72,7 +73,7 @@ class SavedAttempt:
     """One request of a chain. `number` counts from 1; `_when` are seconds since the epoch.
 
     `ended_when` is None while it runs, and for good when it was interrupted: nobody was there to
-    look at the clock.
+    look at the clock. `client` is the other client that made it, None where we did.
     """
 
     number: int
@@ -80,6 +81,7 @@ class SavedAttempt:
     ended_when: float | None
     outcome: SavedOutcome
     detail: str
+    client: str | None = None
 
 
 class SavedChain(NamedTuple):
@@ -150,6 +152,18 @@ MIGRATIONS: Final = (
     );
     CREATE INDEX owned_tasks ON tasks (owner) WHERE owner IS NOT NULL;
     """,
+    """
+    ALTER TABLE attempts ADD COLUMN client TEXT;
+    CREATE TABLE watched (
+        identity TEXT PRIMARY KEY,
+        chain INTEGER REFERENCES chains (id) ON DELETE SET NULL,
+        task INTEGER REFERENCES tasks (id) ON DELETE SET NULL,
+        ending TEXT,
+        ended_when REAL
+    ) WITHOUT ROWID;
+    CREATE INDEX watched_chains ON watched (chain) WHERE chain IS NOT NULL;
+    CREATE INDEX watched_tasks ON watched (task) WHERE task IS NOT NULL;
+    """,
 )
 """Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
 
@@ -216,12 +230,15 @@ def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
     if outcome is SavedOutcome.RUNNING and is_abandoned:
         outcome = SavedOutcome.INTERRUPTED
     ended_when = row["ended_when"]
+    # A file that can only be read may be of an older format.
+    client = row["client"] if "client" in row.keys() else None  # noqa: SIM118  # no mapping
     return SavedAttempt(
         number=of_type(row["number"], int),
         started_when=moment_of(row["started_when"]),
         ended_when=None if ended_when is None else moment_of(ended_when),
         outcome=outcome,
         detail=of_type(json_of(row["detail"]), str),
+        client=None if client is None else of_type(json_of(client), str),
     )
 
 
@@ -266,17 +283,12 @@ def add_chain(
     began: float,
     when: float,
 ) -> ChainId:
-    """Make a chain of a first attempt that was just answered; its token is still to be added."""
+    """Make a chain; its attempts and its token are still to be added."""
     chain: ChainId = connection.execute(
         "INSERT INTO chains (origin, standing, created_when, updated_when)"
         " VALUES (?, ?, ?, ?) RETURNING id",
         (as_column(origin), as_column(standing), began, when),
     ).fetchone()[0]
-    connection.execute(
-        "INSERT INTO attempts (chain, number, started_when, ended_when, outcome)"
-        " VALUES (?, 1, ?, ?, ?)",
-        (chain, began, when, SavedOutcome.RESUMABLE.value),
-    )
     return chain
 
 
@@ -289,23 +301,43 @@ def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: 
     )
 
 
-def find_chain(connection: sqlite3.Connection, origin: Origin, began: float) -> ChainId | None:
-    """The chain of a server's request that began at that moment; None if it is not there."""
-    for row in connection.execute("SELECT id, origin FROM chains WHERE created_when = ?", (began,)):
-        found = json_of(row["origin"])
-        if isinstance(found, list) and tuple(found[1:5:3]) == (origin.server_key, origin.method):
-            return of_type(row["id"], int)
-    return None
+def is_newer(
+    connection: sqlite3.Connection, chain: ChainId, when: float, *, is_token: bool = True
+) -> bool:
+    """Whether nobody resumes a chain, and all that is known of it is from before `when`.
 
-
-def is_newer(connection: sqlite3.Connection, chain: ChainId, when: float) -> bool:
-    """Whether nobody resumes a chain, and all of its tokens came before `when`."""
+    Of a token all other tokens have to be; of anything else, all attempts as well.
+    """
     row = connection.execute(
-        "SELECT owner, (SELECT max(received_when) FROM tokens WHERE chain = chains.id) AS newest"
-        " FROM chains WHERE id = ?",
+        "SELECT owner, updated_when, (SELECT max(received_when) FROM tokens"
+        " WHERE chain = chains.id) AS newest FROM chains WHERE id = ?",
         (chain,),
     ).fetchone()
-    return row is not None and row["owner"] is None and (row["newest"] or 0.0) < when
+    known = None if row is None else row["newest" if is_token else "updated_when"]
+    return row is not None and row["owner"] is None and (known or 0.0) < when
+
+
+def add_attempts(
+    connection: sqlite3.Connection, chain: ChainId, attempts: Iterable[SavedAttempt]
+) -> None:
+    """Add attempts that were made elsewhere and have ended; those that are known stay."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO attempts"
+        " (chain, number, started_when, ended_when, outcome, detail, client)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                chain,
+                attempt.number,
+                attempt.started_when,
+                attempt.ended_when,
+                attempt.outcome.value,
+                as_column(attempt.detail),
+                None if attempt.client is None else as_column(attempt.client),
+            )
+            for attempt in attempts
+        ],
+    )
 
 
 def add_attempt(connection: sqlite3.Connection, chain: ChainId, owner: str, when: float) -> None:

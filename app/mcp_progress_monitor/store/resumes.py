@@ -7,7 +7,7 @@ import gc
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.store import chains
+from mcp_progress_monitor.store import chains, watched
 from mcp_progress_monitor.store import chains as statements
 from mcp_progress_monitor.store.chains import (
     ChainId,
@@ -19,10 +19,11 @@ from mcp_progress_monitor.store.chains import (
 )
 from mcp_progress_monitor.store.database import Database, Owners
 from mcp_progress_monitor.store.tasks import TaskStore, owners_of_tasks, release
+from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _Result = TypeVar("_Result")
@@ -109,6 +110,8 @@ class ResumeStore:
 
         def work(connection: sqlite3.Connection) -> ChainId:
             chain = statements.add_chain(connection, origin, standing, started_when, when)
+            first = SavedAttempt(1, started_when, when, SavedOutcome.RESUMABLE, "")
+            statements.add_attempts(connection, chain, [first])
             statements.add_token(connection, chain, token, when)
             return chain
 
@@ -117,33 +120,49 @@ class ResumeStore:
     async def note_watched(
         self,
         origin: Origin,
-        token: str,
+        token: str | None,
         standing: SavedProgress,
+        attempts: Sequence[SavedAttempt] = (),
         *,
         started_when: float,
         when: float,
-    ) -> ChainId:
-        """Save a token of a job that another client makes; committed.
+        reason: str = "",
+        is_refused: bool = False,
+    ) -> SavedChain | WatchedEnding | None:
+        """Save how an attempt of another client ended, with the token that it brought; committed.
 
         It is the same chain however often, and by however many programs, it is watched: a token
         counts if it came after all that are known. A chain that is being resumed stays as it is.
+        Returns what is saved now, or how the job has ended here; None if nothing is saved of it.
 
         Raises:
             UserError: it is not saved.
         """
+        identity = watched.identity_of(origin, started_when)
 
-        def work(connection: sqlite3.Connection) -> ChainId:
-            known = statements.find_chain(connection, origin, started_when)
-            if known is None:
-                known = statements.add_chain(connection, origin, standing, started_when, when)
-            elif not statements.is_newer(connection, known, when):
-                return known
-            else:
-                statements.rest(connection, known, standing, "", when)
-            statements.add_token(connection, known, token, when)
-            return known
+        def work(connection: sqlite3.Connection) -> SavedChain | WatchedEnding | None:
+            known = watched.find(connection, identity)
+            chain = known.chain
+            if known.ending is not None or (chain is None and token is None):
+                return known.ending
+            if chain is None:
+                chain = statements.add_chain(connection, origin, standing, started_when, when)
+                watched.link(connection, identity, chain=chain)
+            elif not statements.is_newer(connection, chain, when, is_token=token is not None):
+                return _read(statements.row_of(connection, chain), self._living_others)
+            statements.rest(connection, chain, standing, reason, when)
+            statements.add_attempts(connection, chain, attempts)
+            if token is not None:
+                statements.add_token(connection, chain, token, when)
+            if is_refused:
+                statements.refuse(connection, chain)
+            return _read(statements.row_of(connection, chain))
 
         return await self._write(work)
+
+    def is_claimed(self, chain: ChainId) -> bool:
+        """Whether this program has an attempt of a chain in flight."""
+        return chain in self._in_flight
 
     async def start_attempt(self, chain: ChainId, *, when: float) -> SavedChain:
         """Own `chain` and note a new attempt, before its request is sent; returns what to send.
@@ -210,10 +229,18 @@ class ResumeStore:
         self._in_flight.discard(chain)
         await self._write(work)
 
-    async def forget(self, chains: Iterable[ChainId]) -> list[ChainId]:
+    async def forget(
+        self,
+        chains: Iterable[ChainId],
+        ending: WatchedEnding | None = WatchedEnding.COMPLETED,
+        *,
+        when: float = 0.0,
+    ) -> list[ChainId]:
         """Delete chains with their tokens for good: they completed, or the user said so.
 
-        Returns those that were kept because another running program has them in flight.
+        Returns those that were kept because another running program has them in flight. Of those
+        that other clients began, `ending` is remembered, with the time `when`; None where their
+        own clients have completed them.
 
         Raises:
             UserError: none of them is deleted.
@@ -222,7 +249,9 @@ class ResumeStore:
 
         def work(connection: sqlite3.Connection) -> list[ChainId]:
             elsewhere = self._in_flight_elsewhere(connection)
-            statements.delete(connection, [chain for chain in wanted if chain not in elsewhere])
+            gone = [chain for chain in wanted if chain not in elsewhere]
+            watched.end(connection, ending, when, chains=gone)
+            statements.delete(connection, gone)
             return [chain for chain in wanted if chain in elsewhere]
 
         self._in_flight.difference_update(wanted)
@@ -384,11 +413,15 @@ def _is_missing(path: Path) -> bool:
     return False
 
 
-def _read(row: sqlite3.Row | None) -> SavedChain:
+def _read(
+    row: sqlite3.Row | None, living: Callable[[set[object]], set[object]] | None = None
+) -> SavedChain:
+    """A row as a chain; of programs, `living` tells which others run."""
     if row is None:
         raise UserError(_gone())
     try:
-        return chains.chain_of(row, is_elsewhere=False)
+        is_elsewhere = living is not None and bool(living({row["owner"]}))
+        return chains.chain_of(row, is_elsewhere=is_elsewhere)
     except ValueError as error:
         raise UserError(
             ErrorDetails("This job cannot be read", hint="Forget it.", detail=str(error))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.store import watched
 from mcp_progress_monitor.store.chains import (
     Origin,
     OriginRow,
@@ -19,6 +20,7 @@ from mcp_progress_monitor.store.chains import (
     moment_of,
     of_type,
 )
+from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
     import sqlite3
@@ -105,22 +107,32 @@ class TaskStore:
         await self._move_in()
 
         def work(connection: sqlite3.Connection) -> SavedTaskId:
-            row = (
-                as_column(origin),
-                as_column(task),
-                is_flat,
-                as_column(standing),
-                *times,
-                times.began_when,
-                self._owners.me,
-            )
-            saved: SavedTaskId = connection.execute(
-                "INSERT INTO tasks (origin, task, is_flat, standing, started_when, began_when,"
-                " updated_when, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                row,
-            ).fetchone()[0]
+            me = self._owners.me
+            return _add(connection, origin, task, standing, times, is_flat=is_flat, owner=me)
+
+        return await self._database.write(work)
+
+    async def note_watched(
+        self, origin: Origin, task: str, standing: TaskStanding, *, is_flat: bool, times: Times
+    ) -> SavedTaskId | None:
+        """Save the task of a job that another client makes, owned by nobody; committed.
+
+        It is the same one however often it is watched. None if it has ended here.
+
+        Raises:
+            UserError: it is not saved.
+        """
+        identity = watched.identity_of(origin, times.started_when, task)
+
+        def work(connection: sqlite3.Connection) -> SavedTaskId | None:
+            known = watched.find(connection, identity)
+            if known.task is not None or known.ending is not None:
+                return known.task
+            saved = _add(connection, origin, task, standing, times, is_flat=is_flat, owner=None)
+            watched.link(connection, identity, task=saved)
             return saved
 
+        await self._move_in()
         return await self._database.write(work)
 
     async def claim(self, saved: SavedTaskId) -> None:
@@ -164,8 +176,16 @@ class TaskStore:
 
         await self._database.write(work)
 
-    async def forget(self, tasks: Iterable[SavedTaskId]) -> list[SavedTaskId]:
+    async def forget(
+        self,
+        tasks: Iterable[SavedTaskId],
+        ending: WatchedEnding | None = WatchedEnding.COMPLETED,
+        *,
+        when: float = 0.0,
+    ) -> list[SavedTaskId]:
         """Delete tasks for good; returns those that stay because another program follows them.
+
+        For `ending` and `when` see `ResumeStore.forget`.
 
         Raises:
             UserError: none of them is deleted.
@@ -174,8 +194,9 @@ class TaskStore:
 
         def work(connection: sqlite3.Connection) -> list[SavedTaskId]:
             kept = [each for each in wanted if self._is_of_another(_owner(connection, each))]
-            gone = [(each,) for each in wanted if each not in kept]
-            connection.executemany("DELETE FROM tasks WHERE id = ?", gone)
+            gone = [each for each in wanted if each not in kept]
+            watched.end(connection, ending, when, tasks=gone)
+            connection.executemany("DELETE FROM tasks WHERE id = ?", [(each,) for each in gone])
             return kept
 
         return await self._database.write(work, erases=True)
@@ -209,6 +230,25 @@ class Times(NamedTuple):
 
     started_when: float
     began_when: float
+
+
+def _add(
+    connection: sqlite3.Connection,
+    origin: Origin,
+    task: str,
+    standing: TaskStanding,
+    times: Times,
+    *,
+    is_flat: bool,
+    owner: str | None,
+) -> SavedTaskId:
+    row = (as_column(origin), as_column(task), is_flat, as_column(standing))
+    saved: SavedTaskId = connection.execute(
+        "INSERT INTO tasks (origin, task, is_flat, standing, started_when, began_when,"
+        " updated_when, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (*row, *times, times.began_when, owner),
+    ).fetchone()[0]
+    return saved
 
 
 def release(connection: sqlite3.Connection, owners: Iterable[object]) -> None:

@@ -135,12 +135,14 @@ class Chain:
     `id` is that in the store, None while nothing is stored. `token` is None before the first one is
     saved, and when there is none left to resume with. `obstacle` says why the newest token is not
     on disk. `busy` says what is being done before the next attempt is sent. `settling` is the
-    attempt that ended and is not recorded yet.
+    attempt that ended and is not recorded yet. `begun_by` is the other client that made the first
+    attempt, None where we did.
     """
 
     __slots__ = (
         "attempt_count",
         "attempts",
+        "begun_by",
         "busy",
         "id",
         "is_by_hand",
@@ -169,6 +171,7 @@ class Chain:
         self.settling: Settling | None = None
         self.attempts: collections.deque[AttemptSnapshot] = collections.deque(maxlen=ATTEMPTS_KEPT)
         self.attempt_count = 1
+        self.begun_by: str | None = None
 
     @property
     def words(self) -> str:
@@ -194,6 +197,7 @@ class Chain:
         """Add the attempt that ended as the newest one."""
         verdict = settling.verdict
         self.attempts.append(settling.attempt)
+        self.begun_by = self.begun_by or settling.attempt.client
         self.note = settling.attempt.detail
         self.busy = ""
         self.is_by_hand = verdict.is_by_hand
@@ -210,11 +214,16 @@ class Chain:
         """Drop the token."""
         self.token, self.next_attempt_at = None, None
 
-    def add_earlier(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:
-        """Put attempts of earlier runs of the program before those of this one."""
-        first = self.attempts[0].number if self.attempts else self.attempt_count + 1 - is_in_flight
-        earlier = [attempt for attempt in attempts if attempt.number < first]
-        self.attempts.extendleft(reversed(earlier[-(ATTEMPTS_KEPT - len(self.attempts)) :]))
+    def add_saved(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:
+        """Add attempts of other runs of the program: those that this one has not seen."""
+        seen = {attempt.number for attempt in self.attempts}
+        newest = self.attempt_count - is_in_flight
+        found = [each for each in attempts if each.number <= newest and each.number not in seen]
+        if found:
+            every = sorted((*found, *self.attempts), key=lambda attempt: attempt.number)
+            self.attempts.clear()
+            self.attempts.extend(every)
+            self.begun_by = self.begun_by or every[0].client
 
     def pictures(self, running: AttemptSnapshot | None) -> Sequence[AttemptSnapshot]:
         """All attempts that are known, oldest first, with the one in flight."""

@@ -116,15 +116,25 @@ class Chains:
     """The resumable jobs, and those being resumed.
 
     With `saves`, the end of every attempt of a chain is first put on disk (`Changes.steps`): the
-    job is shown as running until `note_saved`. Without, as in a replay, it ends immediately.
+    job is shown as running until `note_saved`. Without, as in a replay, it ends immediately. So it
+    does on a connection of another client, whose next attempt may have been recorded already.
     """
 
     def __init__(
-        self, rows: Rows, key_of: Callable[[str], str] = server_name, *, saves: bool = False
+        self,
+        rows: Rows,
+        key_of: Callable[[str], str] = server_name,
+        client_of: Callable[[str], str | None] = lambda _connection: None,
+        *,
+        saves: bool = False,
     ) -> None:
-        """Chains of the jobs in `rows`; `key_of` returns a connection's server identity."""
+        """Chains of the jobs in `rows`; `key_of` returns a connection's server identity.
+
+        `client_of` returns the client of a connection that is only watched.
+        """
         self._rows = rows
         self._key_of = key_of
+        self._client_of = client_of
         self._saves = saves
         self._by_token: dict[tuple[str, str, str], list[Job]] = {}
         self._expected: dict[tuple[str, object], Job] = {}
@@ -168,14 +178,18 @@ class Chains:
         return True
 
     def _resumed_by(self, fact: RequestMade) -> Job | None:
-        """The job that stopped with the request's resume token; the one with equal parameters."""
+        """The job that stopped with the request's resume token; the one with equal parameters.
+
+        Of several one of this connection: another may be its row of an earlier run of the program.
+        """
         if fact.sender is not Side.CLIENT or not chain.is_usable(fact.resume_token):
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
         found = [j for j in self._by_token.get(key, ()) if j.state is JobState.RESUMABLE]
         same = [job for job in found if not is_changed_from(job.first, fact)]
         if same:
-            return same[0]
+            own = (job for job in same if job.request.connection == fact.connection)
+            return next(own, same[0])
         return found[0] if len(found) == 1 else None
 
     def rival_of(self, fact: RequestMade) -> Job | None:
@@ -202,7 +216,8 @@ class Chains:
         """End an attempt: immediately, or as soon as that is on disk."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
-        attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))
+        client = self._client_of(job.request.connection)
+        attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))._replace(client=client)
         self._settle(job, Settling(verdict, at, attempt), delta)
 
     def _settle(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
@@ -210,8 +225,6 @@ class Chains:
         if not self._saves or job.chain is None:
             self._conclude(job, settling, delta)
             return
-        job.settle()
-        job.chain.settling = settling
         delta.steps.append(
             ChainStep(
                 job.id,
@@ -224,6 +237,11 @@ class Chains:
                 attempt.ended_when or 0.0,
             )
         )
+        if attempt.client is not None:
+            self._conclude(job, settling, delta)
+            return
+        job.settle()
+        job.chain.settling = settling
         delta.move(job)
 
     def _conclude(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
@@ -318,7 +336,7 @@ class Chains:
         is_in_flight = found is not None and not found.state.is_over
 
         def change(chain: Chain) -> None:
-            chain.add_earlier(attempts, is_in_flight=is_in_flight)
+            chain.add_saved(attempts, is_in_flight=is_in_flight)
 
         return self._change(job, change)
 
@@ -377,8 +395,11 @@ class Chains:
         self._settle(found, Settling(verdict, at, attempt), delta)
         return delta.freeze()
 
-    def note_gone(self, job: JobId, words: str) -> ChangeSet:
-        """Another program has completed or forgotten the chain: nothing is left to resume."""
+    def note_gone(self, job: JobId, words: str, *, is_done: bool = False) -> ChangeSet:
+        """Another program has completed or forgotten the chain: nothing is left to resume.
+
+        With `is_done`, it completed the work.
+        """
         delta = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
@@ -388,7 +409,8 @@ class Chains:
         found.chain.id, found.chain.note, found.chain.busy = None, words, ""
         at = found.ended_at or 0.0
         self._rows.wake(found)
-        found.end(JobEnding(JobState.FAILED, Failure("local", words)), at)
+        failure = None if is_done else Failure("local", words)
+        found.end(JobEnding(JobState.DONE if is_done else JobState.FAILED, failure), at)
         delta.move(found)
         self.leave(self._rows.end(found), delta)
         return delta.freeze()

@@ -255,6 +255,15 @@ class Rows:
                 removed.append(self._drop(job))
         return removed
 
+    def drop(self, jobs: Iterable[JobId]) -> list[Job]:
+        """Remove those of `jobs` that run, and return them."""
+        found = [self.by_id.get(job) for job in jobs]
+        dropped = [j for j in found if j is not None and self.running.get(j.request.number) is j]
+        for job in dropped:
+            self._leave(job.request.number)
+            self._release(job)
+        return dropped
+
     def _forget(self, job: Job) -> None:
         """Remove a job that has ended from every table."""
         number = job.request.number

@@ -206,7 +206,8 @@ class JobSnapshot:
     sent, while it goes on; and how long after it the result came that ignored it.
     `watched_client` is the client that made it where that is not us, and None for our own jobs:
     nothing may be sent for a watched one on its connection. With `can_resume_here` its newest
-    token is saved, and would do on a connection of ours.
+    token would do on a connection of ours. `begun_by` is the client that made the first attempt
+    of a job that is resumed here.
     `clocks` is no part of what the wire tells: None unless we wait for the end of the call, so
     also in a recording. `stream` is None while no HTTP stream of the job has broken.
     """
@@ -257,6 +258,7 @@ class JobSnapshot:
     stream: StreamSnapshot | None = None
     watched_client: str | None = None
     can_resume_here: bool = False
+    begun_by: str | None = None
 
 
 class AttemptSnapshot(NamedTuple):
@@ -264,7 +266,8 @@ class AttemptSnapshot(NamedTuple):
 
     `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome` is
     the state it ended in, or words for it; `request` the number of its frame, None when that was
-    sent before this program was started; `detail` says more about its end.
+    sent before this program was started; `detail` says more about its end. `client` is the other
+    client that made it, None where we did.
     """
 
     number: int
@@ -274,6 +277,7 @@ class AttemptSnapshot(NamedTuple):
     request: int | None = None
     tick_count: int = 0
     detail: str = ""
+    client: str | None = None
 
 
 class ServerRequestSnapshot(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import fact_of
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.job import Job
     from mcp_progress_monitor.tracker.snapshot import Clocks
+
+
+_UNFOLLOWED: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.LOST})
+"""States of a job whose task may continue on its server although its client is gone."""
 
 
 def snapshot_of(
@@ -76,7 +80,10 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:
         is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
-        fields["task"] = job.task.picture(now, is_ours=is_cancellable)
+        task = fields["task"] = job.task.picture(now, is_ours=is_cancellable)
+        is_left = not task.is_followed and task.ttl_left_s != 0 and job.state in _UNFOLLOWED
+        if is_left and not is_ours and job.request.sender is Side.CLIENT:
+            fields["can_resume_here"] = True
     if job.stream is not None:
         fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
@@ -96,6 +103,7 @@ def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
         "can_resume_here": can_resume and not is_ours,
         "next_attempt_at": chain.next_attempt_at,
         "saved_when": chain.token_when,
+        "begun_by": chain.begun_by if is_ours else None,
     }
 
 
@@ -149,7 +157,9 @@ def detail_of(
 ) -> JobDetail:
     """The longer story of the job."""
     course, chain = job.course, job.chain
-    running = None if job.state.is_over else attempt_of(job, job.state)
+    running = None
+    if not job.state.is_over:
+        running = attempt_of(job, job.state)._replace(client=watched_client)
     return JobDetail(
         snapshot=snapshot_of(job, now, clocks, watched_client),
         params=job.first.params,

@@ -85,7 +85,7 @@ class Tracker:
         self._client_of = client_of
         self.cancel_grace_s: Final = cancel_grace_s
         self._rows = Rows(limits, self._forget)
-        self.chains = Chains(self._rows, key_of, saves=saves)
+        self.chains = Chains(self._rows, key_of, client_of, saves=saves)
         """The resumable jobs: events other than facts are reported there."""
         self._plain = PlainRequests()
         self._task_index = TaskIndex(key_of)
@@ -320,6 +320,18 @@ class Tracker:
         """Show a job's task: it is on disk, or cannot be."""
         is_news = self._tasks.note_saved(job)
         return ChangeSet(progressed=frozenset({job}) if is_news else frozenset())
+
+    def note_task_server(self, job: JobId, key: str) -> None:
+        """The job's task will be followed by us, on a server with the identity `key`."""
+        found = self._rows.by_id.get(job)
+        if found is not None and found.task is not None:
+            self._task_index.enter(found, found.task, key)
+
+    def drop_rows(self, jobs: Iterable[JobId]) -> ChangeSet:
+        """Drop the rows of tasks that nobody follows: they have rows of their own by now."""
+        delta = PendingChanges()
+        self.chains.leave(self._rows.drop(jobs), delta)
+        return delta.freeze()
 
     def task_job(self, connection: str, task: str) -> JobId | None:
         """The job whose task has that id at a connection's server; None when there is none."""

@@ -155,12 +155,21 @@ def ticks(job: JobSnapshot) -> str:
 
 
 def attempts(job: JobSnapshot) -> str:
-    """`"attempt 7"` while that is under way, `"7 attempts"` after it; nothing for the first."""
+    """`"attempt 7"` while that is under way, `"7 attempts"` after it; nothing for the first.
+
+    `"attempt 7 here"` of a job that another client began.
+    """
     if job.attempt_count < 2:
         return ""
     if job.state.is_over:
         return formatting.count(job.attempt_count, "attempt")
-    return f"attempt {formatting.number(job.attempt_count)}"
+    here = "" if job.begun_by is None else " here"
+    return f"attempt {formatting.number(job.attempt_count)}{here}"
+
+
+def begun_by(job: JobSnapshot) -> str:
+    """`"begun by Claude Code"` of another client's job that is resumed here; else empty."""
+    return "" if job.begun_by is None else f"begun by {formatting.one_line(job.begun_by, _CLIENT)}"
 
 
 def age(seconds: float) -> str:

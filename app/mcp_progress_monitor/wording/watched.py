@@ -9,6 +9,8 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.wording.servers import transport_word
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
 
 _ENDED_BY: Final = {
@@ -23,6 +25,45 @@ def why_read_only(client: str) -> str:
     """Why nothing can be done with a job of another client."""
     name = formatting.one_line(client, _NAME)
     return f"{name} runs this job; it is only watched here"
+
+
+RESUME_HERE: Final = "Resume here"
+REISSUE_HERE: Final = "Re-issue here"
+_MOST_NAMES: Final = 8
+
+
+def resume_here(client: str) -> str:
+    """What resuming another client's job does."""
+    name = formatting.one_line(client, _NAME)
+    return f"Resume the job of {name} on a connection of this program"
+
+
+def reissue_here(client: str) -> str:
+    """What re-issuing another client's request does."""
+    name = formatting.one_line(client, _NAME)
+    return f"Send the request of {name} from the start on a connection of this program"
+
+
+def request_of(client: str) -> str:
+    """What a definition is needed for, to be approved with it."""
+    name = formatting.one_line(client, _NAME)
+    return f"{name} ran this server. This program starts it again on a connection of its own."
+
+
+def unknown_values(missing: Sequence[str], hidden_count: int) -> str:
+    """What was not recorded of a server's settings; empty where nothing is missing."""
+    found = []
+    if missing:
+        names = ", ".join(formatting.one_line(name, _NAME) for name in missing[:_MOST_NAMES])
+        more = len(missing) - _MOST_NAMES
+        rest = f" and {formatting.number(more)} more" if more > 0 else ""
+        found.append(f"Values that are not recorded and not set here: {names}{rest}.")
+    if hidden_count:
+        arguments = formatting.count(hidden_count, "argument")
+        found.append(f"{arguments} with a hidden secret: the server may refuse to start.")
+    if found:
+        found.append("Save the server with its settings first if it needs them.")
+    return " ".join(found)
 
 
 def why_no_call(client: str) -> str:

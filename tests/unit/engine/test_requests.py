@@ -78,6 +78,7 @@ class Desk:
             manager,
             cast("Any", None),
             LiveTracker(self.tracker, Clock(lambda: self.now, lambda: 0.0), self.told.append),
+            cast("Any", None),
         )
         self.definition = StdioDefinition(name="played", command="played")
 

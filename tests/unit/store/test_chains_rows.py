@@ -96,6 +96,6 @@ def test_an_attempt_of_a_program_that_is_gone_was_interrupted(
         connection.executescript(chains.MIGRATIONS[0])
         chain = chains.add_chain(connection, ORIGIN, SavedProgress(), 1.0, 2.0)
         chains.add_attempt(connection, chain, "me", 5.0)
-        _, row = chains.attempts_of(connection, chain)
+        (row,) = chains.attempts_of(connection, chain)
         attempt = chains.attempt_of(row, is_abandoned=is_abandoned)
-    assert attempt == SavedAttempt(2, 5.0, None, outcome, "")
+    assert attempt == SavedAttempt(1, 5.0, None, outcome, "")

@@ -11,8 +11,8 @@ from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import watched as watched_texts
 from mcp_progress_monitor.wording.jobs import is_left_at_server
-from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,17 @@ def is_answerable(job: JobSnapshot) -> bool:
 
 def is_resumable(job: JobSnapshot) -> bool:
     """Whether `job` can be resumed now."""
-    return job.can_resume
+    return job.can_resume or job.can_resume_here
+
+
+def is_resumable_here(job: JobSnapshot) -> bool:
+    """Whether `job` is another client's, and can be resumed on a connection of ours."""
+    return job.can_resume_here
+
+
+def is_reissuable(job: JobSnapshot) -> bool:
+    """Whether the request of `job` can be sent again from here: another client's after its end."""
+    return not is_watched(job) or (job.sender is Side.CLIENT and job.state.is_over)
 
 
 def may_be_picked_up(job: JobSnapshot) -> bool:
@@ -78,7 +88,7 @@ def is_kept(job: JobSnapshot) -> bool:
 
 
 def is_ours(job: JobSnapshot) -> bool:
-    """Whether the request of `job` can be sent again from here."""
+    """Whether the request of `job` is one of this program's."""
     return not is_watched(job)
 
 
@@ -113,10 +123,13 @@ class RowAction(NamedTuple):
 
 
 CANCEL: Final = RowAction("cancel", "cancel", "Cancel", "Ctrl+.", is_cancellable)
-RESUME: Final = RowAction("resume", "resume", "Resume", "Ctrl+R", is_resumable)
+RESUME: Final = RowAction("resume", "resume", "Resume", "Ctrl+R", lambda job: job.can_resume)
+RESUME_HERE: Final = RowAction(
+    "resume-here", "resume", watched_texts.RESUME_HERE, "Ctrl+R", is_resumable_here
+)
 ANSWER: Final = RowAction("answer", "answer", "Answer", "Ctrl+Shift+A", is_answerable)
 PICK_UP: Final = RowAction("pick-up", "resume", "Pick up", "Ctrl+Alt+P", may_be_picked_up)
-ROW_ACTIONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
+ROW_ACTIONS: Final = (ANSWER, RESUME, RESUME_HERE, PICK_UP, CANCEL)
 
 
 def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:
@@ -260,7 +273,7 @@ class JobActions(QObject):
         self._by_key: dict[str, QAction] = {}
         self._never: frozenset[str] = frozenset()
         self._tips: dict[str, str] = {}
-        self._explained: str | None = None
+        self._explained: tuple[str | None, bool, bool] | None = None
         for key, words, icon, shortcut, context, tip in _MADE:
             action = QAction(words, view)
             action.setShortcut(QKeySequence(shortcut))
@@ -304,7 +317,7 @@ class JobActions(QObject):
             "reconnect": any(has_broken_stream(job) for job in chosen),
             "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
-            "reissue": any(is_ours(job) for job in chosen),
+            "reissue": any(is_reissuable(job) for job in chosen),
             "edit": current is not None and is_ours(current),
             "result": current is not None and current.reply_size is not None,
             "token": current is not None and current.token is not None,
@@ -321,13 +334,25 @@ class JobActions(QObject):
     def _explain(self, current: JobSnapshot | None) -> None:
         """Tell in the tips of what is disabled that the current job is another client's."""
         client = None if current is None else current.watched_client
-        if self._never or client == self._explained:
+        can_resume = current is not None and is_resumable_here(current)
+        can_reissue = current is not None and is_reissuable(current)
+        if self._never or (client, can_resume, can_reissue) == self._explained:
             return
-        self._explained = client
+        self._explained = client, can_resume, can_reissue
         for key in _SENDING:
-            action = self[key]
-            tip = self._tips[key] if client is None else why_read_only(client)
-            action.setToolTip(plain_tip(tip))
+            can_work = {"resume": can_resume, "reissue": can_reissue}.get(key, False)
+            tip = self._tips[key] if client is None else self._tip_of(key, client, can_work)
+            self[key].setToolTip(plain_tip(tip))
+        here = "" if client is None else " here"
+        self["resume"].setText(f"&Resume{here if can_resume else ''}")
+        self["reissue"].setText(f"Re-&issue{here}")
+
+    def _tip_of(self, key: str, client: str, can_work: bool) -> str:
+        """What an action does, or why it does nothing, with the job of another client."""
+        if not can_work:
+            return watched_texts.why_read_only(client)
+        tips = {"resume": watched_texts.resume_here, "reissue": watched_texts.reissue_here}
+        return _tip(self[key], tips[key](client))
 
     @Slot()
     def _recolour(self) -> None:

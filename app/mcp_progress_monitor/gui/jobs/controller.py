@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from mcp_progress_monitor.engine.call import AutoResume
-from mcp_progress_monitor.engine.origins import ServerChangedError
+from mcp_progress_monitor.engine.origins import ServerChangedError, WatchedServerError
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.jobs.actions import is_removable
 
@@ -36,6 +36,8 @@ class JobsController(QObject):
 
     server_wanted = Signal(object, object)
     """A `JobId` and the `ServerChangedError` that keeps it: the user is to see what is run."""
+    approval_wanted = Signal(object, object, bool)
+    """A `JobId` of another client, its `Origin`, and whether it is to be re-issued."""
 
     def __init__(
         self,
@@ -141,10 +143,17 @@ class JobsController(QObject):
             self._tasks.start(f"resume job {job} as saved", self._resume_as_saved, job)
 
     async def _resume(self, job: JobId) -> None:
+        found = self._engine.jobs.snapshot(job)
+        is_task = found is not None and found.can_resume_here and found.task is not None
         try:
-            await self._engine.resumer.resume(job)
+            if is_task:
+                await self._engine.tasks.pick_up(job)
+            else:
+                await self._engine.resumer.resume(job)
         except ServerChangedError as changed:
             self.server_wanted.emit(job, changed)
+        except WatchedServerError as error:
+            self.approval_wanted.emit(job, error.origin, False)
 
     async def _reissue(self, job: JobId) -> None:
         """No token binds a new job to the old server: the user may well want the one of today."""
@@ -156,6 +165,8 @@ class JobsController(QObject):
                 "connect it."
             )
             raise UserError(changed.details._replace(hint=hint)) from changed
+        except WatchedServerError as error:
+            self.approval_wanted.emit(job, error.origin, True)
 
     async def _pick_up(self, job: JobId) -> None:
         try:

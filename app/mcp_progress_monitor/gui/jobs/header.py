@@ -17,14 +17,21 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, is_ours, offered
+from mcp_progress_monitor.gui.jobs.actions import (
+    CANCEL,
+    PICK_UP,
+    RESUME,
+    RESUME_HERE,
+    is_reissuable,
+    offered,
+)
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
-from mcp_progress_monitor.wording.watched import why_read_only
+from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -35,6 +42,9 @@ _MINUTE_S: Final = 60
 _KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
 _LEAST_WORDS: Final = 48
 _SPARE_S: Final = 60.0
+_RESUME_TIP: Final = "Resume this job where it stopped (Ctrl+R)"
+_REISSUE: Final = "Re-issue"
+_REISSUE_TIP: Final = "Send the request again from the start (Ctrl+Shift+R)"
 """What is left at least on a clock that is switched on again: nobody wants the call ended by it."""
 
 
@@ -224,14 +234,12 @@ class JobHeader(QWidget):
         self._bar = _LargeBar(appearance, self)
         self.clocks = JobClocks(appearance, self)
         self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
-        self._resume = self._button("Resume", "Resume this job where it stopped (Ctrl+R)")
+        self._resume = self._button(RESUME.name, _RESUME_TIP)
         self._pick_up = self._button(
             "Pick up", "Follow this task, which was left running on its server (Ctrl+Alt+P)"
         )
-        self._reissue = self._button(
-            "Re-issue",
-            "Send the request again from the start (Ctrl+Shift+R)",
-        )
+        self._reissue = self._button(_REISSUE, _REISSUE_TIP)
+        self._named_for: str | None = None
         self._save = self._button("Save", "Save a report or the ticks")
         self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._save.setMenu(self._made_save_menu())
@@ -257,7 +265,7 @@ class JobHeader(QWidget):
         self._eye.setVisible(job.watched_client is not None)
         if job.watched_client is not None:
             self._eye.setPixmap(self._appearance.pixmap("watched", Tone.ACCENT, _EYE, ratio))
-            self._eye.setToolTip(plain_tip(why_read_only(job.watched_client)))
+            self._eye.setToolTip(plain_tip(watched_texts.why_read_only(job.watched_client)))
         self._put(self._amount, job_texts.amount(job))
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
@@ -282,14 +290,32 @@ class JobHeader(QWidget):
     def _offer(self, job: JobSnapshot) -> None:
         actions = [] if self._is_read_only else offered(job)
         self._cancel.setVisible(CANCEL in actions)
-        self._resume.setVisible(RESUME in actions)
+        self._resume.setVisible(RESUME in actions or RESUME_HERE in actions)
+        self._name_actions(job)
         self._pick_up.setVisible(PICK_UP in actions)
         self._cancel.setIcon(self._appearance.icon("cancel"))
         self._resume.setIcon(self._appearance.icon("resume"))
         self._pick_up.setIcon(self._appearance.icon("resume"))
-        self._reissue.setVisible(not self._is_read_only and is_ours(job))
+        self._reissue.setVisible(not self._is_read_only and is_reissuable(job))
         self._reissue.setIcon(self._appearance.icon("again"))
         self._save.setIcon(self._appearance.icon("save"))
+
+    def _name_actions(self, job: JobSnapshot) -> None:
+        """Say of another client's job that it is resumed, or re-issued, here."""
+        client = job.watched_client
+        if client == self._named_for:
+            return
+        self._named_for = client
+        if client is None:
+            self._resume.setText(RESUME.name)
+            self._resume.setToolTip(plain_tip(_RESUME_TIP))
+            self._reissue.setText(_REISSUE)
+            self._reissue.setToolTip(plain_tip(_REISSUE_TIP))
+            return
+        self._resume.setText(watched_texts.RESUME_HERE)
+        self._resume.setToolTip(plain_tip(f"{watched_texts.resume_here(client)} (Ctrl+R)"))
+        self._reissue.setText(watched_texts.REISSUE_HERE)
+        self._reissue.setToolTip(plain_tip(f"{watched_texts.reissue_here(client)} (Ctrl+Shift+R)"))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = QLabel(self)
@@ -411,6 +437,7 @@ def _ids(job: JobSnapshot) -> str:
     started = f"started {job_texts.moment(job.started_when)}"
     where = job_texts.line(job.connection if is_sent else job.server)
     client = "" if job.watched_client is None else f"{job_texts.line(job.watched_client)}, watched"
+    client = client or job_texts.begun_by(job)
     parts = (client, where, job_texts.line(job.method), named, request, started)
     return " · ".join(part for part in parts if part)
 

@@ -26,13 +26,14 @@ from mcp_progress_monitor.gui.jobs.actions import (
     CANCEL,
     PICK_UP,
     RESUME,
+    RESUME_HERE,
     JobActions,
     RowAction,
     has_broken_stream,
     is_answerable,
     is_cancellable,
     is_kept,
-    is_ours,
+    is_reissuable,
     is_removable,
     is_resumable,
     may_be_picked_up,
@@ -413,7 +414,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_reissue(self) -> None:
-        _emit_any(self.reissue_requested, self._those(is_ours))
+        _emit_any(self.reissue_requested, self._those(is_reissuable))
 
     @Slot()
     def _on_edit(self) -> None:
@@ -468,6 +469,7 @@ class JobList(QWidget):
         request = {
             CANCEL.key: self.cancel_requested,
             RESUME.key: self.resume_requested,
+            RESUME_HERE.key: self.resume_requested,
             PICK_UP.key: self.pick_up_requested,
         }
         request[action.key].emit((job,))

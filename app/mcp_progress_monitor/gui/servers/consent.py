@@ -70,8 +70,12 @@ class ConsentDialog(QDialog):
         parent: QWidget | None = None,
         *,
         earlier: Sequence[EarlierApproval | None] = (),
+        note: str = "",
     ) -> None:
-        """`earlier` has the earlier approval of each definition, in their order."""
+        """`earlier` has the earlier approval of each definition, in their order.
+
+        `note` says more of why they are to be started.
+        """
         super().__init__(parent)
         self._definitions = tuple(definitions)
         self._earlier = (*earlier, *(None for _ in self._definitions[len(earlier) :]))
@@ -101,7 +105,7 @@ class ConsentDialog(QDialog):
         cancel.setDefault(True)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self._lay_out(origin)
+        self._lay_out(origin, note)
         self._on_item_changed()
         fit_to_screen(self, QSize(720, 300 if self._is_one else 420))
         (cancel if self._is_one else self.tree).setFocus()
@@ -156,14 +160,14 @@ class ConsentDialog(QDialog):
         row.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         return row
 
-    def _lay_out(self, origin: str) -> None:
+    def _lay_out(self, origin: str, note: str) -> None:
         label = QLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setWordWrap(True)
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
         words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        label.setText(" ".join(filter(None, [words, self._said_of_changes(), PROMISE])))
+        label.setText(" ".join(filter(None, [note, words, self._said_of_changes(), PROMISE])))
         layout = QVBoxLayout(self)
         layout.addWidget(label)
         layout.addWidget(self.tree, 1)

@@ -1,0 +1,141 @@
+"""How to reach, on a connection of our own, the server that another client started.
+
+A tap records its command with secrets hidden, and only the names of its variables: whatever else
+is needed comes from the saved servers, or from the client's own configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.catalogue.clients import found_files
+from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.engine.origins import saved_definition, watched_by
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.path_checks import home, is_folder
+from mcp_progress_monitor.protocol.secrets import (
+    HIDDEN_VALUE,
+    is_secret_setting,
+    shown_arguments,
+)
+from mcp_progress_monitor.secrets.references import REFERENCE
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.store.chains import Origin
+
+SAVED: Final = "your saved servers"
+RECORDED: Final = "the recording of its tap"
+_USUAL_HEADERS: Final = frozenset(
+    {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+    | {"mcp-protocol-version", "mcp-session-id", "user-agent"}
+)
+
+
+class ServerHere(NamedTuple):
+    """A definition of another client's server, to be approved.
+
+    `source` says where it is from. `missing` are the names of variables, or headers, that the
+    client's server was given and whose values are not known here, likely secrets first.
+    `hidden_count` is how many of its arguments are hidden.
+    """
+
+    definition: ServerDefinition
+    source: str
+    missing: tuple[str, ...] = ()
+    hidden_count: int = 0
+
+
+def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerHere:
+    """The best definition of the server that a request of another client went to.
+
+    That is a saved server with the same command, else the server in the client's configuration,
+    else what was recorded. Reads files: to be called in a thread. `UserError` when what was
+    recorded cannot be read.
+    """
+    known = saved_definition(origin)
+    for entry in saved:
+        if not entry.is_disabled and is_same_server(entry.definition, known):
+            return ServerHere(entry.definition, SAVED)
+    label = origin.server.rpartition("@")[0] or origin.server
+    client = (watched_by(origin.server_key) or ("", ""))[0]
+    found = [
+        (config, server)
+        for config in _configurations(known)
+        for server in config.found
+        if not server.asks and is_same_server(server.definition, known)
+    ]
+    # Of several the one of that name, then the one of that client; files are in a fixed order.
+    found.sort(key=lambda pair: (pair[1].definition.name != label, pair[0].client.title != client))
+    if found:
+        config, server = found[0]
+        return ServerHere(_in_folder_of(known, server), config.title)
+    return _as_recorded(known, label)
+
+
+def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
+    """Whether a definition is what was recorded, as far as that can tell."""
+    if isinstance(one, HttpDefinition) or isinstance(recorded, HttpDefinition):
+        return one.transport == recorded.transport and one.address == recorded.address
+    is_command = one.command == recorded.command or _found(one.command) == _found(recorded.command)
+    return is_command and _are_same(one.args, recorded.args)
+
+
+def _found(command: str) -> str:
+    return shutil.which(command) or command
+
+
+def _are_same(args: Sequence[str], recorded: Sequence[str]) -> bool:
+    """Whether arguments, of which some may be references, were recorded as these."""
+    if len(args) != len(recorded):
+        return False
+    shown = shown_arguments(args)
+    return all(
+        one == other or REFERENCE.search(given) is not None
+        for given, one, other in zip(args, shown, recorded, strict=True)
+    )
+
+
+def _configurations(known: ServerDefinition) -> Iterator[ConfigFile]:
+    """The files of this computer's clients, and those of the project that the server ran in."""
+    folder = known.cwd if isinstance(known, StdioDefinition) else None
+    project = Path(folder) if folder is not None and is_folder(folder) else None
+    for file in found_files(home(), os.environ, sys.platform, project):
+        try:
+            yield read_file(file.path, client=file.client)
+        except (UserError, OSError):  # not readable, or without servers
+            continue
+
+
+def _in_folder_of(known: ServerDefinition, server: FoundServer) -> ServerDefinition:
+    """A client's server in the folder that the client started it in, unless it has its own."""
+    definition = server.definition
+    if not isinstance(definition, StdioDefinition) or not isinstance(known, StdioDefinition):
+        return definition
+    if definition.cwd is not None or known.cwd is None:
+        return definition
+    return definition.model_copy(update={"cwd": known.cwd})
+
+
+def _as_recorded(known: ServerDefinition, label: str) -> ServerHere:
+    """What was recorded, without the values that were not."""
+    if isinstance(known, HttpDefinition):
+        headers = [name for name in known.headers if name.lower() not in _USUAL_HEADERS]
+        bare = known.model_copy(update={"name": label, "headers": {}})
+        return ServerHere(bare, RECORDED, tuple(headers), int(HIDDEN_VALUE in known.url))
+    missing = sorted(
+        (name for name in known.env if name not in os.environ),
+        key=lambda name: (not is_secret_setting(name), name),
+    )
+    hidden = sum(HIDDEN_VALUE in word for word in known.args)
+    bare_command = known.model_copy(update={"name": label, "env": {}})
+    return ServerHere(bare_command, RECORDED, tuple(missing), hidden)

@@ -1,0 +1,133 @@
+"""Resumes or re-issues other clients' jobs here, once what is started for that is approved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from PySide6.QtCore import QObject, Qt, Slot
+
+from mcp_progress_monitor.engine.origins import watched_by
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
+from mcp_progress_monitor.wording import watched as watched_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.servers_here import ServerHere
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.jobs.controller import JobsController
+    from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+    from mcp_progress_monitor.gui.servers.consent_gate import Consents
+    from mcp_progress_monitor.gui.servers.saved_servers import SavedServers
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.store.chains import Origin
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class _Pending:
+    """What waits for the approval of one server of another client."""
+
+    def __init__(self, origin: Origin, found: ServerHere, dialog: ConsentDialog) -> None:
+        self.origin = origin
+        self.found = found
+        self.dialog = dialog
+        self.wanted: list[tuple[JobId, bool]] = []
+        """Jobs, and whether each is to be re-issued."""
+
+
+class ServersHere(QObject):
+    """Finds the servers of other clients' jobs, and asks before one is started for the first time.
+
+    There is one question for all jobs of a server.
+    """
+
+    def __init__(
+        self,
+        parent: QWidget,
+        engine: Engine,
+        tasks: BackgroundTasks,
+        tell: Callable[[ErrorDetails], None],
+        jobs: JobsController,
+        saved: SavedServers,
+        approvals: Consents,
+    ) -> None:
+        """Jobs are those of `jobs`; servers are looked for among `saved` first."""
+        super().__init__(parent)
+        self._parent = parent
+        self._engine = engine
+        self._tasks = tasks
+        self._tell = tell
+        self._jobs = jobs
+        self._saved = saved
+        self._approvals = approvals
+        self._pending: dict[str, _Pending] = {}
+        jobs.approval_wanted.connect(self.ask)
+
+    @Slot(object, object, bool)
+    def ask(self, job: JobId, origin: Origin, is_reissue: bool) -> None:
+        """Find the server of another client's job; ask unless it was approved before."""
+        self._tasks.start(f"find the server of job {job}", self._find, job, origin, is_reissue)
+
+    async def _find(self, job: JobId, origin: Origin, is_reissue: bool) -> None:
+        from mcp_progress_monitor.engine.servers_here import (
+            find_server_here,  # late: it reads other clients' files, which few sessions need
+        )
+
+        entries = tuple(self._saved.entries.values())
+        found = await anyio.to_thread.run_sync(find_server_here, origin, entries)
+        if self._approvals.is_agreed(found.definition):
+            self._engine.resumer.use_here(origin, found.definition)
+            self._go(job, is_reissue)
+            return
+        pending = self._pending.get(origin.server_key)
+        if pending is None:
+            pending = self._asked(origin, found)
+        pending.wanted.append((job, is_reissue))
+        pending.dialog.raise_()
+
+    def _asked(self, origin: Origin, found: ServerHere) -> _Pending:
+        """Show what would be started."""
+        from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+
+        client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
+        unknown = watched_texts.unknown_values(found.missing, found.hidden_count)
+        note = " ".join(filter(None, (watched_texts.request_of(client), unknown)))
+        earlier = self._approvals.earlier([found.definition])
+        dialog = ConsentDialog(
+            found.source, [found.definition], self._parent, earlier=earlier, note=note
+        )
+        pending = self._pending[origin.server_key] = _Pending(origin, found, dialog)
+        dialog.servers_agreed.connect(self._on_agreed)
+        dialog.finished.connect(self._on_finished)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+        return pending
+
+    @Slot(object)
+    def _on_agreed(self, definitions: Sequence[ServerDefinition]) -> None:
+        try:
+            self._approvals.approve(definitions)
+        except UserError as error:  # it holds until the program ends
+            self._tell(error.details)
+        for pending in self._pending.values():
+            if pending.dialog is self.sender():
+                self._engine.resumer.use_here(pending.origin, pending.found.definition)
+                for job, is_reissue in pending.wanted:
+                    self._go(job, is_reissue)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._pending = {
+            key: pending
+            for key, pending in self._pending.items()
+            if pending.dialog is not self.sender()
+        }
+
+    def _go(self, job: JobId, is_reissue: bool) -> None:
+        (self._jobs.reissue if is_reissue else self._jobs.resume)((job,))

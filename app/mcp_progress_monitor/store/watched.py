@@ -1,0 +1,92 @@
+"""Which saved chains and tasks are jobs of other clients, and which of these have ended here.
+
+A tap that still writes is read from its beginning by every run of the program: without a note of
+what was resumed here to its end, the job would be offered again.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from mcp_progress_monitor.store.chains import Origin
+
+_KEPT_S: Final = 90 * 86_400.0
+"""How long it is remembered that a job has ended here."""
+
+
+class WatchedEnding(enum.Enum):
+    """How a job of another client ended here; the values are stored."""
+
+    COMPLETED = "completed"
+    FORGOTTEN = "forgotten"
+    """The user deleted its token."""
+
+
+class KnownWatched(NamedTuple):
+    """What is saved of a job of another client: a chain, a task, or how it ended here."""
+
+    chain: int | None = None
+    task: int | None = None
+    ending: WatchedEnding | None = None
+
+
+def identity_of(origin: Origin, began: float, task: str = "") -> str:
+    """What a job of another client is, whoever watches it: a server's request of that moment."""
+    words = json.dumps([origin.server_key, origin.method, began, task])
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def find(connection: sqlite3.Connection, identity: str) -> KnownWatched:
+    """What is saved of a job."""
+    row = connection.execute(
+        "SELECT chain, task, ending FROM watched WHERE identity = ?", (identity,)
+    ).fetchone()
+    if row is None:
+        return KnownWatched()
+    is_ended = row["chain"] is None and row["task"] is None
+    return KnownWatched(row["chain"], row["task"], _ending(row["ending"]) if is_ended else None)
+
+
+def _ending(value: object) -> WatchedEnding:
+    is_completed = value == WatchedEnding.COMPLETED.value
+    return WatchedEnding.COMPLETED if is_completed else WatchedEnding.FORGOTTEN
+
+
+def link(
+    connection: sqlite3.Connection,
+    identity: str,
+    *,
+    chain: int | None = None,
+    task: int | None = None,
+) -> None:
+    """Note that a chain, or a task, is that job."""
+    connection.execute(
+        "INSERT OR REPLACE INTO watched (identity, chain, task) VALUES (?, ?, ?)",
+        (identity, chain, task),
+    )
+
+
+def end(
+    connection: sqlite3.Connection,
+    ending: WatchedEnding | None,
+    when: float,
+    *,
+    chains: Iterable[int] = (),
+    tasks: Iterable[int] = (),
+) -> None:
+    """Remember how jobs ended, before what is saved of them is deleted; with None, forget them."""
+    for column, ids in (("chain", chains), ("task", tasks)):
+        if ending is None:
+            statement = f"DELETE FROM watched WHERE {column} = ?"  # noqa: S608  # one of the two
+            connection.executemany(statement, [(each,) for each in ids])
+        else:
+            statement = f"UPDATE watched SET ending = ?, ended_when = ? WHERE {column} = ?"  # noqa: S608  # as above
+            connection.executemany(statement, [(ending.value, when, each) for each in ids])
+    connection.execute("DELETE FROM watched WHERE ended_when < ?", (when - _KEPT_S,))
