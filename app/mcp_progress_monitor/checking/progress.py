@@ -42,11 +42,12 @@ def take_run(connection: Connection, run: TickRun) -> Iterator[Evidence]:
     first, count = run.requests[0], len(run)
     if run.requests.count(first) == count:
         groups = {first: count}
+        last = {first: (run.values[-1], run.totals[-1])}
     else:
         groups = {}
         for request in run.requests:
             groups[request] = groups.get(request, 0) + 1
-    last = dict(zip(run.requests, zip(run.values, run.totals, strict=True), strict=True))
+        last = dict(zip(run.requests, zip(run.values, run.totals, strict=True), strict=True))
     for request, of_request in groups.items():
         call = connection.calls.get(request)
         if call is not None:

@@ -37,9 +37,9 @@ def headline(finding: Checked) -> str:
 
 def place(finding: Checked) -> str:
     """Who broke the rule, and in what."""
+    who = ("Server " if finding.by == "server" else "The client of ") + finding.server
     job = "" if finding.job is None else f", job {finding.job}"
-    what = f" in {finding.place}" if finding.method else ""
-    return f"The {finding.by} ({finding.server}){what}{job}"
+    return f"{who}, in {finding.place}{job}" if finding.method else who
 
 
 def frames(finding: Checked) -> str:

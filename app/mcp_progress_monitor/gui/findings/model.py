@@ -37,7 +37,7 @@ SORTED: Final = FINDING + 2
 RULES: Final = FINDING + 3
 """Role of a server's `ServerRules`."""
 LEVEL, RULE, TEXT, SERVER, JOB, COUNT, FIRST = range(7)
-TITLES: Final = ("Level", "Rule", "Finding", "Server", "Job", "Count", "First message")
+TITLES: Final = ("Level", "Rule", "Finding", "Server", "Job", "Count", "First")
 _RANKS: Final = {level: rank for rank, level in enumerate(Level)}
 _LONGEST: Final = 300
 _APART: Final = 64
@@ -202,7 +202,7 @@ class FindingsModel(TitledTable):
 
 
 def _job_text(result: Result) -> str:
-    name = one_line(f"{result.method} {result.title}".strip())
+    name = one_line(result.title or result.method)
     return name if result.job is None else f"{result.job}  {name}"
 
 

@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.findings.model import Ignored
 
-_DIGITS: Final = {LEVEL: 10, RULE: 12, TEXT: 46, SERVER: 16, JOB: 22, COUNT: 8, FIRST: 14}
+_DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
 _WIDE: Final = 900
 _RULES_MS: Final = 1000
 _TYPED_MS: Final = 250
 """After the last key a filter is applied; Enter does it at once."""
-_SHARES: Final = [560, 440]
+_SHARES: Final = [640, 360]
 _NOTHING: Final = (
     "No findings.\n\nEvery message is checked against the rules of the protocol while it is "
     "recorded. What a server or another client does wrong is listed here, with what was due and "
@@ -202,6 +202,9 @@ class FindingsPane(QWidget):
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.rules_table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
         self.rules_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.rules_table.setColumnWidth(1, digit * 24)
+        for column in range(2, self.rules.columnCount()):
+            self.rules_table.resizeColumnToContents(column)
         self.empty.setTextFormat(Qt.TextFormat.PlainText)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setWordWrap(True)
@@ -255,12 +258,14 @@ class FindingsPane(QWidget):
         self._typing.timeout.connect(self._apply)
         self.field.textChanged.connect(self._typing.start)
         self.field.confirmed.connect(self._apply)
+        self.field.popup.closed.connect(self._typing.start)
         self.rules_button.toggled.connect(self._on_rules_toggled)
         self.table.activated.connect(self._actions["open"].trigger)
         self.table.customContextMenuRequested.connect(self._on_menu_requested)
         self.table.selectionModel().currentChanged.connect(self._show_details)
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
         self._model.badges_changed.connect(self._on_findings_changed)
+        self._model.watch.rested.connect(self._on_findings_changed)
         self._model.ignored_changed.connect(self._on_ignored_changed)
         self._model.modelReset.connect(self._on_findings_changed)
         self._appearance.changed.connect(self._recolour)
@@ -300,6 +305,8 @@ class FindingsPane(QWidget):
         try:
             test = finding_filter(self.field.text())
         except FilterError as error:
+            if self.field.popup.isVisible():
+                return  # it is still being written
             self.field.show_mistake((error.position, error.length))
             self._say(str(error))
             return

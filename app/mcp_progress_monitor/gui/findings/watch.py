@@ -54,6 +54,8 @@ class FindingsWatch(QObject):
 
     changed = Signal(object)
     """`list[Result]`: those that are new or were seen again; never empty."""
+    rested = Signal()
+    """No message waits for the official schemas any more."""
     restarted = Signal()
     """All that was found is gone."""
 
@@ -170,5 +172,6 @@ class FindingsWatch(QObject):
         check = self._check
         if check is None or not check.work(_WORK_S):
             self._working.stop()
+            self.rested.emit()
         if check is not None:
             self._expect(check)
