@@ -17,6 +17,7 @@ Examples:
   mcp-progress-monitor tap -- npx -y @modelcontextprotocol/server-everything
   mcp-progress-monitor tap --name files -- python my_server.py
   mcp-progress-monitor tap --to https://example.com/mcp
+  mcp-progress-monitor tap --script faults.txt -- python my_server.py
 
 \b
 In an MCP client's configuration, put the program's full path in place of the
@@ -29,6 +30,9 @@ was not found. If it cannot be recorded, one line on standard error says why, an
 the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot begin.
 """
 
+_NOT_HTTP = (
+    "--script changes only servers that are commands: -- COMMAND. It cannot be used with --to URL."
+)
 _MISSING = (
     "No server command. Put -- before it. Example: mcp-progress-monitor tap -- python server.py"
 )
@@ -62,6 +66,18 @@ _MISSING = (
     help="With --to: listen there, on this machine only. By default, the port depends on URL and"
     " is the same each time.",
 )
+@click.option(
+    "--script",
+    metavar="FILE",
+    help="Change what passes by the rules in FILE, one a line: delay, drop, duplicate, reorder,"
+    " corrupt, cut, kill, close. For testing; the recording is marked.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="With --script: draw the same random numbers as another run.",
+)
 @click.pass_context
 def tap(
     ctx: click.Context,
@@ -70,6 +86,8 @@ def tap(
     client: str | None,
     to: str | None,
     listen: str | None,
+    script: str | None,
+    seed: int | None,
 ) -> int:
     """Run an MCP server for another client, and record what both say.
 
@@ -88,6 +106,8 @@ def tap(
     if to is not None:
         if common.command is not None:
             raise click.UsageError("Use either --to URL or -- COMMAND.")
+        if script is not None:
+            raise click.UsageError(_NOT_HTTP)
         _refuse_others(common)
         from mcp_progress_monitor.cli.tap_http import tap_url
 
@@ -97,10 +117,15 @@ def tap(
     if common.command is None:
         raise click.UsageError(_MISSING)
     _refuse_others(common)
-    from mcp_progress_monitor.cli.tapping import TapOrder, run_tap
+    if seed is not None and script is None:
+        raise click.UsageError("--seed needs --script FILE.")
+    from mcp_progress_monitor.cli.exits import ExitCode, failing
+    from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
 
     folder = None if common.data_dir is None else str(common.data_dir)
-    return run_tap(TapOrder(common.command, name, client, folder))
+    with failing(ExitCode.USAGE):
+        rules = None if script is None else load_script(script, seed)
+    return run_tap(TapOrder(common.command, name, client, folder, rules))
 
 
 def _refuse_others(common: CommonOptions) -> None:

@@ -10,10 +10,20 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
+    from mcp_progress_monitor.tap.about import About
+    from mcp_progress_monitor.tap.script import Script
+
+    if sys.platform == "win32":
+        from mcp_progress_monitor.tap.windows import Server
+    else:
+        from mcp_progress_monitor.tap.posix import Server
+
 _OPTIONS = ("--name", "--client", "--data-dir")
+_ALL_OPTIONS = (*_OPTIONS, "--script", "--seed")
+_DIGITS = 19
 _NOT_STARTED = 127
 
 
@@ -26,12 +36,17 @@ class TapOrder:
         name: str | None = None,
         client: str | None = None,
         data_dir: str | None = None,
+        script: Script | None = None,
     ) -> None:
-        """`client` is the name of the client that starts it, as `tap install` knows it."""
+        """`client` is the name of the client that starts it, as `tap install` knows it.
+
+        With a `script`, what passes is changed.
+        """
         self.command = tuple(command)
         self.name = name
         self.client = client
         self.data_dir = data_dir
+        self.script = script
 
 
 def plain_order(words: Sequence[str]) -> TapOrder | None:
@@ -44,12 +59,55 @@ def plain_order(words: Sequence[str]) -> TapOrder | None:
     rest = list(words[1:place])
     while rest:
         name, sign, value = rest.pop(0).partition("=")
-        if name not in _OPTIONS or not (sign or rest):
+        if name not in _ALL_OPTIONS or not (sign or rest):
             return None
         options[name] = value if sign else rest.pop(0)
     if not command or "" in options.values():
         return None
-    return TapOrder(command, *map(options.get, _OPTIONS))
+    chosen, client, data_dir = map(options.get, _OPTIONS)
+    order = TapOrder(command, chosen, client, data_dir)
+    return _with_script(order, options) if options else order
+
+
+def _with_script(order: TapOrder, options: Mapping[str, str]) -> TapOrder | None:
+    """The order with the script of its options; None where that is for click to judge."""
+    path, seed = options.get("--script"), options.get("--seed")
+    if path is None:
+        return order if seed is None else None
+    from mcp_progress_monitor.errors import UserError
+
+    if seed is not None and not (seed.isascii() and seed.isdecimal() and len(seed) < _DIGITS):
+        return None
+    try:
+        order.script = load_script(path, None if seed is None else int(seed))
+    except UserError:
+        return None
+    return order
+
+
+def load_script(path: str, seed: int | None) -> Script:
+    """The rules in a file; without a seed for its chances, one is drawn. `UserError` says why not.
+
+    Nothing of this is imported for a tap without a script.
+    """
+    from mcp_progress_monitor.errors import ErrorDetails, UserError
+    from mcp_progress_monitor.tap.script import Script, ScriptError, read_rules
+
+    name = os.path.basename(path)  # noqa: PTH119  # as elsewhere here
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            text = file.read().decode()
+        rules = read_rules(text)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ScriptError):
+            where = f"{path}, line {error.line}"
+            raise UserError(ErrorDetails(error.what, where, error.hint)) from error
+        why = getattr(error, "strerror", None) or "It is not text in UTF-8"
+        hint = "Name a text file with one rule a line, such as: delay 2s server progress"
+        details = ErrorDetails("Cannot read the script", path, hint, why)
+        raise UserError(details) from error
+    drawn = int.from_bytes(os.urandom(3)) if seed is None else seed
+    return Script(name, rules, drawn)
 
 
 def run_tap(order: TapOrder) -> NoReturn:
@@ -77,7 +135,28 @@ def run_tap(order: TapOrder) -> NoReturn:
 
     chosen = order.data_dir
     rest = Rest(__version__, lambda: _data_dir(chosen), lambda: _limits(chosen), _shown_arguments)
-    relay(server, About(order.command, order.name, order.client, environment, server.pid, rest))
+    script = order.script
+    name = None if script is None else script.name
+    about = About(order.command, order.name, order.client, environment, server.pid, rest, name)
+    if script is not None:
+        _relay_changed(server, about, script)
+    relay(server, about)
+
+
+def _relay_changed(server: Server, about: About, script: Script) -> NoReturn:
+    """Pass on what a script leaves of it; the client's user is told so."""
+    from mcp_progress_monitor.tap.faults import Faults
+    from mcp_progress_monitor.tap.relay import relay
+
+    count = f"{len(script.rules)} rule{'' if len(script.rules) == 1 else 's'}"
+    how = f"{count}, --seed {script.seed}"
+    text = f"mcp-progress-monitor tap: The script {script.name} changes this session ({how})\n"
+    import contextlib
+
+    with contextlib.suppress(OSError):  # nobody reads it; the recording says so as well
+        os.write(2, text.encode(errors="replace"))
+    faults = Faults(server, script)
+    relay(server, about, faults.streams, faults.end_reason)
 
 
 def _data_dir(chosen: str | None) -> str:

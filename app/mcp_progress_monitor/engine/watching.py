@@ -281,6 +281,7 @@ class Watching:
             end = TapEnd(_CUT_SHORT)
             server = dataclasses.replace(server, state=ServerState.CLOSED)
         version, pid = info.get("version"), tap.about.get("pid")
+        script = tap.about.get("script")
         return WatchedSnapshot(
             server=server,
             label=tap.labels.get(name, name),
@@ -292,6 +293,7 @@ class Watching:
             began_when=tap.began_when,
             end=end,
             gaps=tap.servers.gaps_of(name),
+            script=script if isinstance(script, str) else "",
         )
 
     def client_of(self, connection: str) -> str | None:

@@ -112,6 +112,7 @@ class Playback:
         if running:
             problems.insert(0, _cut_off(running, self.path))
         problems += _of_import(self.header.get("imported"), self.path)
+        problems[:0] = _of_script(self.header.get("tap"), self.path)
         dropped = self._tracker.dropped_count
         if dropped:
             what = "The recording has too many jobs to list. The oldest are shown only in Traffic"
@@ -329,6 +330,16 @@ def _cut_off(running: int, path: Path) -> ErrorDetails:
         "The program that wrote the recording exited early or is still writing. The outcome of "
         "these jobs is not recorded.",
     )
+
+
+def _of_script(tap: Any, path: Path) -> list[ErrorDetails]:
+    """That a tap changed what passed, by a script: what was recorded tests a client or server."""
+    script = as_object(tap).get("script")
+    if not isinstance(script, str):
+        return []
+    what = f"Changed by the script {formatting.one_line(script)}"
+    hint = 'The lines are what was passed on. The events "changed" hold what was sent.'
+    return [ErrorDetails(what, str(path), hint)]
 
 
 def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:

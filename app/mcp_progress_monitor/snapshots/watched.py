@@ -44,6 +44,7 @@ class WatchedSnapshot:
     `server` is what its messages tell of it, `label` the name that its tap was given: two taps may
     have the same, `server.name` is one server's alone. `client` is what the client calls itself,
     else what is known of it. `pid` is the tap's. `end` is None while it runs.
+    `script` names the file by whose rules the tap changes what passes; "" where it only watches.
     """
 
     server: ServerSnapshot
@@ -56,6 +57,7 @@ class WatchedSnapshot:
     began_when: float | None
     end: TapEnd | None = None
     gaps: Gaps = NO_GAPS
+    script: str = ""
 
     @property
     def name(self) -> str:

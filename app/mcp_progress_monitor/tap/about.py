@@ -45,11 +45,13 @@ class About:
         variables: Iterable[str],
         pid: int,
         rest: Rest,
+        script: str | None = None,
     ) -> None:
-        """`name` is by default that of the command's file."""
+        """`name` is by default that of the command's file, `script` that of what changes bytes."""
         self.command = command
         self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
         self.client = client
         self.variables = variables
         self.pid = pid
         self.rest = rest
+        self.script = script

@@ -123,6 +123,14 @@ class RunFile:
 
     def _header(self, part: int) -> bytes:
         started = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._began))
+        tap: dict[str, object] = {
+            "client": self._about.client,
+            "pid": os.getpid(),
+            "parent": os.getppid(),
+            "transport": "stdio",
+        }
+        if self._about.script is not None:  # somebody changes what passes
+            tap["script"] = self._about.script
         fields: dict[str, object] = {
             "version": 2,
             "program": f"mcp-progress-monitor {self._about.rest.version}",
@@ -131,12 +139,7 @@ class RunFile:
             "first": 1,
             "part": part,
             "run": self._run_id,
-            "tap": {
-                "client": self._about.client,
-                "pid": os.getpid(),
-                "parent": os.getppid(),
-                "transport": "stdio",
-            },
+            "tap": tap,
         }
         if part > 1:  # batches count by their elements, and nobody has looked into them
             del fields["first"]

@@ -12,6 +12,7 @@ from mcp_progress_monitor.tap.journal import Journal, Lane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from mcp_progress_monitor.tap.about import About
@@ -85,8 +86,8 @@ class Stream:
                 self._is_over = True
             # Not closed, but replaced: numbers of files that are closed are given to others.
             if self._target != _ERRORS or self.is_refused:  # the journal may have to say something
-                _shut(self._target)
-            _shut(self._source)
+                close_number(self._target)
+            close_number(self._source)
 
     def _pass_on(self) -> None:
         target, journal = self._target, self._lane.journal
@@ -141,7 +142,7 @@ class Stream:
         return True
 
 
-def _shut(number: int) -> None:
+def close_number(number: int) -> None:
     """Close a file, and leave its number taken."""
     try:
         null = os.open(os.devnull, os.O_RDWR)
@@ -151,20 +152,37 @@ def _shut(number: int) -> None:
         os.close(number)
 
 
-def relay(server: Server, about: About) -> NoReturn:
-    """Pass bytes on until the server has ended, then end as it did."""
+def plain_streams(server: Server, journal: Journal) -> tuple[Stream, Stream, Stream]:
+    """What passes from the client, from the server, and its errors: unchanged."""
+    return (
+        Stream(server, 0, server.stdin, Lane(journal, ">")),
+        Stream(server, server.stdout, 1, Lane(journal, "<")),
+        Stream(server, server.stderr, _ERRORS, Lane(journal, "!")),
+    )
+
+
+def relay(
+    server: Server,
+    about: About,
+    streams: Callable[[Server, Journal], tuple[Stream, Stream, Stream]] = plain_streams,
+    end_reason: Callable[[], str] = str,
+) -> NoReturn:
+    """Pass bytes on until the server has ended, then end as it did.
+
+    A script's `streams` change what passes; its `end_reason` says whether it ended the server.
+    """
     sys.setswitchinterval(_SWITCH_S)
     journal = Journal(about)
-    from_client = Stream(server, 0, server.stdin, Lane(journal, ">"))
-    from_server = Stream(server, server.stdout, 1, Lane(journal, "<"))
-    of_errors = Stream(server, server.stderr, _ERRORS, Lane(journal, "!"))
+    from_client, from_server, of_errors = streams(server, journal)
     journal.start()
     for stream in (from_client, from_server, of_errors):
         stream.start()
     server.wait()
     ended_at = time.monotonic()
     until = ended_at + _LAST_S
-    if server.was_signalled:
+    if end_reason():
+        reason, ended_by = end_reason(), "tap"
+    elif server.was_signalled:
         reason, ended_by = "The client ended the server", "client"
     elif from_server.is_refused or (from_client.is_ended and not from_client.is_refused):
         reason, ended_by = "The client closed the connection", "client"

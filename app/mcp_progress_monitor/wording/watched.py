@@ -83,16 +83,32 @@ def end_text(end: TapEnd) -> str:
     return f"Ended: {parts}" if parts else "Ended: the tap stopped without a report"
 
 
+def script_text(script: str) -> str:
+    """That messages are changed; empty where a tap only watches."""
+    return f"Changed by the script {formatting.one_line(script, _NAME)}" if script else ""
+
+
 def about(watched: WatchedSnapshot) -> str:
     """What is known of a watched server in short, the most important first."""
     server = watched.server
     if watched.end is not None:
-        facts: tuple[str, ...] = (end_text(watched.end), gap_text(watched))
+        facts: tuple[str, ...] = (
+            script_text(watched.script),
+            end_text(watched.end),
+            gap_text(watched),
+        )
     else:
         is_up = server.state is ServerState.CONNECTED
         tools = formatting.count(len(server.tools), "tool") if server.tools else ""
         state = "Live" if is_up else "Live, starting"
-        facts = (state, gap_text(watched), tools, server.revision or "", transport_word(server))
+        facts = (
+            script_text(watched.script),
+            state,
+            gap_text(watched),
+            tools,
+            server.revision or "",
+            transport_word(server),
+        )
     return " · ".join(fact for fact in facts if fact)
 
 
@@ -124,6 +140,7 @@ def story(watched: WatchedSnapshot) -> str:
     taps = f"tap pid {watched.pid}" if watched.pid is not None else ""
     lines = (
         f"{formatting.one_line(watched.label)}: {state}",
+        script_text(watched.script),
         f"Run by {client_text(watched)}",
         formatting.one_line(server.definition.address, 400),
         " · ".join(part for part in (title, server.revision or "", pids, taps) if part),

@@ -47,6 +47,15 @@ def test_a_server_in_short() -> None:
     assert about(dataclasses.replace(LIVE, server=starting)) == "Live, starting · stdio"
 
 
+def test_a_session_that_a_script_changes_is_never_shown_as_mere_watching() -> None:
+    changed = dataclasses.replace(LIVE, script="flaky\n.txt")
+    assert about(changed).startswith("Changed by the script flaky")
+    assert "\n" not in about(changed)
+    over = dataclasses.replace(changed, end=TapEnd("x", 0, None, "client"))
+    assert about(over).startswith("Changed by the script flaky")
+    assert story(changed).splitlines()[1].startswith("Changed by the script flaky")
+
+
 def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None:
     told = story(
         dataclasses.replace(

@@ -201,7 +201,7 @@ class WatchedDelegate(SideDelegate):
             painter.restore()
             return
         tone = Tone.GOOD if server.is_live else Tone.MUTED
-        is_trouble = server.is_live and bool(watched_texts.gap_text(server))
+        is_trouble = server.is_live and bool(server.script or watched_texts.gap_text(server))
         area = self.begin(painter, option, "watched", Tone.WARNING if is_trouble else tone)
         heights = (faces.heavy.height, faces.second.height)
         top = area.top() + (area.height() - sum(heights)) // 2

@@ -1,0 +1,427 @@
+"""The language of `tap --script`: one rule a line, about whose messages, which, and what to do.
+
+Nothing here passes bytes on; `faults` does what the rules say. Both are imported for a script only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import fnmatch
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+LONGEST_SCRIPT = 1_000_000
+"""Characters."""
+REORDER_S = 1.0
+"""How long a rule waits for all messages that it passes on in reverse order."""
+_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s"#][^\s"]*)|#.*|(")')
+_TIME = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|s|m)", re.ASCII)
+_ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)", re.ASCII)
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+_PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%", re.ASCII)
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_SIDES = ("server", "client")
+_STREAMS = {"stdout": "server", "stderr": "server", "stdin": "client"}
+"""The streams of a server, and who writes to them."""
+_KINDS = {
+    "messages": "message",
+    "requests": "request",
+    "notifications": "notification",
+    "responses": "response",
+    "results": "result",
+    "errors": "error",
+}
+_KINDS |= {kind: kind for kind in _KINDS.values()}
+_PROGRESS = "notifications/progress"
+_METHODS = (
+    "initialize",
+    "ping",
+    _PROGRESS,
+    "notifications/cancelled",
+    "notifications/initialized",
+    "notifications/message",
+    "tools/call",
+    "tools/list",
+    "prompts/get",
+    "prompts/list",
+    "resources/read",
+    "resources/list",
+    "sampling/createMessage",
+    "elicitation/create",
+    "roots/list",
+    "server/discover",
+    "tasks/get",
+    "tasks/result",
+    "tasks/cancel",
+)
+"""Those that a misspelt word is compared with; any other method is taken as well."""
+_EXAMPLES = {
+    "delay": "delay 2s server progress",
+    "drop": "drop every 3rd client notifications/cancelled",
+    "duplicate": "duplicate server result of tools/call",
+    "reorder": "reorder server 2 messages",
+    "corrupt": "corrupt server 5th message",
+    "cut": "cut server result of tools/list",
+    "kill": "kill server after 10 progress",
+    "close": "close stdout after 3s",
+}
+ACTIONS = tuple(_EXAMPLES)
+
+
+class ScriptError(ValueError):
+    """A line that is no rule: its number, what is wrong with it, and what to try."""
+
+    def __init__(self, line: int, what: str, hint: str) -> None:
+        super().__init__(f"line {line}: {what}")
+        self.line = line
+        self.what = what
+        self.hint = hint
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What is known of a message, or of one in a batch: its kind, and its method.
+
+    A response has the method of the request that it answers. Text that is no message of JSON-RPC
+    has the kind "other".
+    """
+
+    kind: str
+    method: str = ""
+
+
+@dataclasses.dataclass(slots=True)
+class Rule:
+    """One line of a script. What was not written in it is None, or matches everything."""
+
+    line: int
+    text: str
+    action: str
+    side: str = ""
+    """Whose messages are meant: "server" or "client"."""
+    kind: str = "message"
+    method: str = "*"
+    """A pattern as of file names."""
+    phrase: str | None = None
+    every: int | None = None
+    nth: int | None = None
+    first: int | None = None
+    chance: float | None = None
+    after: int | None = None
+    after_s: float | None = None
+    delay_s: tuple[float, float] = (0.0, 0.0)
+    is_alone: bool = False
+    """Whether other messages overtake those that are delayed."""
+    copies: int = 1
+    """How many are passed on beside the message."""
+    group: int = 2
+    """How many are passed on in reverse order."""
+    within_s: float = REORDER_S
+    stream: str = ""
+    """What is closed."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it ends something, once, and changes no message."""
+        return self.action in {"kill", "close"}
+
+    def matches(self, raw: bytes, parts: Sequence[Part]) -> bool:
+        """Whether a message, or one in a batch, is of those that are meant."""
+        if self.phrase is not None and self.phrase.encode(errors="replace") not in raw:
+            return False
+        return any(map(self._is_meant, parts))
+
+    def fires(self, count: int, draw: Callable[[], float]) -> bool:
+        """Whether it acts on the message that is the one of number `count` to match.
+
+        `draw` gives random numbers from 0 to 1, and is asked for each message that may be meant.
+        """
+        if self.is_final:
+            return count == self.after
+        count -= self.after or 0
+        if count < 1:
+            return False
+        if self.chance is not None and draw() >= self.chance:
+            return False
+        return (
+            (self.every is None or count % self.every == 0)
+            and (self.nth is None or count == self.nth)
+            and (self.first is None or count <= self.first)
+        )
+
+    def _is_meant(self, part: Part) -> bool:
+        if self.kind != "message" and part.kind != self.kind:
+            is_general = (self.kind == "response" and part.kind in {"result", "error"}) or (
+                self.kind == "call" and part.kind in {"request", "notification"}
+            )
+            if not is_general:
+                return False
+        return self.method == "*" or fnmatch.fnmatchcase(part.method, self.method)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Script:
+    """The rules of a file, and what makes its chances the same again."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    seed: int
+
+
+def read_rules(text: str) -> tuple[Rule, ...]:
+    """The rules in the text of a script.
+
+    Raises:
+        ScriptError: a line is no rule, or there is none.
+    """
+    if len(text) > LONGEST_SCRIPT:
+        raise ScriptError(1, "The script is too long", "Use a file of less than 1 MB.")
+    rules = []
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        words = list(_words(number, line))
+        if words:
+            rules.append(_Line(number, words).rule())
+    if not rules:
+        raise ScriptError(1, "The script has no rules", f"Write one, such as: {_EXAMPLES['delay']}")
+    return tuple(rules)
+
+
+def _words(number: int, line: str) -> Iterator[str]:
+    for found in _WORD.finditer(line):
+        if found[3]:
+            hint = 'Put a second " behind the text, for example: drop server with "export"'
+            raise ScriptError(number, "A quoted text does not end", hint)
+        if found[1] is not None:
+            yield '"' + re.sub(r"\\(.)", r"\1", found[1])
+        elif found[2]:
+            yield found[2]
+
+
+def _plain(word: str) -> str:
+    """A word as it is shown, and without the mark of a quoted text."""
+    return word.removeprefix('"')
+
+
+class _Line:
+    """Reads one line, word by word. Behind the action, phrases may come in any order."""
+
+    def __init__(self, number: int, words: list[str]) -> None:
+        self._number = number
+        self._words = words
+        self._given: set[str] = set()
+        self._rule = Rule(number, " ".join(f'{w}"' if w[:1] == '"' else w for w in words), "")
+        self._phrases: dict[str, Callable[[], None]] = {
+            "server": lambda: self._set("side", "server"),
+            "client": lambda: self._set("side", "client"),
+            "every": lambda: self._set("every", self._count("every")),
+            "first": lambda: self._set("first", self._count("first")),
+            "after": self._read_after,
+            "with": lambda: self._set("phrase", self._text()),
+            "alone": lambda: self._set("is_alone", True),
+            "within": lambda: self._set("within_s", self._time("within")),
+        }
+
+    def rule(self) -> Rule:
+        """The rule of the line."""
+        rule, action = self._rule, self._words.pop(0)
+        rule.action = action.lower()
+        if rule.action not in _EXAMPLES:
+            hint = _guess(action, ACTIONS) or f"Begin the line with one of: {', '.join(ACTIONS)}."
+            raise self._error(f'Unknown action "{_plain(action)}"', hint)
+        if rule.action == "delay":
+            rule.delay_s = self._range()
+        elif rule.action == "kill":
+            self._expect_server()
+        elif rule.action == "close":
+            self._read_stream()
+        while self._words:
+            self._read_phrase()
+        self._check()
+        return rule
+
+    # The parts of a line
+
+    def _read_phrase(self) -> None:
+        word = self._words.pop(0)
+        name = word.lower()
+        read = self._phrases.get(name)
+        if read is not None:
+            read()
+        elif found := _ORDINAL.fullmatch(name):
+            self._set("nth", self._positive(found[1]))
+        elif found := _PERCENT.fullmatch(name):
+            self._set("chance", self._chance(found[1]))
+        elif _NUMBER.fullmatch(name) and self._rule.action == "reorder":
+            self._set("group", self._positive(name))
+        elif _NUMBER.fullmatch(name) and self._words[:1] in (["times"], ["time"]):
+            del self._words[0]
+            self._set("copies", self._positive(name))
+        else:
+            self._read_kind(word)
+
+    def _read_kind(self, word: str) -> None:
+        rule, kind = self._rule, _KINDS.get(word.lower())
+        if kind is not None:
+            self._set("kind", kind)
+            if self._words[:1] == ["of"]:
+                del self._words[0]
+                rule.method = self._method()
+        elif word.lower() == "progress":
+            self._set("kind", "notification")
+            rule.method = _PROGRESS
+        elif _is_method(word):
+            self._set("kind", "call")
+            rule.method = word
+        else:
+            raise self._unknown(word)
+
+    def _read_after(self) -> None:
+        if self._words and (found := _TIME.fullmatch(self._words[0].lower())):
+            del self._words[0]
+            self._set("after_s", _seconds(found))
+        else:
+            self._set("after", self._count("after"))
+
+    def _read_stream(self) -> None:
+        name = self._words.pop(0) if self._words else ""
+        if name.lower() not in _STREAMS:
+            hint = _guess(name, _STREAMS) or f"Close stdin, stdout or stderr: {_EXAMPLES['close']}"
+            raise self._error("The stream to close is missing", hint)
+        self._rule.stream = name.lower()
+
+    def _expect_server(self) -> None:
+        word = self._words.pop(0) if self._words else ""
+        if word.lower() == "client":
+            hint = "The client started this tap. Try: close stdout after 3s"
+            raise self._error("A script cannot kill the client", hint)
+        if word.lower() != "server":
+            raise self._error('"server" is missing behind "kill"', f"Try: {_EXAMPLES['kill']}")
+
+    def _check(self) -> None:
+        """See to it that the line says all that its action needs, and nothing else."""
+        rule = self._rule
+        if rule.is_final:
+            rule.side = rule.side or _STREAMS.get(rule.stream, "server")
+            if (rule.after is None) == (rule.after_s is None):
+                raise self._error("It does not say when", f"Try: {_EXAMPLES[rule.action]}")
+            self._refuse("every", "nth", "first", "chance")
+            if rule.after_s is not None:
+                self._refuse("side", "kind", "phrase")
+        elif not rule.side:
+            hint = f'Write "server" or "client": {_EXAMPLES[rule.action]}'
+            raise self._error("It does not say whose messages", hint)
+        for action, name in _BELONGS:
+            if rule.action != action:
+                self._refuse(name)
+        if rule.action == "reorder" and rule.group < 2:
+            raise self._error("One message has no order", "Reorder 2 messages or more.")
+
+    def _refuse(self, *names: str) -> None:
+        for name in names:
+            if name in self._given:
+                what = f'{_SPOKEN[name]} has no meaning with "{self._rule.action}"'
+                raise self._error(what, f"Try: {_EXAMPLES[self._rule.action]}")
+
+    # Words
+
+    def _set(self, name: str, value: object) -> None:
+        if name in self._given:
+            raise self._error(f"{_SPOKEN[name]} is given twice", "Write two rules.")
+        self._given.add(name)
+        setattr(self._rule, name, value)
+
+    def _count(self, before: str) -> int:
+        word = self._words.pop(0).lower() if self._words else ""
+        found = _ORDINAL.fullmatch(word)
+        number = found[1] if found else word
+        if not _NUMBER.fullmatch(number):
+            or_time = " or a time such as 3s" if before == "after" else ""
+            raise self._error(f'"{before}" needs a number', f"Try: {before} 3{or_time}")
+        return self._positive(number)
+
+    def _positive(self, digits: str) -> int:
+        if not int(digits):
+            raise self._error("0 is no number to count to", "Counting begins with 1.")
+        return int(digits)
+
+    def _chance(self, digits: str) -> float:
+        if float(digits) > 100:
+            raise self._error(f"{digits}% is more than all", "Write 100% or less.")
+        return float(digits) / 100
+
+    def _time(self, before: str) -> float:
+        word = self._words.pop(0) if self._words else ""
+        found = _TIME.fullmatch(word.lower())
+        if found is None:
+            raise self._error(f'"{before}" needs a time', f"Try: {before} 500ms, {before} 2s")
+        return _seconds(found)
+
+    def _range(self) -> tuple[float, float]:
+        """A time, or the least and the longest one, as `100ms-2s`."""
+        if self._words and "-" in self._words[0]:
+            self._words[0:1] = self._words[0].split("-", 1)
+            least, longest = self._time("delay"), self._time("delay")
+            if least > longest:
+                raise self._error("The first time is the longer one", "Try: delay 100ms-2s server")
+            return least, longest
+        seconds = self._time("delay")
+        return seconds, seconds
+
+    def _text(self) -> str:
+        if not self._words or not _plain(self._words[0]):
+            raise self._error('"with" needs a text', 'Try: drop server with "export"')
+        return _plain(self._words.pop(0))
+
+    def _method(self) -> str:
+        word = self._words.pop(0) if self._words else ""
+        if not _is_method(word):
+            hint = _guess(word, _METHODS) or "Try: result of tools/call"
+            raise self._error('"of" needs a method', hint)
+        return word
+
+    def _unknown(self, word: str) -> ScriptError:
+        if word[:1] == '"':
+            return self._error("A quoted text stands alone", f'Write: with {word}"')
+        known = (*self._phrases, *_KINDS, "progress", *_METHODS)
+        example = _EXAMPLES[self._rule.action]
+        return self._error(f'"{word}" is not understood', _guess(word, known) or f"Try: {example}")
+
+    def _error(self, what: str, hint: str) -> ScriptError:
+        return ScriptError(self._number, what, hint)
+
+
+_BELONGS = (("delay", "is_alone"), ("duplicate", "copies"), ("reorder", "within_s"))
+"""What only one action has."""
+_SPOKEN = {
+    "side": "Whose messages",
+    "kind": "Which messages",
+    "phrase": '"with"',
+    "every": '"every"',
+    "nth": "Which one",
+    "first": '"first"',
+    "chance": "A percentage",
+    "after": '"after"',
+    "after_s": '"after"',
+    "is_alone": '"alone"',
+    "copies": '"times"',
+    "group": "How many",
+    "within_s": '"within"',
+}
+
+
+def _is_method(word: str) -> bool:
+    return word[:1] != '"' and ("/" in word or "*" in word or word in _METHODS)
+
+
+def _seconds(found: re.Match[str]) -> float:
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _guess(word: str, known: Sequence[str] | dict[str, str]) -> str:
+    """A question about what was meant; empty where nothing comes near."""
+    close = difflib.get_close_matches(word.lower()[:50], list(known), 1, 0.6)
+    return f'Did you mean "{close[0]}"?' if close else ""
