@@ -14,11 +14,12 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from mcp_progress_monitor.catalogue.trust import FILE_NAME, Trust
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import WatchedServerError
 from mcp_progress_monitor.engine.servers_here import RECORDED, find_server_here
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.integration.commands import ROOT
+from tests.integration.commands import ROOT, run
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import tap_words
 from tests.integration.test_watching import jobs_of, until
@@ -182,3 +183,29 @@ async def test_the_request_of_another_client_is_issued_again_here(place: Place) 
         assert again is not None
         assert (again.watched_client, again.server, again.attempt_count) == (None, "export", 1)
         assert again.summary == jobs_of(engine)[0].summary
+
+
+async def test_the_command_line_lists_and_resumes_it_after_approval(place: Place) -> None:
+    async with watching(place) as engine:
+        with agent(place):
+            await until(lambda: jobs_of(engine) and the_job(engine).can_resume_here)
+        await until(lambda: the_job(engine).chain)
+        chain = the_job(engine).chain
+        server = the_job(engine).server
+    data = ("--data-dir", str(place.data_dir))
+    list_all = functools.partial(run, "resume", *data, "--list")
+    assert f"{server} (Agent)" in (await anyio.to_thread.run_sync(list_all)).out
+    in_json = await anyio.to_thread.run_sync(functools.partial(list_all, "--json"))
+    assert [job["client"] for job in json.loads(in_json.out)["jobs"]] == ["Agent"]
+    resume = functools.partial(run, "resume", *data, str(chain), "--auto-resume")
+    refused = await anyio.to_thread.run_sync(resume)
+    assert refused.code == 2
+    assert "You have not approved this server, so nothing was run" in refused.err
+    assert str(place.state_dir) in refused.err  # what would be run
+    assert place.chunks() == whole(5)
+    async with watching(place) as engine:
+        origin = engine._keeper.origins[1]  # noqa: SLF001
+    found = await anyio.to_thread.run_sync(functools.partial(find_server_here, origin, ()))
+    Trust(place.data_dir / FILE_NAME).approve(found.definition)
+    resumed = await anyio.to_thread.run_sync(resume)
+    assert (resumed.code, place.chunks()) == (0, whole())

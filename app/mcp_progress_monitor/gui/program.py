@@ -17,7 +17,7 @@ from mcp_progress_monitor.gui.export_controller import ExportController, StderrS
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
-from mcp_progress_monitor.gui.jobs.here import ServersHere
+from mcp_progress_monitor.gui.jobs.here_controller import ServersHere
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController

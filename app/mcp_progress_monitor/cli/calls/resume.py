@@ -12,7 +12,7 @@ import anyio
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.calls.calling import code_of, first_failure
 from mcp_progress_monitor.cli.calls.stores import session_recorder
-from mcp_progress_monitor.cli.calls.target import server_if_named
+from mcp_progress_monitor.cli.calls.target import saved_servers, server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
     resumable_ids,
@@ -25,6 +25,8 @@ from mcp_progress_monitor.cli.orders import ResumeOrder, SavedId, automatic
 from mcp_progress_monitor.cli.output.fronts import early_failures
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
+from mcp_progress_monitor.cli.servers.approval import require_approval
+from mcp_progress_monitor.engine.origins import watched_by
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.messages import TASK_ID
@@ -33,6 +35,7 @@ from mcp_progress_monitor.tracker import requests
 from mcp_progress_monitor.tracker.estimate import fraction
 from mcp_progress_monitor.wording.jobs import progress_of
 from mcp_progress_monitor.wording.tasks import status_text
+from mcp_progress_monitor.wording.watched import unknown_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -154,8 +157,10 @@ def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
 
 
 def _of_origin(origin: Origin) -> dict[str, Any]:
+    watched = watched_by(origin.server_key)
     return {
         "server": origin.server,
+        "client": None if watched is None else watched[0],
         "method": origin.method,
         "name": requests.name(origin),
         "summary": requests.summary(origin),
@@ -170,10 +175,16 @@ def _times(created_when: float, updated_when: float, now: float) -> dict[str, An
     }
 
 
+def _server(origin: Origin) -> str:
+    """The server's name, with the client that started it if that was not this program."""
+    watched = watched_by(origin.server_key)
+    return origin.server if watched is None else f"{origin.server} ({watched[0]})"
+
+
 def _row(chain: SavedChain, now: float) -> tuple[str, ...]:
     return (
         str(chain.id),
-        chain.origin.server,
+        _server(chain.origin),
         requests.name(chain.origin),
         formatting.ago(now - chain.updated_when),
         _progress(chain.standing),
@@ -185,7 +196,7 @@ def _row(chain: SavedChain, now: float) -> tuple[str, ...]:
 def _task_row(task: SavedTask, now: float) -> tuple[str, ...]:
     return (
         str(SavedId(task.id, is_task=True)),
-        task.origin.server,
+        _server(task.origin),
         requests.name(task.origin),
         formatting.ago(now - task.updated_when),
         _progress(task.standing.progress),
@@ -251,9 +262,45 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
             raise _which(invocation.common)
         definition = server_if_named(invocation.common)
         _check_folder(invocation.common)
-        resumer = _Resumer(order, definition, invocation)
+        here = _approved_here(order, definition, invocation.common)
+        resumer = _Resumer(order, definition, invocation, here)
         recorded = session_recorder(invocation.common)
     return run_resumable(resumer, invocation.common, recorded)
+
+
+def _approved_here(
+    order: ResumeOrder, definition: ServerDefinition | None, common: CommonOptions
+) -> list[tuple[Origin, ServerDefinition]]:
+    """The servers of other clients' jobs, each with what the user approved to reach it here.
+
+    That is `definition` if the options name a server. `CommandFailed` without approval.
+    """
+    saved, _ = read_saved(common)
+    chains = {SavedId(chain.id): chain.origin for chain in saved.chains}
+    tasks = {SavedId(task.id, is_task=True): task.origin for task in saved.tasks}
+    found = (origin for id_ in order.ids if (origin := (chains | tasks).get(id_)) is not None)
+    watched = {each.server_key: each for each in found if watched_by(each.server_key) is not None}
+    if definition is not None:
+        return [(origin, definition) for origin in watched.values()]
+    return [(origin, _approved(origin, common)) for origin in watched.values()]
+
+
+def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
+    """What is started in place of another client's server, once the user approved it."""
+    # late: it reads the files of other clients, which few jobs need
+    from mcp_progress_monitor.engine.servers_here import SAVED, find_server_here
+
+    entries = saved_servers(common).entries()
+    with failing(ExitCode.USAGE):
+        found = find_server_here(origin, entries)
+    unknown = unknown_values(found.missing, found.hidden_count)
+    if unknown:
+        what = "Some settings of the job's server are not known"
+        show_warnings(ErrorDetails(what, origin.server, unknown))
+    hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
+    is_saved = found.source == SAVED
+    require_approval(found.definition, common, found.source, None if is_saved else hint)
+    return found.definition
 
 
 def _check_folder(common: CommonOptions) -> None:
@@ -285,9 +332,15 @@ class _Resumer(OrderedCommand):
     restores = True
 
     def __init__(
-        self, order: ResumeOrder, definition: ServerDefinition | None, invocation: Invocation
+        self,
+        order: ResumeOrder,
+        definition: ServerDefinition | None,
+        invocation: Invocation,
+        here: Sequence[tuple[Origin, ServerDefinition]] = (),
     ) -> None:
+        """`here` are the servers of other clients' jobs, with what was approved to reach them."""
         super().__init__(order, invocation)
+        self._here = here
         self._order = order
         self._definition = definition
         self._engine: Engine | None = None
@@ -312,6 +365,8 @@ class _Resumer(OrderedCommand):
         engine.tasks.leave_alone()
         self._ids.update(self._found(engine))
         self._labels.update({job: str(saved) for job, saved in self._ids.items()})
+        for origin, definition in self._here:
+            engine.resumer.use_here(origin, definition)
         if self._definition is not None:
             self._take_in(engine, self._definition)
         self._codes = [ExitCode.CANCELLED] * len(self._ids)

@@ -85,10 +85,13 @@ def trust_of(common: CommonOptions) -> Trust:
         return Trust(data_dir(common.data_dir) / FILE_NAME)
 
 
-def require_approval(definition: ServerDefinition, common: CommonOptions, source: str) -> None:
+def require_approval(
+    definition: ServerDefinition, common: CommonOptions, source: str, hint: str | None = None
+) -> None:
     """Require the user's approval of exactly this definition; ask for it on a terminal.
 
-    `source` says where the definition is from. `CommandFailed` without approval.
+    `source` says where the definition is from, `hint` how to approve it without a terminal, if it
+    is not among the saved servers or in a file. `CommandFailed` without approval.
     """
     trust = trust_of(common)
     if trust.is_trusted(definition):
@@ -97,7 +100,7 @@ def require_approval(definition: ServerDefinition, common: CommonOptions, source
     keyboard = terminal_of_user()
     earlier = earlier_of(trust, definition)
     if keyboard is None:
-        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source, earlier))
+        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source, earlier, hint))
     if not asked(definition, source, keyboard, earlier):
         raise CommandFailed(ExitCode.USAGE, approval.not_approved(definition.name, ""))
     approve(trust, definition)
@@ -141,8 +144,9 @@ def _not_agreed(
     common: CommonOptions,
     source: str,
     earlier: EarlierApproval | None,
+    hint: str | None,
 ) -> ErrorDetails:
-    hint = f"To review and approve it: {trusting_command(definition.name, common)}"
+    hint = hint or f"To review and approve it: {trusting_command(definition.name, common)}"
     shown = "\n".join(f"  {line}" for line in approval.lines(definition, earlier))
     return approval.not_approved(definition.name, hint, source, shown)
 
