@@ -41,8 +41,8 @@ def cells(section: AttemptsSection, row: int) -> list[str]:
 
 def test_attempts_stand_oldest_first(section: AttemptsSection) -> None:
     assert section.model.rowCount() == 2
-    assert (cells(section, 0)[0], cells(section, 0)[3:5]) == ("1", ["400", "Resumable"])
-    assert cells(section, 1)[4:] == ["Interrupted", "the program ended"]
+    assert (cells(section, 0)[0], cells(section, 0)[4:6]) == ("1", ["400", "Resumable"])
+    assert cells(section, 1)[5:] == ["Interrupted", "the program ended"]
 
 
 def test_an_attempt_leads_to_its_request_unless_that_was_in_an_earlier_run(

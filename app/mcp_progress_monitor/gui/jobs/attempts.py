@@ -32,19 +32,22 @@ if TYPE_CHECKING:
 
 TITLES: Final = (
     "#",
+    "Made by",
     "Started",
     "Ended",
     "Ticks",
     "Outcome",
     "Details",
 )
-TEXT_COLUMNS: Final = (1, 2, 4, 5)
+TEXT_COLUMNS: Final = (1, 2, 3, 5, 6)
+_MADE_BY: Final = 1
 
 
 def row(attempt: AttemptSnapshot) -> tuple[str, ...]:
     """The words of one attempt, in the order of `TITLES`."""
     return (
         formatting.number(attempt.number),
+        "here" if attempt.client is None else line(attempt.client),
         moment(attempt.started_when),
         _ended(attempt),
         _ticks(attempt),
@@ -138,6 +141,8 @@ class AttemptsSection(QWidget):
         job = detail.snapshot
         rows = [row(attempt) for attempt in detail.attempts]
         self.model.show_rows(rows, [attempt.request for attempt in detail.attempts])
+        is_shared = any(attempt.client is not None for attempt in detail.attempts)
+        self.table.setColumnHidden(_MADE_BY, not is_shared)
         self.automatic.setEnabled(may_resume_automatically(job) and not self._is_read_only)
         self.automatic.setChecked(job.is_automatic)
         if job.id != self._job:

@@ -1,0 +1,96 @@
+"""Another client's job is resumed from the window: shown, approved, running here, done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from mcp_progress_monitor.gui.jobs.actions import RESUME_HERE, offered
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.programs import until, until_quit
+from tests.integration.resumable import Place, whole
+from tests.integration.test_watching_here import agent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("HOME", str(tmp_path))  # without any other client's files
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return Place(tmp_path)
+
+
+def the_job(program: Program) -> JobSnapshot | None:
+    found = [program.engine.jobs.snapshot(job) for job in program.engine.jobs.ids()]
+    return found[0] if found else None
+
+
+def state(program: Program) -> JobState | None:
+    job = the_job(program)
+    return None if job is None else job.state
+
+
+def dialogs(qapp: QApplication) -> list[ConsentDialog]:
+    return [w for w in qapp.topLevelWidgets() if isinstance(w, ConsentDialog) and w.isVisible()]
+
+
+async def test_a_job_is_resumed_here_after_its_command_was_approved(
+    qapp: QApplication, place: Place
+) -> None:
+    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+        jobs = program.window.job_list
+        with agent(place):
+            await until(lambda: state(program) is JobState.RESUMABLE)
+        await until(lambda: jobs.select(1))
+        resume = jobs.action("resume")
+        await until(resume.isEnabled)
+        assert resume.text() == "&Resume here"
+        assert "Resume the job of Agent on a connection of this program" in resume.toolTip()
+        assert jobs.action("reissue").text() == "Re-&issue here"
+        assert not jobs.action("automatic").isEnabled()
+        job = the_job(program)
+        assert job is not None
+        assert offered(job) == [RESUME_HERE]
+        program._navigation.open_job(1)  # noqa: SLF001
+        button = program.window.job_pane.header._resume  # noqa: SLF001
+        await until(lambda: button.isVisible() and button.text() == "Resume here")
+
+        resume.trigger()
+        await until(lambda: len(dialogs(qapp)) == 1)
+        (dialog,) = dialogs(qapp)
+        said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+        assert "Agent ran this server." in said
+        assert program.engine.servers.names() == ()
+        dialog.reject()
+        await until(lambda: not dialogs(qapp))
+        assert state(program) is JobState.RESUMABLE
+
+        resume.trigger()
+        await until(lambda: len(dialogs(qapp)) == 1)
+        dialogs(qapp)[0].accept()
+        await until(lambda: (found := the_job(program)) is not None and found.attempt_count == 2)
+        await until(lambda: state(program) is JobState.RESUMABLE)
+        job = the_job(program)
+        assert job is not None
+        assert (job.watched_client, job.begun_by) == (None, "Agent")
+        assert program.window.job_pane.header._ids.text().startswith("begun by Agent · ")  # noqa: SLF001
+        table = program.window.job_pane.attempts.model
+        made_by = [table.index(row, 1).data() for row in range(table.rowCount())]
+        assert made_by == ["Agent", "here"]
+        jobs.select(1)
+        assert resume.text() == "&Resume"
+        resume.trigger()  # the server is approved, and connected
+        await until(lambda: state(program) is JobState.DONE)
+        assert not dialogs(qapp)
+    assert place.chunks() == whole()
