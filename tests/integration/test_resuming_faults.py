@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -263,10 +263,10 @@ async def test_what_ends_while_a_chain_is_deleted_is_not_overlooked(
     deleting, go_on = anyio.Event(), anyio.Event()
     forget = ResumeStore.forget
 
-    async def slow(store: ResumeStore, chains: Iterable[int]) -> list[int]:
+    async def slow(store: ResumeStore, chains: Iterable[int], *how: Any, **when: Any) -> list[int]:
         deleting.set()
         await go_on.wait()
-        return await forget(store, chains)
+        return await forget(store, chains, *how, **when)
 
     async with running(place) as (engine, watch):
         await engine.calls.make(export(fault="refused", at_attempt=2))

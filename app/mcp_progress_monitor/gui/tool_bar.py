@@ -180,6 +180,7 @@ class ToolBar(QToolBar):
     def _enable(self) -> None:
         """Offer what can work; to resume automatically later is in the menus of the jobs."""
         self.resume_button.setEnabled(self._resumption[0].isEnabled())
+        self.resume_button.setText(self._resumption[0].text().replace("&", ""))
 
     @Slot()
     def _on_server_triggered(self) -> None:

@@ -88,8 +88,10 @@ class ServersHere(QObject):
         pending = self._pending.get(origin.server_key)
         if pending is None:
             pending = self._asked(origin, found)
-        pending.wanted.append((job, is_reissue))
-        pending.dialog.raise_()
+        else:
+            pending.dialog.raise_()
+        if (job, is_reissue) not in pending.wanted:
+            pending.wanted.append((job, is_reissue))
 
     def _asked(self, origin: Origin, found: ServerHere) -> _Pending:
         """Show what would be started."""

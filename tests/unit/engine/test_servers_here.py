@@ -1,0 +1,97 @@
+"""Another client's server is found among saved ones, in the client's own file, or as recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.engine.origins import watched_key
+from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.store.chains import Origin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PATH_LIKE", "x")
+    found = tmp_path / "project"
+    found.mkdir()
+    return found
+
+
+def recorded(project: Path, *args: str, env: tuple[str, ...] = ()) -> StdioDefinition:
+    """What a tap records of a server: names of variables only."""
+    return StdioDefinition(
+        name="db@7",
+        command="/opt/db",
+        args=args or ("--token", "***"),
+        cwd=str(project),
+        env=dict.fromkeys(env, ""),
+    )
+
+
+def origin(definition: ServerDefinition, client: str = "Cursor") -> Origin:
+    key = watched_key(client, definition.job_key)
+    return Origin("db@7", key, definition.model_dump_json(), "", "tools/call", {"name": "x"})
+
+
+def test_a_saved_server_with_the_same_command_is_taken_first(project: Path) -> None:
+    own = StdioDefinition(name="mine", command="/opt/db", args=("--token", "s3cret"))
+    other = own.model_copy(update={"name": "other", "args": ("--fast",)})
+    disabled = CatalogueEntry(own.model_copy(update={"name": "off"}), is_disabled=True)
+    entries = (CatalogueEntry(other), disabled, CatalogueEntry(own))
+    found = find_server_here(origin(recorded(project)), entries)
+    assert (found.definition, found.source, found.missing) == (own, SAVED, ())
+
+
+def test_the_clients_own_entry_is_taken_without_its_tap(project: Path) -> None:
+    script = 't=$0; [ -x "$t" ] && exec "$t" tap --name db --client Cursor -- "$@"; exec "$@"'
+    args = ["-c", script, "/usr/bin/monitor", "/opt/db", "--token", "s3cret"]
+    entry = {"command": "/bin/sh", "args": args, "env": {"LEVEL": "3"}}
+    folder = project / ".cursor"
+    folder.mkdir()
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"db": entry}}))
+    found = find_server_here(origin(recorded(project, env=("LEVEL",))), ())
+    definition = found.definition
+    assert isinstance(definition, StdioDefinition)
+    assert (definition.name, definition.command) == ("db", "/opt/db")
+    assert (definition.args, definition.env) == (("--token", "s3cret"), {"LEVEL": "3"})
+    assert definition.cwd == str(project)
+    assert (found.missing, found.hidden_count) == ((), 0)
+    assert found.source == f"Cursor, {folder / 'mcp.json'}"
+
+
+def test_what_was_recorded_lacks_values_and_says_so(project: Path) -> None:
+    known = recorded(project, env=("PATH_LIKE", "LEVEL", "DB_TOKEN"))
+    found = find_server_here(origin(known), ())
+    assert (found.source, found.missing, found.hidden_count) == (
+        RECORDED,
+        ("DB_TOKEN", "LEVEL"),
+        1,
+    )
+    assert isinstance(found.definition, StdioDefinition)
+    assert (found.definition.name, found.definition.env) == ("db", {})
+    assert found.definition.cwd == str(project)
+
+
+def test_a_server_with_a_url_is_found_by_its_address(project: Path) -> None:
+    assert project.exists()
+    known = HttpDefinition(
+        name="db@7", url="https://x.invalid/mcp", headers={"Accept": "", "Authorization": ""}
+    )
+    own = HttpDefinition(name="mine", url=known.url, headers={"Authorization": "${env:T}"})
+    assert find_server_here(origin(known), [CatalogueEntry(own)]).definition == own
+    found = find_server_here(origin(known), ())
+    assert isinstance(found.definition, HttpDefinition)
+    assert (found.definition.headers, found.missing) == ({}, ("Authorization",))
