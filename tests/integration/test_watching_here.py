@@ -18,10 +18,12 @@ from mcp_progress_monitor.catalogue.trust import FILE_NAME, Trust
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.engine.origins import WatchedServerError
 from mcp_progress_monitor.engine.servers_here import RECORDED, find_server_here
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import ROOT, run
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import tap_words
+from tests.integration.tasks import saved_tasks
 from tests.integration.test_watching import jobs_of, until
 from tests.servers.definition import COMMAND
 
@@ -46,7 +48,7 @@ def agent(place: Place, **arguments: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A client that runs the export behind a tap, and is killed at the end."""
     server = (*COMMAND, "--state-dir", str(place.state_dir))
     words = tap_words(place.data_dir, *server, options=("--name", "export"))
-    given = json.dumps({**ATTEMPT, **arguments})
+    given = json.dumps(arguments if "task" in arguments else {**ATTEMPT, **arguments})
     with subprocess.Popen(
         [sys.executable, str(CLIENT), given, *words],
         stdin=subprocess.PIPE,
@@ -183,6 +185,34 @@ async def test_the_request_of_another_client_is_issued_again_here(place: Place) 
         assert again is not None
         assert (again.watched_client, again.server, again.attempt_count) == (None, "export", 1)
         assert again.summary == jobs_of(engine)[0].summary
+
+
+async def test_a_task_whose_client_was_killed_is_followed_here(place: Place) -> None:
+    async with watching(place) as engine:
+        with agent(place, task=True, steps=20, interval_s=0.02, poll_ms=50):
+            await until(lambda: jobs_of(engine) and the_job(engine).task is not None)
+            await until(lambda: len(saved_tasks(place)) == 1)
+            assert not the_job(engine).can_resume_here
+            with pytest.raises(UserError, match="belongs to Agent"):
+                await engine.tasks.pick_up(the_job(engine).id)
+        await until(lambda: the_job(engine).can_resume_here)
+        assert (the_job(engine).state, the_job(engine).watched_client) == (JobState.LOST, "Agent")
+    async with watching(place) as engine:
+        job = the_job(engine)
+        assert (job.watched_client, job.can_resume_here, job.state) == (
+            "Agent",
+            True,
+            JobState.RUNNING,
+        )
+        with pytest.raises(WatchedServerError) as error:
+            await engine.tasks.pick_up(job.id)
+        find = functools.partial(find_server_here, error.value.origin, ())
+        found = await anyio.to_thread.run_sync(find)
+        engine.resumer.use_here(error.value.origin, found.definition)
+        outcome = await engine.tasks.pick_up(job.id)
+        assert (outcome.state, outcome.job) == (JobState.DONE, job.id)
+        assert (the_job(engine).state, the_job(engine).watched_client) == (JobState.DONE, None)
+    assert saved_tasks(place) == []
 
 
 async def test_the_command_line_lists_and_resumes_it_after_approval(place: Place) -> None:

@@ -2,8 +2,9 @@
 
     … watched_client.py ARGUMENTS TAP… -- SERVER…
 
-Calls `resumable_export` with ARGUMENTS (JSON), and again with the token of the reply. With
-`"hangs": true` among them the next attempt takes long. Prints a line for each message it gets.
+Calls `resumable_export` with ARGUMENTS (JSON). With `"hangs": true` among them it calls it again
+with the token of each reply; with `"task": true` it calls `task_work` as a task instead, and does
+not look after it. Prints a line for each message it gets.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 def main() -> None:
     """Be the client."""
     arguments = json.loads(sys.argv[1])
-    hangs = arguments.pop("hangs", False)
+    hangs, is_task = arguments.pop("hangs", False), arguments.pop("task", False)
     pipe = subprocess.PIPE
     with subprocess.Popen(sys.argv[2:], stdin=pipe, stdout=pipe) as tap:
         client = _Client(tap)
@@ -28,7 +29,9 @@ def main() -> None:
         token = None
         while True:
             meta = {"progressToken": "p"} | ({} if token is None else {"resumeToken": token})
-            call = {"name": "resumable_export", "arguments": arguments, "_meta": meta}
+            tool = "task_work" if is_task else "resumable_export"
+            call = {"name": tool, "arguments": arguments, "_meta": meta}
+            call |= {"task": {"ttl": 600_000}} if is_task else {}
             result = client.ask("tools/call", call)
             token = result.get("_meta", {}).get("nextResumeToken")
             if token is None or not hangs:

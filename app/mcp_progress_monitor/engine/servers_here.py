@@ -17,6 +17,7 @@ from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.engine.origins import saved_definition, watched_by
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.path_checks import home, is_folder
+from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.secrets import (
     HIDDEN_VALUE,
     is_secret_setting,
@@ -78,8 +79,17 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
     found.sort(key=lambda pair: (pair[1].definition.name != label, pair[0].client.title != client))
     if found:
         config, server = found[0]
-        return ServerHere(_in_folder_of(known, server), config.title)
-    return _as_recorded(known, label)
+        definition = _in_era(_in_folder_of(known, server), origin.revision)
+        return ServerHere(definition, config.title)
+    here = _as_recorded(known, label)
+    return here._replace(definition=_in_era(here.definition, origin.revision))
+
+
+def _in_era(definition: ServerDefinition, revision: str) -> ServerDefinition:
+    """Opened as the client opened it: what it began may be known in that era alone."""
+    if not revision or definition.era != "auto":
+        return definition
+    return definition.model_copy(update={"era": era_of(revision).value})
 
 
 def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
