@@ -188,11 +188,6 @@ class Resumer:
         """
         self._here[origin.server_key] = definition
 
-    def is_used_here(self, origin: Origin) -> bool:
-        """Whether a server can be reached without asking: it is ours, or was approved."""
-        is_watched = origins.watched_by(origin.server_key) is not None
-        return not is_watched or origin.server_key in self._here
-
     def note_removed(self, key: str) -> None:
         """The user removed a server: it is not added again without asking."""
         self._removed.add(key)

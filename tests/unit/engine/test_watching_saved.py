@@ -9,10 +9,18 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.origins import watched_by, watched_key
+from mcp_progress_monitor.engine.origins import (
+    saved_definition,
+    was_run,
+    watched_by,
+    watched_key,
+)
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.snippet import snippet
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
 from tests.taps import HandTap
 from tests.unit.engine.test_watching import jobs_of, states, until
 
@@ -122,4 +130,97 @@ async def test_a_tap_that_is_watched_again_takes_the_place_of_what_was_saved(
         with anyio.fail_after(10):
             await until(lambda: jobs_of(engine)[0].resume_note == "")
     assert await saved(tmp_path) == []
+    tap.end()
+
+
+def cancelled(tap: HandTap, reason: str = "Request timed out") -> bytes:
+    params = {"requestId": 1, "reason": reason}
+    return tap.sent({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}, 0.1)
+
+
+async def test_a_result_that_its_client_threw_away_is_kept_and_shown_as_late(
+    tmp_path: Path, live: Path
+) -> None:
+    tap = HandTap(live)
+    async with Engine(store=ResumeStore(tmp_path), watched=live) as engine:
+        tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4), cancelled(tap))
+        await until(lambda: states(engine) == [JobState.CANCELLING])
+        tap.at += 20  # longer than the silence that confirms a cancel
+        tap.write(tap.answer())
+        await until(lambda: jobs_of(engine)[0].reply_size is not None)
+        (job,) = jobs_of(engine)
+        detail = engine.jobs.detail(job.id)
+        assert detail is not None
+        assert detail.answer is not None
+        assert detail.answer.result == {"content": [{"type": "text", "text": "done"}]}
+        assert (job.state, job.cancel_state) == (JobState.CANCELLED, "ignored")
+        assert job_texts.full_state(job) == "Cancelled, but the result arrived 20 s later"
+    tap.end()
+
+
+async def test_a_late_result_with_a_token_can_be_resumed_here(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    async with watching(tmp_path, live) as engine:
+        tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), cancelled(tap))
+        tap.write(tap.answer(_meta={"nextResumeToken": "T1"}))
+        await until(lambda: jobs_of(engine) and jobs_of(engine)[0].can_resume_here)
+        await until(lambda: jobs_of(engine)[0].chain)
+    (chain,) = await saved(tmp_path)
+    assert chain.token == "T1"  # no secret
+    tap.end()
+
+
+async def test_attempts_that_are_read_at_once_are_one_chain(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    params = {"name": "export", "arguments": {"n": 3}, "_meta": {"resumeToken": "T1"}}
+    again = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    tap.write(tap.sent(again, 0.1), tap.answer(2, _meta={"nextResumeToken": "T2"}))
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.RESUMABLE])
+        await until(lambda: jobs_of(engine)[0].attempt_count == 2 and jobs_of(engine)[0].chain)
+        detail = engine.jobs.detail(jobs_of(engine)[0].id)
+        assert detail is not None
+        assert [each.client for each in detail.attempts] == ["Claude Code", "Claude Code"]
+    (chain,) = await saved(tmp_path)
+    assert (chain.token, chain.attempt_count) == ("T2", 2)
+    tap.end()
+
+
+async def test_what_the_user_forgot_does_not_come_back_with_its_tap(
+    tmp_path: Path, live: Path
+) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: jobs_of(engine) and jobs_of(engine)[0].chain)
+        await engine.jobs.forget([jobs_of(engine)[0].id])
+        assert jobs_of(engine) == []
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: engine.timeline.end and jobs_of(engine) == [])
+        tap.write(tap.call(7, token="other"))
+        await until(lambda: states(engine) == [JobState.RUNNING])
+    assert await saved(tmp_path) == []
+    tap.end()
+
+
+async def test_a_watched_request_is_copied_as_a_program(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.answer())
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.DONE])
+        request = jobs_of(engine)[0].request
+        program = snippet(engine, request, Redaction())
+    assert '"/opt/db"' in program
+    assert '"export"' in program
+    tap.end()
+
+
+async def test_nothing_runs_that_was_only_watched(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: jobs_of(engine) and jobs_of(engine)[0].chain)
+        (origin,) = engine._keeper.origins.values()  # noqa: SLF001
+        assert not was_run(saved_definition(origin), [origin])
     tap.end()
