@@ -36,10 +36,13 @@ SORTED: Final = FINDING + 2
 """Role of what a cell is sorted by."""
 RULES: Final = FINDING + 3
 """Role of a server's `ServerRules`."""
+GRAVITY: Final = FINDING + 4
+"""Role of a row's `Level`."""
 LEVEL, RULE, TEXT, SERVER, JOB, COUNT, FIRST = range(7)
 TITLES: Final = ("Level", "Rule", "Finding", "Server", "Job", "Count", "First")
 _RANKS: Final = {level: rank for rank, level in enumerate(Level)}
 _LONGEST: Final = 300
+_MORE_THAN_ROWS: Final = 1_000_000
 _APART: Final = 64
 """Changed rows that are announced one by one."""
 _DIGITS: Final = re.compile(r"\d+")
@@ -140,7 +143,22 @@ class FindingsModel(TitledTable):
             return self.finding(row)
         if role == IGNORED:
             return self.is_ignored(row)
-        return _sort_key(self._rows[row], column) if role == SORTED else None
+        if role == GRAVITY:
+            return self._rows[row].level
+        return self._sort_key(row, column) if role == SORTED else None
+
+    def _sort_key(self, row: int, column: int) -> Any:
+        """What a cell is sorted by; alike ones stay in the order found."""
+        result = self._rows[row]
+        if column == LEVEL:
+            return _RANKS[result.level] * _MORE_THAN_ROWS + row
+        if column in (RULE, SERVER, TEXT):
+            text = result.server.casefold() if column == SERVER else result.rule
+            text = result.finding.rule.text if column == TEXT else text
+            return f"{_DIGITS.sub(lambda found: found[0].zfill(4), text)}\0{row:06d}"
+        if column == JOB:
+            return -1 if result.job is None else result.job
+        return result.count if column == COUNT else result.first
 
     def _text(self, row: int, column: int) -> str:
         result = self._rows[row]
@@ -204,20 +222,6 @@ class FindingsModel(TitledTable):
 def _job_text(result: Result) -> str:
     name = one_line(result.title or result.method)
     return name if result.job is None else f"{result.job}  {name}"
-
-
-def _sort_key(result: Result, column: int) -> Any:
-    if column == LEVEL:
-        return _RANKS[result.level]
-    if column == RULE:
-        return _DIGITS.sub(lambda found: found[0].zfill(4), result.rule)
-    if column == SERVER:
-        return result.server.casefold()
-    if column == JOB:
-        return -1 if result.job is None else result.job
-    if column == COUNT:
-        return result.count
-    return result.finding.rule.text if column == TEXT else result.first
 
 
 class FindingsFilter(QSortFilterProxyModel):

@@ -97,7 +97,7 @@ class FindingsPane(QWidget):
         self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._model = model
+        self.model: Final = model
         self._appearance = appearance
         self.shown = FindingsFilter(model, self)
         self.rules = RulesModel(self)
@@ -112,7 +112,7 @@ class FindingsPane(QWidget):
         self.details = SectionsView(appearance, "Details of the finding", self)
         self._lists = QStackedWidget(self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        self._ignored_menu = QMenu(self)
+        self.ignored_menu = QMenu(self)
         self._menu = QMenu(self)
         self._actions: dict[str, QAction] = {}
         self._second = QTimer(self)
@@ -175,7 +175,7 @@ class FindingsPane(QWidget):
         field.setToolTip("Show only matching findings (Ctrl+F)")
         field.setClearButtonEnabled(True)
         self.ignored.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.ignored.setMenu(self._ignored_menu)
+        self.ignored.setMenu(self.ignored_menu)
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
         self.rules_button.setText("&Rules")
         self.rules_button.setCheckable(True)
@@ -223,7 +223,7 @@ class FindingsPane(QWidget):
             self.table.addAction(action)
             self._menu.addAction(action)
         self._menu.setToolTipsVisible(True)
-        self._ignored_menu.setToolTipsVisible(True)
+        self.ignored_menu.setToolTipsVisible(True)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -264,10 +264,10 @@ class FindingsPane(QWidget):
         self.table.customContextMenuRequested.connect(self._on_menu_requested)
         self.table.selectionModel().currentChanged.connect(self._show_details)
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
-        self._model.badges_changed.connect(self._on_findings_changed)
-        self._model.watch.rested.connect(self._on_findings_changed)
-        self._model.ignored_changed.connect(self._on_ignored_changed)
-        self._model.modelReset.connect(self._on_findings_changed)
+        self.model.badges_changed.connect(self._on_findings_changed)
+        self.model.watch.rested.connect(self._on_findings_changed)
+        self.model.ignored_changed.connect(self._on_ignored_changed)
+        self.model.modelReset.connect(self._on_findings_changed)
         self._appearance.changed.connect(self._recolour)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -294,7 +294,7 @@ class FindingsPane(QWidget):
     def _complete(self, text: str, cursor: int) -> Completion:
         from mcp_progress_monitor.filtering.findings import complete_finding  # late: the compiler
 
-        return complete_finding(text, cursor, self._model.seen())
+        return complete_finding(text, cursor, self.model.seen())
 
     @Slot()
     def _apply(self) -> None:
@@ -333,7 +333,7 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _refresh_rules(self) -> None:
-        watch = self._model.watch
+        watch = self.model.watch
         rows = [
             ServerRules(name, watch.revisions(name), state) for name, state in watch.rules().items()
         ]
@@ -352,25 +352,29 @@ class FindingsPane(QWidget):
             self._lists.setCurrentWidget(self.empty if why else self.table)
             if not why and not self.table.currentIndex().isValid():
                 self.table.setCurrentIndex(self.shown.index(0, LEVEL))
+        ignored = f"{number(self.model.ignored_count)} ignored"
+        self.ignored.setText(ignored)
+        rules = count(len(self.model.ignored), "rule")
+        self.ignored.setAccessibleName(f"{ignored}, of {rules} for a server")
         self.state.set_text(", ".join(self._counts()))
         self._show_details()
 
     def _why_empty(self) -> str:
         if self.shown.rowCount():
             return ""
-        if not self._model.rowCount():
+        if not self.model.rowCount():
             return _NOTHING
         if self.shown.has_test:
             return "No finding matches the filter."
         return "All findings are ignored. “Ignored” shows them."
 
     def _counts(self) -> Iterator[str]:
-        total, shown = self._model.rowCount(), self.shown.rowCount()
+        total, shown = self.model.rowCount(), self.shown.rowCount()
         if shown != total:
             yield f"{number(shown)} of {count(total, 'finding')}"
         else:
             yield count(total, "finding")
-        watch = self._model.watch
+        watch = self.model.watch
         if watch.dropped:
             yield f"{number(watch.dropped)} more were counted and not listed"
         if watch.waiting:
@@ -408,21 +412,18 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _on_ignored_changed(self) -> None:
-        pairs = self._model.ignored
+        pairs = self.model.ignored
         self.ignored.setVisible(bool(pairs))
-        words = f"{number(self._model.ignored_count)} ignored"
-        self.ignored.setText(words)
-        self.ignored.setAccessibleName(f"{words}; {count(len(pairs), 'rule')} for a server")
-        self._ignored_menu.clear()
-        show = self._ignored_menu.addAction("&Show ignored findings")
+        self.ignored_menu.clear()
+        show = self.ignored_menu.addAction("&Show ignored findings")
         show.setCheckable(True)
         show.setChecked(self.shown.shows_ignored)
         show.toggled.connect(self._on_show_ignored)
-        self._ignored_menu.addSeparator()
+        self.ignored_menu.addSeparator()
         for pair in pairs:
             rule, server = pair
             name = one_line(server, 40).replace("&", "&&")
-            action = self._ignored_menu.addAction(f"Stop ignoring {rule} for {name}")
+            action = self.ignored_menu.addAction(f"Stop ignoring {rule} for {name}")
             action.setData(pair)
             action.triggered.connect(self._on_stop_ignoring)
         self._on_findings_changed()
@@ -439,7 +440,7 @@ class FindingsPane(QWidget):
             self._stop_ignoring(tuple(action.data()))
 
     def _stop_ignoring(self, pair: Ignored) -> None:
-        self.ignored_changed.emit(tuple(each for each in self._model.ignored if each != pair))
+        self.ignored_changed.emit(tuple(each for each in self.model.ignored if each != pair))
 
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
@@ -465,10 +466,10 @@ class FindingsPane(QWidget):
 
     def _ignore(self, finding: Checked) -> None:
         pair = (finding.rule, finding.server)
-        if pair in self._model.ignored:
+        if pair in self.model.ignored:
             self._stop_ignoring(pair)
         else:
-            self.ignored_changed.emit((*self._model.ignored, pair))
+            self.ignored_changed.emit((*self.model.ignored, pair))
 
     def _narrow(self, field: str, value: str) -> None:
         from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.findings.model import FINDING, IGNORED, LEVEL, RULE, SORTED
+from mcp_progress_monitor.gui.findings.model import FINDING, GRAVITY, IGNORED, LEVEL, RULE
 from mcp_progress_monitor.gui.theme import (
     LEVEL_TONES,
     Appearance,
@@ -52,8 +52,7 @@ class FindingDelegate(QStyledItemDelegate):
             tone = Tone.MUTED
             option.font.setItalic(True)
         elif index.column() in (LEVEL, RULE):
-            rank = index.sibling(index.row(), LEVEL).data(SORTED)
-            tone = list(LEVEL_TONES.values())[rank or 0]
+            tone = LEVEL_TONES[index.data(GRAVITY)]
         palette = option.palette
         palette.setColor(QPalette.ColorRole.Text, self._appearance.colour(tone))
         option.palette = palette

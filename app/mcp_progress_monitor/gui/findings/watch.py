@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp_progress_monitor.checking.results import Result, RuleState
     from mcp_progress_monitor.checking.session import SessionCheck
@@ -102,6 +102,16 @@ class FindingsWatch(QObject):
             self._check.finish()
             self._working.setInterval(_IDLE_WORK_MS)
             self.publish()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is to be published, and no message waits: no timer runs."""
+        return not (self._publishing.isActive() or self._working.isActive())
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """All that was found."""
+        return () if self._check is None else tuple(self._check.judge.results)
 
     @property
     def dropped(self) -> int:

@@ -161,6 +161,11 @@ class TrafficPane(QWidget):
         self._say("")
         self._view.choose(row)
 
+    @property
+    def notice(self) -> str:
+        """The text below the filter."""
+        return self._notice.text()
+
     def add_notice(self, words: str) -> None:
         """Show a text below the filter until another message is chosen."""
         self._say("\n".join(filter(None, (self._notice.text(), words))))

@@ -1,0 +1,122 @@
+"""The judge behind the window: the same findings as `check`, a slice at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.engine.updates import Listeners, Update
+from mcp_progress_monitor.gui.findings.model import FindingsModel
+from mcp_progress_monitor.playback.playback import Playback
+from tests.golden_sessions import FOLDER
+from tests.unit.checking.sessions import check_file, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.findings.watch import FindingsWatch
+
+GOLDEN = (
+    *("PROG-3", "PROG-6", "PROG-9", "CAN-1", "JR-2", "TSK-5", "SCHEMA-1", "HDR-1"),
+    *("CLI-1", "CLI-3", "RSM-1", "END-1", "DEP-1", "OUT-1", "MRT-1"),
+)
+
+
+def read(watch: FindingsWatch, playback: Playback) -> None:
+    watch.follow(playback)
+    while playback.advance(0.05):
+        pass
+    watch.finish()
+
+
+@pytest.mark.parametrize("kind", ["broken", "near"])
+@pytest.mark.parametrize("rule", GOLDEN)
+def test_the_window_finds_what_check_finds(qtbot: QtBot, rule: str, kind: str) -> None:
+    path = FOLDER / f"{rule}.{kind}.mcprec"
+    model = FindingsModel()
+    read(model.watch, Playback(path))
+    qtbot.waitUntil(lambda: model.watch.waiting == 0, timeout=10_000)
+    model.watch.publish()
+    expected = check_file(path)
+    key = lambda each: (each[0], each[3] or 0)  # noqa: E731
+    assert sorted(summary(list(model.watch.results)), key=key) == sorted(summary(expected), key=key)
+    assert model.rowCount() == len(expected)
+    if kind == "broken":
+        assert rule in {model.finding(row).rule for row in range(model.rowCount())}
+
+
+def test_a_restart_forgets_and_finds_again(qtbot: QtBot) -> None:
+    model, playback = FindingsModel(), Playback(FOLDER / "PROG-3.broken.mcprec")
+    read(model.watch, playback)
+    assert model.rowCount() == 1
+    playback.restart()
+    model.watch.restart()
+    assert (model.rowCount(), model.total, dict(model.job_badges)) == (0, None, {})
+    while playback.advance(0.05):
+        pass
+    model.watch.finish()
+    assert model.rowCount() == 1
+
+
+class OneJob:
+    """Jobs that know no request."""
+
+    def job_of(self, _request: int) -> None:
+        return None
+
+
+class FakeSource:
+    """Publishes what a test makes."""
+
+    def __init__(self) -> None:
+        self.listeners = Listeners()
+        self.jobs = OneJob()
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        return self.listeners.add(listener)
+
+
+def updates_of(path: Path) -> list[Update]:
+    found: list[Update] = []
+    playback = Playback(path)
+    playback.subscribe(found.append)
+    while playback.advance(0.05):
+        pass
+    return found
+
+
+def test_findings_are_published_together_and_not_for_each_update(qtbot: QtBot) -> None:
+    source, model = FakeSource(), FindingsModel()
+    published: list[int] = []
+    model.watch.changed.connect(lambda changed: published.append(len(changed)))
+    model.watch.follow(source)
+    for update in updates_of(FOLDER / "PROG-3.broken.mcprec"):
+        source.listeners.publish(update)
+    assert published == []
+    qtbot.waitUntil(lambda: bool(published), timeout=10_000)
+    assert published == [1]
+
+
+def test_nothing_is_published_and_no_timer_runs_while_all_is_well(qtbot: QtBot) -> None:
+    source, model = FakeSource(), FindingsModel()
+    published: list[int] = []
+    model.watch.changed.connect(lambda changed: published.append(len(changed)))
+    model.watch.follow(source)
+    for update in updates_of(FOLDER / "PROG-3.near.mcprec"):
+        source.listeners.publish(update)
+    qtbot.waitUntil(lambda: model.watch.is_idle, timeout=10_000)
+    assert published == []
+
+
+def test_after_detaching_nothing_is_judged(qtbot: QtBot) -> None:
+    source, model = FakeSource(), FindingsModel()
+    model.watch.follow(source)
+    model.watch.detach()
+    for update in updates_of(FOLDER / "PROG-3.broken.mcprec"):
+        source.listeners.publish(update)
+    model.watch.publish()
+    assert model.rowCount() == 0
