@@ -379,7 +379,7 @@ class MainWindow(QMainWindow):
         menu.addSeparator()
         menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
         menu.addActions([on_jobs("reconnect"), on_jobs("reissue")])
-        menu.addActions([on_jobs("edit"), on_jobs("follow")])
+        menu.addActions([on_jobs("edit"), on_jobs("follow"), on_jobs("findings")])
         menu.addSeparator()
         menu.addActions([on_jobs("report"), on_jobs("ticks")])
         menu.addSeparator()

@@ -167,6 +167,7 @@ class Program(QObject):
             self._preferences,
             self._navigation.open_job,
         )
+        self.findings.counted.connect(self._status.count_findings)
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
         )

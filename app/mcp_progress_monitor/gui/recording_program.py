@@ -47,11 +47,17 @@ class RecordingStatus(QStatusBar):
         super().__init__(parent)
         self._playback = playback
         self._replay = replay
+        self._findings = 0
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setAccessibleName("Status")
         self.addWidget(self._label, 1)
         replay.changed.connect(self.refresh)
+        self.refresh()
+
+    def count_findings(self, findings: int) -> None:
+        """Say how many findings there are that are not ignored."""
+        self._findings = findings
         self.refresh()
 
     @property
@@ -69,7 +75,8 @@ class RecordingStatus(QStatusBar):
             formatting.count(len(shown.jobs.ids()), "job"),
             formatting.count(len(shown.servers.snapshots()), "server"),
         )
-        self._label.setText(" · ".join(parts))
+        found = (formatting.count(self._findings, "finding"),) if self._findings else ()
+        self._label.setText(" · ".join((*parts, *found)))
 
     def _mode(self) -> str:
         share = f"{self._replay.progress * 100:.0f} %"
@@ -161,6 +168,7 @@ class RecordingProgram(QObject):
             self._preferences,
             self._navigation.open_job,
         )
+        self.findings.counted.connect(status.count_findings)
         title = playback.path.name
         self.exports = ExportController(self.window, playback, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
-from mcp_progress_monitor.formatting import count_in_short, number, size
+from mcp_progress_monitor.formatting import count, count_in_short, number, size
 from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.theme import Appearance, Tone, emphasised
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -48,6 +48,7 @@ class StatusBar(QStatusBar):
         self._seen = 0
         self._servers: list[str] = []
         self._dropped_jobs = 0
+        self._findings = 0
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
         self._label = ElidedLabel(self)
         self._label.set_accessible_name("Status")
@@ -108,6 +109,12 @@ class StatusBar(QStatusBar):
         self._warning.setAccessibleDescription(why)
         self._warning.setVisible(bool(why))
 
+    def count_findings(self, findings: int) -> None:
+        """Say how many findings there are that are not ignored."""
+        if findings != self._findings:
+            self._findings = findings
+            self._say()
+
     def rate(self) -> float:
         """Messages a second over the last two seconds."""
         now = time.monotonic()
@@ -131,6 +138,8 @@ class StatusBar(QStatusBar):
                 else "the oldest {count} were dropped"
             )
             parts.append(words.format(count=gone))
+        if self._findings:
+            parts.append(count(self._findings, "finding"))
         if self._dropped_jobs:
             gone = count_in_short(self._dropped_jobs)
             parts.append(f"{gone} older jobs only in Traffic")

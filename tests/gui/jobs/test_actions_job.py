@@ -39,6 +39,7 @@ KEYS = (
     "reissue",
     "edit",
     "follow",
+    "findings",
     "request",
     "result",
     "token",

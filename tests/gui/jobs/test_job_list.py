@@ -10,10 +10,12 @@ from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
 
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.gui.common.badge import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList
-from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.jobs.model import BADGE, JobsModel
 from mcp_progress_monitor.tracker.snapshot import (
     ChangeSet,
     Failure,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 @pytest.fixture
@@ -363,3 +366,29 @@ def test_streams_that_broke_can_be_reconnected_while_their_jobs_run(
     pane.table.selectAll()
     action.trigger()
     assert said == [(1,)]
+
+
+def test_badges_show_findings_and_of_an_earlier_run_what_was_saved(
+    pane: JobList, source: FakeJobs, jobs: JobsModel
+) -> None:
+    saved = job(id=1, request=0, marks=(mark("k", "went back", 7, 1),))
+    source.put(saved, job(id=2, request=9, marks=(mark("k", "went back", 7, 1),)))
+    jobs.apply(ChangeSet(progressed=frozenset({1, 2}), moved=frozenset({1, 2})))
+    row = {each: jobs.index(jobs.row_of(each) or 0, Column.JOB) for each in (1, 2)}
+    assert row[2].data(BADGE) == Badge(1, Level.WARNING)
+    jobs.set_badges({2: Badge(3, Level.ERROR)})
+    assert row[2].data(BADGE) == Badge(3, Level.ERROR)
+    assert (
+        row[2].data(Qt.ItemDataRole.AccessibleTextRole).endswith("3 findings, the gravest: error")
+    )
+    assert row[1].data(BADGE) == Badge(1, Level.WARNING)
+    jobs.set_badges({})
+    assert row[2].data(BADGE) is None
+
+
+def test_the_findings_of_a_job_can_be_asked_for(pane: JobList) -> None:
+    said: list[JobId] = []
+    pane.findings_requested.connect(said.append)
+    pane.select(2)
+    pane.action("findings").trigger()
+    assert said == [2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 
 from mcp_progress_monitor.formatting import number
@@ -37,6 +37,9 @@ _MADE: Final = (
 class FindingsController(QObject):
     """Joins the Findings pane of a window with Traffic, the jobs and the settings."""
 
+    counted = Signal(int)
+    """How many findings there are by now that are not ignored."""
+
     def __init__(
         self,
         window: MainWindow,
@@ -58,6 +61,9 @@ class FindingsController(QObject):
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
         window.late.findings.when_made(self._join_pane)
+        window.job_list.findings_requested.connect(self.show_of_job)
+        window.servers.findings_requested.connect(self.show_of_server)
+        window.watched.findings_requested.connect(self.show_of_server)
         self._on_badges_changed()
 
     @Slot(object)
@@ -158,6 +164,7 @@ class FindingsController(QObject):
         words = "Findings"
         title = words if total is None else f"{words} ({total.text})"
         self._window.docks["findings"].setWindowTitle(title)
+        self.counted.emit(0 if total is None else total.total)
 
     @Slot(object)
     def _on_ignored_changed(self, ignored: tuple[Ignored, ...]) -> None:

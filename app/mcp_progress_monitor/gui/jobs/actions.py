@@ -215,6 +215,7 @@ _MADE: Final = (
         _WINDOW,
         "Show the messages of the job in Traffic",
     ),
+    ("findings", "Show fi&ndings", "warning", "", _LIST, "List what is wrong with the job"),
     ("request", "Copy re&quest", "copy", "", _LIST, ""),
     ("result", "Copy re&sult", "copy", "Ctrl+Shift+C", _LIST, ""),
     ("token", "Copy &token", "copy", "Ctrl+C", _LIST, ""),

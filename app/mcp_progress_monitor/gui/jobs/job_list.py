@@ -210,7 +210,7 @@ _SECOND_MS: Final = 1000
 _MENU: Final = (
     ("open", "answer"),
     ("cancel", "resume", "pick-up", "automatic", "reconnect"),
-    ("reissue", "edit", "follow"),
+    ("reissue", "edit", "follow", "findings"),
     ("request", "result", "token"),
     ("report", "ticks"),
     ("remove", "forget"),
@@ -243,6 +243,8 @@ class JobList(QWidget):
     """`JobId` whose request is to be changed and sent."""
     follow_requested = Signal(object)
     """`JobId` whose messages are to be shown in the log."""
+    findings_requested = Signal(object)
+    """`JobId` whose findings are to be listed."""
     forget_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
     copy_requested = Signal(object, str)
@@ -343,6 +345,7 @@ class JobList(QWidget):
         do["reissue"].triggered.connect(self._on_reissue)
         do["edit"].triggered.connect(self._on_edit)
         do["follow"].triggered.connect(self._on_follow)
+        do["findings"].triggered.connect(self._on_findings)
         do["request"].triggered.connect(self._on_copy_request)
         do["result"].triggered.connect(self._on_copy_result)
         do["token"].triggered.connect(self._on_copy_token)
@@ -425,6 +428,11 @@ class JobList(QWidget):
     def _on_follow(self) -> None:
         for job in self.selected()[:1]:
             self.follow_requested.emit(job)
+
+    @Slot()
+    def _on_findings(self) -> None:
+        for job in self.selected()[:1]:
+            self.findings_requested.emit(job)
 
     @Slot()
     def _on_copy_request(self) -> None:

@@ -41,6 +41,7 @@ class ServerAction(enum.Enum):
     DOWN = "down"
     DOCTOR = "doctor"
     STDERR = "stderr"
+    FINDINGS = "findings"
     COPY = "copy"
     RULES = "rules"
     ROOTS = "roots"
@@ -61,6 +62,8 @@ FOR_MANY = frozenset(
     }
 )
 """What makes sense for several servers at once, each of them on its own."""
+WITHOUT_CHANGE = frozenset({ServerAction.COPY, ServerAction.FINDINGS})
+"""What can be done with servers of a recording."""
 _SETTINGS = frozenset(
     {ServerAction.RULES, ServerAction.ROOTS, ServerAction.DOCTOR, ServerAction.OPEN}
 )
@@ -83,6 +86,7 @@ def can(
         ServerAction.AT_START: row.entry is not None and not row.is_disabled,
         ServerAction.KEEP: has_catalogue and row.entry is None,
         ServerAction.STDERR: server.definition.transport == "stdio",
+        ServerAction.FINDINGS: True,
         ServerAction.COPY: True,
         ServerAction.TASKS: lists_tasks,
         ServerAction.SIGN_OUT: has_catalogue and row.is_there and _signs_in(server),
@@ -119,6 +123,7 @@ _MADE: Final = (
     (ServerAction.RESTART, "&Restart", "again", ("F5",)),
     (ServerAction.DOCTOR, "Connection d&octor", "doctor", ("Ctrl+I",)),
     (ServerAction.STDERR, "S&how stderr", "stderr", ("Ctrl+Shift+E",)),
+    (ServerAction.FINDINGS, "Show fi&ndings", "warning", ()),
     (ServerAction.COPY, "Co&py details", "copy", ("Ctrl+C",)),
     (
         ServerAction.RULES,
@@ -181,7 +186,7 @@ class ServerActions(QObject):
     def set_tips(self, why: str) -> None:
         """Tell in every tip why nothing can be changed."""
         for request, action in self._actions.items():
-            if request is not ServerAction.COPY:
+            if request not in WITHOUT_CHANGE:
                 action.setToolTip(plain_tip(why))
 
     @Slot()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLay
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.servers.actions import (
+    WITHOUT_CHANGE,
     LevelMenu,
     ResourceMenu,
     ServerAction,
@@ -111,6 +112,7 @@ _CHANGES: Final = {
     ServerAction.KEEP: "keep_requested",
     ServerAction.DOCTOR: "doctor_requested",
     ServerAction.STDERR: "stderr_requested",
+    ServerAction.FINDINGS: "findings_requested",
     ServerAction.RULES: "rules_requested",
     ServerAction.ROOTS: "roots_requested",
     ServerAction.TASKS: "tasks_requested",
@@ -145,6 +147,8 @@ class ServerList(QWidget):
     server_remove_requested = Signal(str)
     doctor_requested = Signal(str)
     stderr_requested = Signal(str)
+    findings_requested = Signal(str)
+    """What is wrong with a server is to be listed."""
     server_opened = Signal(str)
     """Double click or Enter on a server that is up: its details are wanted."""
     server_add_requested = Signal()
@@ -294,7 +298,7 @@ class ServerList(QWidget):
         wishes = can_all([self._offers(row) for row in rows]) if rows else frozenset()
         if len(rows) == 1:
             wishes |= self._moves(rows[0])
-        self.actions_.offer(wishes & {ServerAction.COPY} if self._is_read_only else wishes)
+        self.actions_.offer(wishes & WITHOUT_CHANGE if self._is_read_only else wishes)
         at_start = [row.entry.connects_at_start for row in rows if row.entry is not None]
         self.actions_[ServerAction.AT_START].setChecked(bool(at_start) and all(at_start))
 
@@ -331,7 +335,9 @@ class ServerList(QWidget):
             ServerAction.RESTART,
             ServerAction.SIGN_OUT,
         )
-        self._add_group(ServerAction.DOCTOR, ServerAction.STDERR, ServerAction.COPY)
+        self._add_group(
+            ServerAction.DOCTOR, ServerAction.STDERR, ServerAction.FINDINGS, ServerAction.COPY
+        )
         if len(rows) == 1 and rows[0].is_there and not self._is_read_only:
             self._add_settings(rows[0].server)
         self._add_group(

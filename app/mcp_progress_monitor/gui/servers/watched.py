@@ -234,6 +234,7 @@ _MADE: Final = (
     # key, words, icon, shortcut
     ("traffic", "Show in &Traffic", "log", "Return"),
     ("stderr", "S&how stderr", "stderr", "Ctrl+Shift+E"),
+    ("findings", "Show &findings", "warning", ""),
     ("call", "&New call…", "new-call", ""),
     ("recording", "Open &recording", "open", ""),
     ("copy", "Co&py details", "copy", "Ctrl+C"),
@@ -247,6 +248,8 @@ class WatchedList(QWidget):
     traffic_requested = Signal(str)
     """A filter of Traffic that shows a server's messages."""
     stderr_requested = Signal(str)
+    findings_requested = Signal(str)
+    """What is wrong with a server, or its client, is to be listed."""
     recording_requested = Signal(object)
     """The path of a tap's recording, which is to be opened in a window of its own."""
     grew = Signal()
@@ -371,9 +374,9 @@ class WatchedList(QWidget):
         self._menu.clear()
         if isinstance(self.view.indexAt(place).data(WATCHED), WatchedSnapshot):
             shown = list(self._actions.values())
-            self._menu.addActions(shown[:3])
+            self._menu.addActions(shown[:4])
             self._menu.addSeparator()
-            self._menu.addActions(shown[3:])
+            self._menu.addActions(shown[4:])
             self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     @Slot(QModelIndex)
@@ -394,6 +397,8 @@ class WatchedList(QWidget):
             self.traffic_requested.emit(f"server == {name}")
         elif key == "stderr":
             self.stderr_requested.emit(current.name)
+        elif key == "findings":
+            self.findings_requested.emit(current.name)
         elif key == "recording":
             self.recording_requested.emit(current.path)
         elif key == "copy":
