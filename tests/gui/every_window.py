@@ -71,6 +71,7 @@ from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules,
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot
 from tests.doctor_stand_ins import CRASHED
 from tests.findings import mark
+from tests.gui.findings.test_model import BLANK, FLOOD, result
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 from tests.server_stand_ins import FakeServers
@@ -158,6 +159,9 @@ class EveryWindow(QObject):
         models.messages.add(
             [NotificationReceived(1, words, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
         )
+        found = [result(BLANK, 1, words), result(FLOOD, 2, words, job=1)]
+        models.findings.watch.changed.emit(found)
+        models.findings.set_ignored([("JR-2", words)])
         status = StatusBar(None, models.servers, models.log.timeline, self.appearance)
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
         models.feed.setParent(window)

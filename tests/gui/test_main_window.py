@@ -96,7 +96,7 @@ def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
         in_log = {type(each).__name__ for each in way if window.log_pane.isAncestorOf(each)}
         assert {"FilterField", "RecentFilters", "TrafficView"} <= in_log
         assert any(window.log_pane.details.isAncestorOf(each) for each in way)
-        behind = [window.docks[name] for name in ("job", "stderr", "messages")]
+        behind = [window.docks[name] for name in ("job", "findings", "stderr", "messages")]
         assert not any(dock.isAncestorOf(each) for dock in behind for each in way)
         assert way[-1] is first
 
@@ -132,7 +132,7 @@ def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainW
         assert window.tool_bar.isAncestorOf(window.focusWidget())
 
 
-@pytest.mark.parametrize("front", ["log", "job", "stderr", "messages"])
+@pytest.mark.parametrize("front", ["log", "job", "findings", "stderr", "messages"])
 def test_after_the_last_answer_the_pane_that_was_in_front_is_there_again(
     window: MainWindow, qtbot: QtBot, front: str
 ) -> None:

@@ -34,7 +34,7 @@ def issue_text(finding: Checked, frame: Frame | None, redaction: Redaction) -> s
         more = ", cut" if len(shown) > MOST_CHARACTERS else ""
         number = formatting.number(frame.number)
         lines += [f"Message no. {number}{more}:", "", *_fenced(cut, "json"), ""]
-    revision = finding.revision or "no revision agreed on"
+    revision = finding.revision or "revision unknown"
     lines.append(
         f"Rule {finding.rule} ({finding.level.value}, since {advice.since}); protocol {revision}. "
         f"Found by MCP Progress Monitor {__version__}."

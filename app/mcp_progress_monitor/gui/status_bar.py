@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
-from mcp_progress_monitor.formatting import count, count_in_short, number, size
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.formatting import count_in_short, number, size
 from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.theme import Appearance, Tone, emphasised
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -139,7 +140,7 @@ class StatusBar(QStatusBar):
             )
             parts.append(words.format(count=gone))
         if self._findings:
-            parts.append(count(self._findings, "finding"))
+            parts.append(formatting.count(self._findings, "finding"))
         if self._dropped_jobs:
             gone = count_in_short(self._dropped_jobs)
             parts.append(f"{gone} older jobs only in Traffic")

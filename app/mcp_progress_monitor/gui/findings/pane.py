@@ -20,7 +20,12 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    ElidedLabel,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.common.tables import PlainTable
@@ -177,10 +182,9 @@ class FindingsPane(QWidget):
         self.ignored.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.ignored.setMenu(self.ignored_menu)
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
-        self.rules_button.setText("&Rules")
+        self.rules_button.setText("Rules")
         self.rules_button.setCheckable(True)
-        self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+Shift+R)")
-        self.rules_button.setShortcut(QKeySequence("Ctrl+Shift+R"))
+        self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+U)")
         self.rules_button.setAccessibleName("Rules by server")
         self.state.set_accessible_name("Number of findings")
         self.notice.hide()
@@ -216,7 +220,7 @@ class FindingsPane(QWidget):
             action = QAction(words, self.table)
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-            action.setToolTip(tip)
+            action.setToolTip(plain_tip(tip))
             action.setData(key)
             action.triggered.connect(self._on_triggered)
             self._actions[key] = action
@@ -255,6 +259,9 @@ class FindingsPane(QWidget):
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.field.setFocus)
+        rules = QShortcut(QKeySequence("Ctrl+U"), self)
+        rules.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        rules.activated.connect(self.rules_button.toggle)
         self._typing.timeout.connect(self._apply)
         self.field.textChanged.connect(self._typing.start)
         self.field.confirmed.connect(self._apply)
