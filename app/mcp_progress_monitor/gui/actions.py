@@ -39,6 +39,21 @@ _MADE = (
     ("recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"),
     ("associate", "&File association…", "", "", "Open recording files with this program"),
     ("find", "&Filter jobs", "search", "Ctrl+F", "Filter jobs by text"),
+    (
+        "next_message",
+        "&Next message of the finding",
+        "next",
+        "F7",
+        "Show the next message that breaks the rule",
+    ),
+    (
+        "previous_message",
+        "&Previous message of the finding",
+        "previous",
+        "Shift+F7",
+        "Show the previous message that breaks the rule",
+    ),
+    ("back", "&Back to the finding", "warning", "Ctrl+F7", "Show the finding in Findings"),
     ("quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit"),
     ("about", "&About", "info", "", "Show version and licence"),
 )
@@ -60,6 +75,9 @@ class Actions(QObject):
     recordings: QAction
     associate: QAction
     find: QAction
+    next_message: QAction
+    previous_message: QAction
+    back: QAction
     quit: QAction
     about: QAction
 

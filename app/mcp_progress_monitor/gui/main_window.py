@@ -38,10 +38,6 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.gui.welcome import Welcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from PySide6.QtGui import QAction
-
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
@@ -151,12 +147,6 @@ class MainWindow(QMainWindow):
 
     def _make_job_pane_read_only(self) -> None:
         self.job_pane.set_read_only(self._why_read_only)
-
-    def add_finding_actions(self, actions: Sequence[QAction]) -> None:
-        """Offer ways through the messages of a finding in the menu."""
-        before = self._view.actions()[len(self.docks) + 1]
-        self._view.insertActions(before, list(actions))
-        self._view.insertSeparator(before)
 
     def add_bar(self, bar: QWidget) -> None:
         """Put a bar above the jobs, below those that are there."""
@@ -353,8 +343,10 @@ class MainWindow(QMainWindow):
         recordings.addSeparator()
         recordings.addAction(do.associate)
         self._fill_jobs_menu(self.menuBar().addMenu("&Jobs"))
-        self._view = view = self.menuBar().addMenu("&View")
+        view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        view.addSeparator()
+        view.addActions([do.next_message, do.previous_message, do.back])
         view.addSeparator()
         self._sorting.add_to(view.addMenu("&Sort jobs by"))
         self._scheme.add_to(view.addMenu("&Theme"))

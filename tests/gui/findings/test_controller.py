@@ -80,7 +80,7 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
-        window, actions = program.window, program.findings.actions
+        window, do = program.window, program.window.actions_
         pane = window.findings_pane
         window.open_dock("findings")
         pane.set_filter("rule == PROG-3")
@@ -92,14 +92,14 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
         assert chosen(program) == str(first)
         assert "PROG-3" in window.log_pane.notice
         assert "Message 1 of 2" in window.log_pane.notice
-        actions["next"].trigger()
+        do.next_message.trigger()
         assert chosen(program) == str(second)
-        actions["next"].trigger()
+        do.next_message.trigger()
         assert chosen(program) == str(second)
-        actions["previous"].trigger()
+        do.previous_message.trigger()
         assert chosen(program) == str(first)
         pane.set_filter("")
-        actions["back"].trigger()
+        do.back.trigger()
         await until(lambda: window.late.findings.is_seen)
         assert pane.current() == finding
 
@@ -109,7 +109,7 @@ async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
-        program.findings.actions["next"].trigger()
+        program.window.actions_.next_message.trigger()
         gravest = program.window.findings_pane.current()
         assert gravest is not None
         assert chosen(program) == str(gravest.frames[0])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.formatting import number
-from mcp_progress_monitor.gui.common.controls import plain_tip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 
 _KEPT: Final = "findings/ignored"
 _MOST_IGNORED: Final = 500
-_MADE: Final = (
-    ("next", "&Next message of the finding", "F7", "Show the next message that breaks the rule"),
-    (
-        "previous",
-        "&Previous message of the finding",
-        "Shift+F7",
-        "Show the message before it that breaks the rule",
-    ),
-    ("back", "&Back to the finding", "Ctrl+F7", "Show the finding in Findings"),
-)
 
 
 class FindingsController(QObject):
@@ -56,8 +45,10 @@ class FindingsController(QObject):
         self._open_job = open_job
         self._finding: Checked | None = None
         self._at = 0
-        self.actions: Final = {made[0]: self._action(*made) for made in _MADE}
-        window.add_finding_actions(tuple(self.actions.values()))
+        do = window.actions_
+        do.next_message.triggered.connect(self._next)
+        do.previous_message.triggered.connect(self._previous)
+        do.back.triggered.connect(self._back)
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
         window.late.findings.when_made(self._join_pane)
@@ -87,14 +78,6 @@ class FindingsController(QObject):
     def _list(self, text: str) -> None:
         self._window.open_dock("findings")
         self._window.findings_pane.set_filter(text)
-
-    def _action(self, key: str, words: str, shortcut: str, tip: str) -> QAction:
-        action = QAction(words, self._window)
-        action.setShortcut(QKeySequence(shortcut))
-        action.setToolTip(plain_tip(f"{tip} ({shortcut})"))
-        run = {"next": self._next, "previous": self._previous, "back": self._back}
-        action.triggered.connect(run[key])
-        return action
 
     def _join_pane(self) -> None:
         pane = self._window.findings_pane

@@ -412,9 +412,6 @@ class FindingsPane(QWidget):
         self._actions["job"].setEnabled(finding is not None and finding.job is not None)
         is_ignored = bool(self.table.currentIndex().data(IGNORED))
         words = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
-        if finding is not None and not is_ignored:
-            server = one_line(finding.server, 40).replace("&", "&&")
-            words = f"&Ignore {finding.rule} for {server}"
         self._actions["ignore"].setText(words)
 
     @Slot()
@@ -432,6 +429,7 @@ class FindingsPane(QWidget):
             name = one_line(server, 40).replace("&", "&&")
             action = self.ignored_menu.addAction(f"Stop ignoring {rule} for {name}")
             action.setData(pair)
+            action.setToolTip("Show these findings again")
             action.triggered.connect(self._on_stop_ignoring)
         self._on_findings_changed()
 
