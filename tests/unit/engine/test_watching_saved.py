@@ -211,8 +211,8 @@ async def test_a_watched_request_is_copied_as_a_program(tmp_path: Path, live: Pa
         await until(lambda: states(engine) == [JobState.DONE])
         request = jobs_of(engine)[0].request
         program = snippet(engine, request, Redaction())
-    assert '"/opt/db"' in program
-    assert '"export"' in program
+    assert "command='/opt/db'" in program
+    assert "client.call_tool('export', arguments" in program
     tap.end()
 
 
