@@ -33,6 +33,7 @@ class HandTap:
         at: float | None = None,
         when: float | None = None,
         transport: str = "stdio",
+        script: str | None = None,
     ) -> None:
         """Begin a recording in `folder`; nothing but its header is in it."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +47,9 @@ class HandTap:
         self.path = folder / f"{run}.mcprec"
         self.lock = FileLock(folder / f"{run}.lock", thread_local=False)
         self.lock.acquire(timeout=1)
-        about = {"client": client, "pid": pid, "parent": 1, "transport": transport}
+        about: dict[str, Any] = {"client": client, "pid": pid, "parent": 1, "transport": transport}
+        if script is not None:
+            about["script"] = script
         started = datetime.datetime.fromtimestamp(self.when, datetime.UTC).isoformat()
         fields = {
             "program": "mcp-progress-monitor 0.0.0",

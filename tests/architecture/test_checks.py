@@ -45,12 +45,12 @@ def test_shipped_files_are_found_only_through_paths() -> None:
 
 
 def test_one_module_spells_the_names_of_the_protocol() -> None:
-    # The demo servers import nothing of the application.
-    speller, demo = "protocol/messages.py", "demo"
+    # The demo servers and the stdio tap import nothing of the application.
+    speller, alone = "protocol/messages.py", {"demo", "tap"}
     others = [
         m
         for m in modules("app")
-        if m.path.parts[2] != demo and not m.path.as_posix().endswith(speller)
+        if m.path.parts[2] not in alone and not m.path.as_posix().endswith(speller)
     ]
 
     assert [e for m in others for e in checks.wire_names(m)] == []

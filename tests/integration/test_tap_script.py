@@ -218,7 +218,7 @@ def test_the_server_is_killed_when_so_many_messages_have_passed(tmp_path: Path) 
     (changed,), (closed,) = events(frames, "changed"), events(frames, "closed")
     assert (changed["actions"], changed["target"]) == (["kill"], "server")
     assert closed["reason"] == "The script killed the server: line 1"
-    assert (closed["ended_by"], closed["signal"]) == ("tap", "SIGKILL")
+    assert (closed["ended_by"], closed["signal"]) == ("script", "SIGKILL")
 
 
 def test_stdout_is_closed_after_a_time_and_the_server_lives_on(tmp_path: Path) -> None:

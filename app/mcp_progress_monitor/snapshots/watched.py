@@ -17,7 +17,7 @@ class TapEnd(NamedTuple):
     """How a watched session ended.
 
     `exit_code` and `signal` are the server's, None where there is none; `ended_by` is "server",
-    "client" or "tap", empty where nobody said so: the tap was killed.
+    "client", "tap" or "script", empty where nobody said so: the tap was killed.
     """
 
     reason: str

@@ -181,7 +181,7 @@ def relay(
     ended_at = time.monotonic()
     until = ended_at + _LAST_S
     if end_reason():
-        reason, ended_by = end_reason(), "tap"
+        reason, ended_by = end_reason(), "script"
     elif server.was_signalled:
         reason, ended_by = "The client ended the server", "client"
     elif from_server.is_refused or (from_client.is_ended and not from_client.is_refused):

@@ -17,6 +17,7 @@ _ENDED_BY: Final = {
     "server": "the server ended first",
     "client": "the client ended it",
     "tap": "the tap was stopped",
+    "script": "killed by the script",
 }
 _NAME: Final = 60
 

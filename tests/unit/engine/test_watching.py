@@ -305,6 +305,21 @@ async def test_how_a_session_ended_is_told(live: Path) -> None:
     tap.end()
 
 
+async def test_a_tap_that_changes_messages_is_known_by_its_script(live: Path) -> None:
+    tap, plain = HandTap(live, script="faults.txt"), HandTap(live, "plain", pid=4243)
+    changed = tap.event("changed", by="faults.txt", actions=["drop"], passed=0, sent="{}")
+    tap.write(tap.opened(), tap.event("script", seed=1, rules=[]))
+    tap.write(tap.handshake(), tap.call(), changed, tap.answer())
+    plain.write(plain.opened())
+    async with Engine(watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.DONE])
+        await until(lambda: len(engine.watched.names()) == 2)
+        scripts = {each.label: each.script for each in engine.watched.snapshots()}
+        assert scripts == {"local-db": "faults.txt", "plain": ""}
+    tap.end()
+    plain.end()
+
+
 async def test_watched_messages_are_read_from_the_taps_own_file(live: Path, tmp_path: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1), tap.answer())

@@ -170,3 +170,12 @@ def test_standard_input_that_is_no_recording_is_refused_at_its_end(tmp_path: Pat
         spool.close()
     with pytest.raises(UserError, match="standard input"):
         Spool(stream, tmp_path / "none")
+
+
+def test_what_a_script_changed_is_said_before_all_else(tmp_path: Path) -> None:
+    changed = HandTap(tmp_path, script="faults.txt")
+    changed.write(changed.opened(), changed.handshake(), changed.call(), changed.closed())
+    changed.end()
+    first = Playback(changed.path).problems[0]
+    assert first.what == "Changed by the script faults.txt"
+    assert "what was sent" in first.hint

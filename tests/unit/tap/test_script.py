@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.protocol import messages
 from mcp_progress_monitor.tap.script import (
     _EXAMPLES,
+    _METHODS,
     ACTIONS,
     Part,
     Rule,
@@ -63,6 +68,21 @@ def test_phrases_stand_in_any_order(action: str, phrases: list[str]) -> None:
 @pytest.mark.parametrize("line", _EXAMPLES.values())
 def test_the_examples_in_errors_are_rules(line: str) -> None:
     assert rule(line).text == line
+
+
+def test_the_examples_of_the_manual_are_rules() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "faults.md").read_text("utf-8")
+    examples = re.findall("```faults\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 3
+    rules = [each for text in examples for each in read_rules(text)]
+    assert len(rules) == 6
+    for action in ACTIONS:
+        assert f"`{action}" in page
+
+
+def test_methods_in_hints_are_those_of_the_protocol() -> None:
+    known = {value for value in vars(messages).values() if isinstance(value, str)}
+    assert set(_METHODS) <= known
 
 
 def test_comments_and_empty_lines_are_no_rules() -> None:

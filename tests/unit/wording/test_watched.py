@@ -34,6 +34,7 @@ LIVE = WatchedSnapshot(
         (TapEnd("x", 1, None, "server"), "Ended: exit code 1, the server ended first"),
         (TapEnd("x", None, "SIGTERM", "client"), "Ended: signal SIGTERM, the client ended it"),
         (TapEnd("x", 0, None, "tap"), "Ended: exit code 0, the tap was stopped"),
+        (TapEnd("x", None, "SIGKILL", "script"), "Ended: signal SIGKILL, killed by the script"),
         (TapEnd("x"), "Ended: the tap stopped without a report"),
     ],
 )
