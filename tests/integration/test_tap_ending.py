@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells and signals of POSIX")
 
 _LATEST_S = 0.2 + 0.3
-"""200 ms are due, which one that must wait takes whole; the rest is for a busy machine to notice."""
+"""200 ms are due, and one that must wait takes them whole; the rest is for a busy machine."""
 _LONG = "600"
 
 
