@@ -110,7 +110,7 @@ class ToolBar(QToolBar):
             self._resumption,
         )
         self.resume_button.clicked.connect(self._resumption[0].trigger)
-        self._resumption[0].enabledChanged.connect(self._enable)
+        self._resumption[0].changed.connect(self._enable)
         self._lay_out(actions, jobs, search)
         self._enable()
         self._recolour()
@@ -181,6 +181,7 @@ class ToolBar(QToolBar):
         """Offer what can work; to resume automatically later is in the menus of the jobs."""
         self.resume_button.setEnabled(self._resumption[0].isEnabled())
         self.resume_button.setText(self._resumption[0].text().replace("&", ""))
+        self.resume_button.setToolTip(self._resumption[0].toolTip())
 
     @Slot()
     def _on_server_triggered(self) -> None:

@@ -19,6 +19,7 @@ from tests.integration.test_watching_here import agent
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_progress_monitor.gui.jobs.pane import JobPane
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 pytestmark = pytest.mark.anyio
@@ -45,6 +46,11 @@ def dialogs(qapp: QApplication) -> list[ConsentDialog]:
     return [w for w in qapp.topLevelWidgets() if isinstance(w, ConsentDialog) and w.isVisible()]
 
 
+def made_by(pane: JobPane) -> list[str]:
+    model = pane.attempts.model
+    return [model.index(row, 1).data() for row in range(model.rowCount())]
+
+
 async def test_a_job_is_resumed_here_after_its_command_was_approved(
     qapp: QApplication, place: Place
 ) -> None:
@@ -56,6 +62,7 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         resume = jobs.action("resume")
         await until(resume.isEnabled)
         assert resume.text() == "&Resume here"
+        assert program.window.tool_bar.resume_button.text() == "Resume here"
         assert "Resume the job of Agent on a connection of this program" in resume.toolTip()
         assert jobs.action("reissue").text() == "Re-&issue here"
         assert not jobs.action("automatic").isEnabled()
@@ -84,12 +91,13 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         job = the_job(program)
         assert job is not None
         assert (job.watched_client, job.begun_by) == (None, "Agent")
-        assert program.window.job_pane.header._ids.text().startswith("begun by Agent · ")  # noqa: SLF001
-        table = program.window.job_pane.attempts.model
-        made_by = [table.index(row, 1).data() for row in range(table.rowCount())]
-        assert made_by == ["Agent", "here"]
+        pane = program.window.job_pane
+        pane.tabs.setCurrentWidget(pane.attempts)
+        await until(lambda: made_by(pane) == ["Agent", "here"])
+        await until(lambda: pane.header._ids.text().startswith("begun by Agent · "))  # noqa: SLF001
         jobs.select(1)
-        assert resume.text() == "&Resume"
+        await until(lambda: resume.text() == "&Resume" and resume.isEnabled())
+        assert program.window.tool_bar.resume_button.text() == "Resume"
         resume.trigger()  # the server is approved, and connected
         await until(lambda: state(program) is JobState.DONE)
         assert not dialogs(qapp)

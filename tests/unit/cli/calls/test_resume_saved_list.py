@@ -66,6 +66,7 @@ def test_the_document_has_a_stable_shape() -> None:
     assert entry(chain()) == {
         "resume_id": 3,
         "server": "local-db",
+        "client": None,
         "method": "tools/call",
         "name": "export_orders",
         "summary": 'region="eu"',
@@ -245,6 +246,7 @@ def test_tasks_are_in_the_document() -> None:
         {
             "resume_id": "t2",
             "server": "local-db",
+            "client": None,
             "method": "tools/call",
             "name": "export_orders",
             "summary": 'region="eu"',
