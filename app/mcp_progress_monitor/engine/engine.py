@@ -324,7 +324,7 @@ class Engine:
                 continue
             if fact.how == "created":
                 self._begin_watched_task(job, fact)
-            elif is_terminal(fact.task.status) and job in self._task_keeper.entries:
+            elif is_terminal(fact.task.status):  # also where its beginning is still being saved
                 self._start(self._end_watched_task, job)
 
     def _begin_watched_task(self, job: JobId, fact: TaskStated) -> None:

@@ -224,3 +224,41 @@ async def test_nothing_runs_that_was_only_watched(tmp_path: Path, live: Path) ->
         (origin,) = engine._keeper.origins.values()  # noqa: SLF001
         assert not was_run(saved_definition(origin), [origin])
     tap.end()
+
+
+def task(status: str) -> dict[str, object]:
+    created = "2025-11-25T10:30:00Z"
+    return {"taskId": "t1", "status": status, "createdAt": created, "ttl": 600_000}
+
+
+async def saved_tasks(tmp_path: Path) -> list[str]:
+    store = ResumeStore(tmp_path)
+    await store.open()
+    try:
+        return [each.task for each in await store.tasks.tasks()]
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("is_at_once", [False, True])
+async def test_a_task_is_saved_until_its_client_has_seen_its_end(
+    tmp_path: Path, live: Path, is_at_once: bool
+) -> None:
+    tap = HandTap(live)
+    begun = {"jsonrpc": "2.0", "id": 1, "result": {"task": task("working")}}
+    tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.received(begun, 0.1))
+    get = {"jsonrpc": "2.0", "id": 9, "method": "tasks/get", "params": {"taskId": "t1"}}
+    end = {"jsonrpc": "2.0", "id": 9, "result": task("completed")}
+    if is_at_once:
+        tap.write(tap.sent(get, 0.1), tap.received(end, 0.1))
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: jobs_of(engine) and jobs_of(engine)[0].task)
+        if not is_at_once:
+            await until(lambda: engine.tasks.saved_id(jobs_of(engine)[0].id))
+            assert await saved_tasks(tmp_path) == ["t1"]
+            assert not jobs_of(engine)[0].can_resume_here
+            tap.write(tap.sent(get, 0.1), tap.received(end, 0.1))
+        await until(lambda: states(engine) == [JobState.DONE])
+        await until(lambda: engine.tasks.saved_id(jobs_of(engine)[0].id) is None)
+    assert await saved_tasks(tmp_path) == []
+    tap.end()

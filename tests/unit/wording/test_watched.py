@@ -12,6 +12,7 @@ from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording import watched
 from mcp_progress_monitor.wording.watched import about, end_text, story, why_read_only
 from tests.job_stand_ins import job
 
@@ -82,3 +83,21 @@ def test_a_question_of_another_client_is_answered_there() -> None:
     assert job_texts.status(asked).startswith("answer in Cursor · ")
     assert "answer in" not in job_texts.status(job(state=JobState.NEEDS_YOU))
     assert why_read_only("Cur\nsor").startswith("Cur")
+
+
+def test_what_is_not_known_of_a_server_is_named() -> None:
+    assert watched.unknown_values((), 0) == ""
+    words = watched.unknown_values(("TOKEN", "LEVEL"), 1)
+    assert words == (
+        "Values that are not recorded and not set here: TOKEN, LEVEL. 1 argument with a hidden "
+        "secret: the server may refuse to start. Save the server with its settings first if it "
+        "needs them."
+    )
+    many = watched.unknown_values([f"V{number}" for number in range(11)], 0)
+    assert "V7 and 3 more." in many
+
+
+def test_what_is_done_here_names_the_client() -> None:
+    assert watched.resume_here("Agent").startswith("Resume the job of Agent on a connection")
+    assert watched.reissue_here("Agent").startswith("Send the request of Agent from the start")
+    assert watched.request_of("Agent").startswith("Agent ran this server.")
