@@ -98,7 +98,13 @@ _SCHEMAS: Final = (
 """In this order none of them takes long; the first form of a server would load all at once."""
 
 
+def loading_schemas() -> tuple[Callable[[], object], ...]:
+    """Steps that load what checks JSON schemas."""
+    return tuple(functools.partial(importlib.import_module, name) for name in _SCHEMAS)
+
+
 def loading() -> tuple[Callable[[], object], ...]:
     """Steps that load one module each, with what it needs itself."""
-    names = (*_SESSIONS, *_FILTERS, *_SCHEMAS)
-    return tuple(functools.partial(importlib.import_module, name) for name in names)
+    names = (*_SESSIONS, *_FILTERS)
+    steps = tuple(functools.partial(importlib.import_module, name) for name in names)
+    return (*steps, *loading_schemas())

@@ -76,6 +76,19 @@ def test_what_is_seen_again_changes_its_row_alone(model: FindingsModel) -> None:
     assert model.finding(1).times == 2
 
 
+def test_badges_are_counted_again_only_when_they_may_differ(model: FindingsModel) -> None:
+    one = result(FLOOD, 3)
+    model.watch.changed.emit([one])
+    counted: list[None] = []
+    model.badges_changed.connect(lambda: counted.append(None))
+    one.add(Evidence(one.finding, 4, None, Side.SERVER))
+    model.watch.changed.emit([one])
+    assert counted == []
+    one.add(Evidence(Finding(*BLANK), 5, None, Side.SERVER))
+    model.watch.changed.emit([one])
+    assert (len(counted), model.total) == (1, Badge(1, Level.ERROR))
+
+
 def test_many_changes_are_announced_as_one(model: FindingsModel) -> None:
     many = [result(BLANK, number, f"s{number}") for number in range(1, 101)]
     model.watch.changed.emit(many)

@@ -8,13 +8,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.checking import results
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER
 from tests.gui.findings.test_model import BLANK, FLOOD, result
+from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.checking.report import Checked
@@ -169,6 +174,21 @@ def test_the_rules_of_each_server_are_a_table(pane: FindingsPane) -> None:
     assert "Broken (1)" in pane.details.toPlainText()
     pane.rules_button.click()
     assert not pane.rules_table.isVisible()
+
+
+def test_findings_beyond_the_most_are_counted_and_said(
+    pane: FindingsPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "MOST_RESULTS", 1)
+    made = Written()
+    made.line(Channel.RECEIVED, b"not JSON", connection="a#1")
+    made.line(Channel.RECEIVED, b"not JSON", 1.0, connection="b#1")
+    playback = Playback(made.save(tmp_path / "two.mcprec"))
+    pane.model.watch.follow(playback)
+    while playback.advance(0.05):
+        pass
+    pane.model.watch.publish()
+    assert pane.state.text() == "1 finding, 1 more counted but not listed"
 
 
 def test_text_of_a_server_is_shown_as_plain_text(pane: FindingsPane) -> None:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.engine.updates import Listeners, Update
+from mcp_progress_monitor.gui.findings import watch as watching
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.golden_sessions import FOLDER
 from tests.unit.checking.sessions import check_file, summary
+from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +102,21 @@ def test_findings_are_published_together_and_not_for_each_update(qtbot: QtBot) -
     assert published == []
     qtbot.waitUntil(lambda: bool(published), timeout=10_000)
     assert published == [1]
+
+
+def test_very_many_findings_are_published_in_parts(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_MOST_AT_ONCE", 2)
+    made = Written()
+    for number in range(5):
+        made.line(Channel.RECEIVED, b"not JSON", float(number), connection=f"s{number}#1")
+    model = FindingsModel()
+    published: list[int] = []
+    model.watch.changed.connect(lambda changed: published.append(len(changed)))
+    read(model.watch, Playback(made.save(tmp_path / "many.mcprec")))
+    qtbot.waitUntil(lambda: model.rowCount() == 5, timeout=10_000)
+    assert published == [2, 2, 1]
 
 
 def test_nothing_is_published_and_no_timer_runs_while_all_is_well(qtbot: QtBot) -> None:

@@ -59,6 +59,8 @@ class FindingsModel(TitledTable):
 
     badges_changed = Signal()
     """`job_badges`, `server_badges` or `total` may have changed."""
+    seen_again = Signal()
+    """Findings that were there were seen in more messages."""
     ignored_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -66,6 +68,7 @@ class FindingsModel(TitledTable):
         self.watch: Final = FindingsWatch(self)
         self._rows: list[Result] = []
         self._places: dict[int, int] = {}
+        self._levels: list[Level] = []
         self._shown: dict[int, Checked] = {}
         self._ignored: dict[Ignored, None] = {}
         self.job_badges: Mapping[JobId, Badge] = {}
@@ -185,19 +188,25 @@ class FindingsModel(TitledTable):
                 self._places[id(each)] = place
             self._rows += added
             self.endInsertRows()
+        is_graver = any(self._rows[row].level is not self._levels[row] for row in known)
         for row in known:
             self._shown.pop(row, None)
+            self._levels[row] = self._rows[row].level
+        self._levels += [each.level for each in added]
         if len(known) > _APART:
             self.dataChanged.emit(self.index(known[0], 0), self.index(known[-1], FIRST))
         else:
             for row in known:
                 self.dataChanged.emit(self.index(row, 0), self.index(row, FIRST))
-        self._count()
+        if added or is_graver:
+            self._count()
+        else:
+            self.seen_again.emit()
 
     @Slot()
     def _on_restarted(self) -> None:
         self.beginResetModel()
-        self._rows, self._places, self._shown = [], {}, {}
+        self._rows, self._places, self._shown, self._levels = [], {}, {}, []
         self.endResetModel()
         self._count()
 

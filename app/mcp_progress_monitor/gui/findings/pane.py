@@ -273,6 +273,7 @@ class FindingsPane(QWidget):
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
         self.model.badges_changed.connect(self._on_findings_changed)
         self.model.watch.rested.connect(self._on_findings_changed)
+        self.model.seen_again.connect(self._show_details)
         self.model.ignored_changed.connect(self._on_ignored_changed)
         self.model.modelReset.connect(self._on_findings_changed)
         self._appearance.changed.connect(self._recolour)
@@ -383,7 +384,7 @@ class FindingsPane(QWidget):
             yield count(total, "finding")
         watch = self.model.watch
         if watch.dropped:
-            yield f"{number(watch.dropped)} more were counted and not listed"
+            yield f"{number(watch.dropped)} more counted but not listed"
         if watch.waiting:
             yield f"{number(watch.waiting)} messages to compare with the schema"
         if watch.unchecked:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from mcp_progress_monitor.gui.deferred_startup import loading_schemas
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -20,6 +22,8 @@ INTERVAL_MS: Final = 100
 """Between two publications, at least."""
 _SHARE: Final = 10
 """After a publication that took long there is a pause of so many times its length."""
+_MOST_AT_ONCE: Final = 250
+"""Findings of one publication: some 30 ms of work for the list."""
 _WORK_S: Final = 0.004
 _WORK_MS: Final = 50
 _IDLE_WORK_MS: Final = 1
@@ -71,6 +75,8 @@ class FindingsWatch(QObject):
         self._working = QTimer(self)
         self._working.timeout.connect(self._work)
         self._pause_ms = INTERVAL_MS
+        self._pending: list[Result] = []
+        self._loading = list(loading_schemas())
 
     def follow(self, source: Source) -> None:
         """Judge what `source` publishes from now on."""
@@ -140,16 +146,18 @@ class FindingsWatch(QObject):
     def publish(self) -> None:
         """Publish what has changed."""
         self._publishing.stop()
-        changed: list[Result] = []
         if self._check is not None:
             self._check.judge.results.fresh()  # not asked for here
-            changed = self._check.judge.results.changed()
+            self._pending += self._check.judge.results.changed()
+        changed, self._pending = self._pending[:_MOST_AT_ONCE], self._pending[_MOST_AT_ONCE:]
         if not changed:
             return
         began = time.perf_counter()
         self.changed.emit(changed)
         took_ms = (time.perf_counter() - began) * 1000
         self._pause_ms = max(INTERVAL_MS, round(took_ms * _SHARE))
+        if self._pending:
+            self._publishing.start(self._pause_ms)
 
     def _begin(self) -> None:
         from mcp_progress_monitor.checking.schemas import SchemaChecks  # late: no start waits
@@ -161,6 +169,7 @@ class FindingsWatch(QObject):
             schemas = SchemaChecks(math.inf, QUICK_S)
             self._check = SessionCheck(source.jobs.job_of, schemas=schemas)
         self._is_finished = False
+        self._pending.clear()
         self._working.stop()
         self._working.setInterval(_WORK_MS)
 
@@ -180,6 +189,9 @@ class FindingsWatch(QObject):
     @Slot()
     def _work(self) -> None:
         check = self._check
+        if self._loading:  # all of it at once would take 60 ms
+            self._loading.pop(0)()
+            return
         if check is None or not check.work(_WORK_S):
             self._working.stop()
             self.rested.emit()
