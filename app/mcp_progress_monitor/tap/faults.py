@@ -112,12 +112,12 @@ class Faults:
         """Record a message as it was sent, the one of this number, and what rules did about it."""
         fields: dict[str, object] = {
             "event": "changed",
-            "by": self._script.name,
+            "actions": [rule.action for rule in effect.rules],
             "from": side,
             "message": number,
-            "actions": [rule.action for rule in effect.rules],
-            "rules": [f"{rule.line}: {rule.text}" for rule in effect.rules],
             "passed": effect.copies,
+            "rules": [f"{rule.line}: {rule.text}" for rule in effect.rules],
+            "by": self._script.name,
         }
         if effect.delay_s:
             fields["delay_s"] = round(effect.delay_s, 6)
@@ -125,8 +125,8 @@ class Faults:
 
     def note_closed(self, side: str, raw: bytes) -> None:
         """Record a message that came after its stream was closed."""
-        fields = {"event": "changed", "by": self._script.name, "from": side, "actions": ["close"]}
-        self._note({**fields, "rules": [], "passed": 0, **_sent(raw)})
+        fields = {"event": "changed", "actions": ["close"], "from": side, "passed": 0, "rules": []}
+        self._note({**fields, "by": self._script.name, **_sent(raw)})
 
     def finish(self, rule: Rule) -> None:
         """Kill the server, or close a stream."""
@@ -134,8 +134,9 @@ class Faults:
             if self._is_over:
                 return
         target = "server" if rule.action == "kill" else rule.stream
-        fields = {"event": "changed", "by": self._script.name, "actions": [rule.action]}
-        self._note({**fields, "rules": [f"{rule.line}: {rule.text}"], "target": target})
+        fields = {"event": "changed", "actions": [rule.action], "target": target}
+        rules = [f"{rule.line}: {rule.text}"]
+        self._note({**fields, "rules": rules, "by": self._script.name})
         if rule.action == "close":
             stream = self._streams.get(_STREAMS.get(rule.stream, ""))
             if stream is None:
