@@ -228,6 +228,7 @@ def test_stdout_is_closed_after_a_time_and_the_server_lives_on(tmp_path: Path) -
         assert tap.read(1) == b""
         assert tap.poll() is None
         tap.send(_TICK % 1)
+        until(lambda: recordings(tmp_path))
         until(lambda: b'"passed":0' in recordings(tmp_path)[0].read_bytes())
         tap.rest()
         assert tap.returncode == 0
