@@ -181,7 +181,6 @@ class ToolBar(QToolBar):
         """Offer what can work; to resume automatically later is in the menus of the jobs."""
         self.resume_button.setEnabled(self._resumption[0].isEnabled())
         self.resume_button.setText(self._resumption[0].text().replace("&", ""))
-        self.resume_button.setToolTip(self._resumption[0].toolTip())
 
     @Slot()
     def _on_server_triggered(self) -> None:
