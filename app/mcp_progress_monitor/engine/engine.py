@@ -211,7 +211,7 @@ class Engine:
             return
         with anyio.CancelScope(shield=True):
             await self.aclose()
-            await self._task_keeper.pay()
+            await self._task_keeper.settle()
             await self._keeper.close()
             await self.recording.close()
         tasks, self._tasks = self._tasks, None

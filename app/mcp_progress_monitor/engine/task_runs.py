@@ -63,6 +63,7 @@ class TaskKeeper:
         self._keeper = keeper
         self._tracker, self._clock, self._publish = live
         self._owed: dict[int, WatchedEnding | None] = {}
+        self._saving: set[anyio.Event] = set()
 
     async def begin(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
         """Save a new task, then let it be shown."""
@@ -85,8 +86,19 @@ class TaskKeeper:
         entry = self.entries[job] = Entry(origin, view, at)
         if self._store is None:
             return
+        saving = anyio.Event()
+        self._saving.add(saving)
         try:
-            entry.saved = await self._store.note_watched(
+            with anyio.CancelScope(shield=True):
+                await self._save_watched(self._store, job, entry)
+        finally:
+            self._saving.discard(saving)
+            saving.set()
+
+    async def _save_watched(self, store: TaskStore, job: JobId, entry: Entry) -> None:
+        origin, view, at = entry.origin, entry.view, entry.began_at
+        try:
+            entry.saved = await store.note_watched(
                 origin,
                 view.id,
                 self._standing(job, view),
@@ -98,9 +110,8 @@ class TaskKeeper:
             return
         if self.entries.get(job) is not entry:  # it has ended meanwhile
             self._owe(entry, None)
-        elif (
-            entry.saved is None
-        ):  # it was followed here to its end, or forgotten, by an earlier run
+            await self.pay()
+        elif entry.saved is None:  # an earlier run followed it to its end here, or forgot it
             del self.entries[job]
         else:
             self._replace_restored(job, entry)
@@ -154,6 +165,12 @@ class TaskKeeper:
     def _owe(self, entry: Entry, ending: WatchedEnding | None) -> None:
         if entry.saved is not None:
             self._owed[entry.saved] = ending
+
+    async def settle(self) -> None:
+        """Wait for what is being saved, then delete what is due: before the store is closed."""
+        for saving in list(self._saving):
+            await saving.wait()
+        await self.pay()
 
     async def pay(self) -> None:
         """Delete what is due; failed deletions are retried later."""
