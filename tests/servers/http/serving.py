@@ -62,8 +62,11 @@ _INTERRUPTED: Final = 130
 _FAILED: Final = 1
 
 
-class _StoppedError(Exception):
-    """Ends the process well: somebody sent SIGTERM."""
+class _StoppedError(BaseException):
+    """Ends the process well: somebody sent SIGTERM.
+
+    Not an `Exception`: one that comes while a connection is taken, `socketserver` would swallow.
+    """
 
 
 class _UnusableError(Exception):
