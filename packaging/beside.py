@@ -24,7 +24,10 @@ class Beside:
         self, name: str, command: Sequence[str], folder: Path, environ: Mapping[str, str]
     ) -> None:
         self.name = name
+        self.command = command
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is shown
+        self.took_s = 0.0
+        """Seconds from its start to its end, once it has ended."""
         self._started = time.monotonic()
         self._process = subprocess.Popen(
             command, cwd=folder, env=environ, stdout=self._printed, stderr=subprocess.STDOUT
@@ -37,10 +40,10 @@ class Beside:
     def succeeds(self) -> bool:
         """Wait for its end, show what it printed, and tell whether all was well."""
         code = self._process.wait()
-        took_s = time.monotonic() - self._started
+        self.took_s = time.monotonic() - self._started
         self._show()
         verdict = "ok" if code == 0 else f"FAILED (exit code {code})"
-        say(f"-- {self.name}: {verdict}, {took_s:.1f} s")
+        say(f"-- {self.name}: {verdict}, {self.took_s:.1f} s")
         return code == 0
 
     def stop(self) -> None:
