@@ -26,6 +26,8 @@ from mcp_progress_monitor.catalogue.taps import Launch, Tap
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.form import CallDialog
+from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
+from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.confirmations import (
     EndAction,
     EndQuestion,
@@ -203,6 +205,10 @@ class EveryWindow(QObject):
         yield RemoveQuestion(words, self._snapshots, is_saved=True, secrets=[words] * 12)
         yield from self._questions_about_jobs()
         rule = QuestionRule(mode="answer", delay_s=2, answer={"a": words})
+        saved = SavedCalls()
+        saved.save(SavedCall(words, words, words, "tools/call", words, {words: words}))
+        yield SavedCallsDialog(saved)
+        yield SaveCallDialog(next(iter(saved)), saved.folders)
         yield RulesDialog(words, QuestionRules(sampling=rule, form=rule), appearance)
         yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
         tasks = TasksDialog(words, appearance)

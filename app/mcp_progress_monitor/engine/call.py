@@ -54,6 +54,18 @@ class Call:
     task_ttl_ms: float | None = None
 
 
+class CallSeries(NamedTuple):
+    """Calls to be made one after the other, or side by side.
+
+    At most `at_once` of them are pending at a time, 0 for all. `pause_s` are the seconds before
+    each but the first.
+    """
+
+    calls: tuple[Call, ...]
+    at_once: int = 0
+    pause_s: float = 0.0
+
+
 class Outcome(NamedTuple):
     """How a call ended. `raw` is the reply's exact bytes, empty when there was none.
 

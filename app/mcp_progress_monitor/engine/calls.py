@@ -6,6 +6,8 @@ import functools
 import itertools
 from typing import TYPE_CHECKING
 
+import anyio
+
 from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.engine.origins import (
     from_the_start,
@@ -20,6 +22,7 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_progress_monitor.engine.call import CallSeries
     from mcp_progress_monitor.engine.keeper import Keeper
     from mcp_progress_monitor.engine.requests import Requests
     from mcp_progress_monitor.engine.resumer import Resumer
@@ -70,6 +73,40 @@ class Calls:
         connection, exchange = self._requests.ask(call)
         outcome = await self._requests.complete(connection, exchange)
         return await self._resumer.after_call(outcome, call, exchange.clock.limits)
+
+    async def make_series(
+        self, series: CallSeries, may_start: Callable[[int], bool] = lambda _count: True
+    ) -> None:
+        """Make many calls and wait for all.
+
+        `may_start` is asked before each, with how many that makes; the first no is the end. So is
+        the first call that cannot be made: its `UserError` is raised after all that were made have
+        ended. Cancelling cancels all.
+        """
+        refused: list[UserError] = []
+        free = anyio.Semaphore(series.at_once or len(series.calls))
+
+        async def make(call: Call) -> None:
+            async with free:
+                started.set()
+                try:
+                    await self.make(call)
+                except UserError as error:
+                    refused.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for count, call in enumerate(series.calls, 1):
+                async with free:  # until there is room for it
+                    pass
+                if count > 1 and series.pause_s:
+                    await anyio.sleep(series.pause_s)
+                if refused or not may_start(count):
+                    break
+                started = anyio.Event()
+                tasks.start_soon(make, call)
+                await started.wait()
+        if refused:
+            raise refused[0]
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
         """Ask the server to cancel a job of ours; nothing if already asked.

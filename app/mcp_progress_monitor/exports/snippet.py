@@ -96,7 +96,7 @@ def _given(names: list[str]) -> str:
         return ""
     items = "".join(f"    {name!r}: os.environ[{variable_of(name)!r}],\n" for name in names)
     words = (
-        "# Headers of the recorded connection. Their values are never recorded, so they are read\n"
+        "# Headers of the connection. Their values are not copied, so they are read\n"
         "# from environment variables.\n"
     )
     return f"{words}headers = {{\n{items}}}\n"
@@ -172,12 +172,11 @@ def snippet(source: ExportSource, number: int, redaction: Redaction) -> str:
         raise _refused(f"The request is too large: {formatting.size(len(frame.raw))}", frame)
     envelope = decode(frame.raw)
     params = _params(frame)
-    form = _FORMS.get(envelope.method or "")
-    if form is None or frame.channel is not Channel.SENT:
+    if envelope.method not in _FORMS or frame.channel is not Channel.SENT:
         method = formatting.one_line(str(envelope.method), 60)
         what = f"Cannot copy a {method} message as Python"
         raise _refused(what, frame)
-    return _program(source, frame, str(envelope.method), params, form, redaction)
+    return _program(source, frame, str(envelope.method), params, redaction)
 
 
 def _request(source: ExportSource, number: int) -> Frame:
@@ -218,25 +217,29 @@ def _program(
     frame: Frame,
     method: str,
     params: JsonObject,
-    form: _Form,
     redaction: Redaction,
 ) -> str:
     clean = redaction.value(params)
-    subject = clean.get(form.subject)
-    arguments = clean.get("arguments")
-    is_tool = method == CALL_TOOL
+    when = f", as sent on {formatting.date_and_clock(frame.when)}"
     server = _server(source, frame.connection, redaction)
+    return program(method, clean, server, when=when, notes=_notes(params, clean != params))
+
+
+def program(
+    method: str, params: JsonObject, server: ServerLines, *, when: str = "", notes: str = ""
+) -> str:
+    """The program that sends a call, read or get request with `params` to `server`."""
+    form = _FORMS[method]
+    subject = params.get(form.subject)
+    shown = formatting.one_line(str(subject), 60)
     return _HEAD.format(
-        title=_in_docstring(
-            f"Repeats {method} {formatting.one_line(str(subject), 60)}, as sent on "
-            f"{formatting.date_and_clock(frame.when)}."
-        ),
-        notes=_notes(params, clean != params) + server.note,
+        title=_in_docstring(f"{'Repeats' if when else 'Sends'} {method} {shown}{when}."),
+        notes=notes + server.note,
         imports=server.imports,
         client=server.client,
         server=server.code,
-        arguments="" if method == READ_RESOURCE else _assigned(arguments),
-        progress=_PROGRESS if is_tool else "\n",
+        arguments="" if method == READ_RESOURCE else _assigned(params.get("arguments")),
+        progress=_PROGRESS if method == CALL_TOOL else "\n",
         call=form.call.format(subject=repr(subject if isinstance(subject, str) else str(subject))),
     )
 
@@ -270,15 +273,21 @@ def _of_command(fields: JsonObject) -> ServerLines:
     command, args, env = fields.get("command"), fields.get("args"), fields.get("env")
     if not isinstance(command, str):
         return ServerLines(_PLACEHOLDER)
+    folder = fields.get("cwd")
+    folder = folder if isinstance(folder, str) else None
+    return stdio_lines(command, _texts(args), folder, _texts(env))
+
+
+def stdio_lines(command: str, args: list[str], cwd: str | None, names: list[str]) -> ServerLines:
+    """The code for a server that is a process; of its environment only the `names`."""
     lines = [f"    command={command!r},"]
-    lines.append(f"    args={_literal(_texts(args), indent=9)},")
-    if isinstance(cwd := fields.get("cwd"), str):
+    lines.append(f"    args={_literal(args, indent=9)},")
+    if cwd is not None:
         lines.append(f"    cwd={cwd!r},")
-    names = _texts(env)
     before = ""
     if names:
         before = (
-            "# Environment variables of the recorded server. Their values are never recorded, so\n"
+            "# Environment variables of the server. Their values are not copied, so\n"
             "# they are read from this program's environment.\n"
             f"names = {_literal(names)}\n"
             "env = {name: os.environ[name] for name in names if name in os.environ}\n"

@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
+    QDoubleSpinBox,
     QLabel,
     QLineEdit,
     QListView,
+    QMenu,
     QPlainTextEdit,
     QPushButton,
     QSpinBox,
+    QToolButton,
+    QTreeWidget,
+    QTreeWidgetItem,
     QWidget,
 )
 
-from mcp_progress_monitor.engine.call import AutoResume, Call
+from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog, CallForm
+from mcp_progress_monitor.gui.calls.memory import SavedCall
+from mcp_progress_monitor.gui.calls.shelf import CopyForm, SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
@@ -76,7 +83,7 @@ def form(dialog: CallDialog) -> CallForm:
 def calls(dialog: CallDialog) -> list[Call]:
     """What was asked for."""
     made: list[Call] = []
-    dialog.call_requested.connect(made.append)
+    dialog.form.series_requested.connect(lambda series: made.extend(series.calls))
     return made
 
 
@@ -391,10 +398,14 @@ def test_tab_goes_through_the_arguments_before_the_buttons(form: CallForm) -> No
     reached = _tabbed(offers, 20)
     rows, send = _line(form, "rows"), _button(form, "Send")
     close = next(b for b in form.window().findChildren(QPushButton) if b.text() == "&Close")
-    assert reached.index(rows) == 0
-    assert reached.index(rows) < reached.index(_box(form, "Progress token"))
-    assert reached.index(send) < reached.index(close)
-    assert reached.index(_box(form, "Progress token")) < reached.index(send)
+    shelf = [each.text() for each in reached[:3] if isinstance(each, QPushButton)]
+    assert shelf == ["Recent", "Saved", "Copy as"]
+    assert reached.index(rows) == 3
+    assert reached.index(rows) < reached.index(send) < reached.index(close)
+    fold = next(each for each in form.options.findChildren(QToolButton))
+    fold.click()
+    reached = _tabbed(offers, 20)
+    assert reached.index(rows) < reached.index(_box(form, "Progress token")) < reached.index(send)
 
 
 def test_what_is_added_to_the_arguments_has_its_place_in_the_tab_order(form: CallForm) -> None:
@@ -522,3 +533,118 @@ def test_a_time_to_live_that_is_none_is_said_before_anything_is_sent(
     form.options.task.ttl.setText("-1")
     form.send()
     assert calls == []
+
+
+def _menu(form: CallForm, words: str) -> dict[str, QAction]:
+    """The entries of a menu beside the form, as it opens."""
+    menu = _button(form, words).menu()
+    assert menu is not None
+    menu.aboutToShow.emit()
+    return {each.text(): each for each in menu.actions()}
+
+
+def test_earlier_arguments_of_a_tool_are_filled_in_again(form: CallForm) -> None:
+    for rows in ("5", "6"):
+        form.form.set_value({"rows": int(rows)})
+        form.send()
+    recent = _menu(form, "Recent")
+    assert [*recent] == ['{"rows": 6}', '{"rows": 5}']
+    recent['{"rows": 5}'].trigger()
+    assert form.form.value() == {"rows": 5}
+
+
+def test_a_call_is_saved_by_title_and_folder_and_opened_again(form: CallForm, qtbot: QtBot) -> None:
+    form.form.set_value({"rows": 7})
+    with qtbot.waitSignal(form.saved_changed):
+        _menu(form, "Saved")["Save this call…"].trigger()
+        dialog = form.findChild(SaveCallDialog)
+        assert dialog is not None
+        dialog.findChild(QLineEdit).setText("Seven & more")  # type: ignore[union-attr]
+        dialog.findChild(QComboBox).setEditText("Exports")  # type: ignore[union-attr]
+        dialog.accept()
+    form.choose("db", "tools/call", "crawl")
+    saved = _menu(form, "Saved")["Exports"].menu()
+    assert isinstance(saved, QMenu)
+    (entry,) = saved.actions()
+    assert entry.text() == "Seven && more"
+    entry.trigger()
+    assert form.offer is not None
+    assert (form.offer.name, form.form.value()) == ("export", {"rows": 7})
+
+
+def test_saved_calls_are_renamed_and_deleted(form: CallForm) -> None:
+    for title in ("One", "Two"):
+        form.saved.save(SavedCall("", title, "db", "tools/call", "export", {}))
+    dialog = SavedCallsDialog(form.saved, form)
+    table = dialog.findChild(QTreeWidget)
+    assert table is not None
+
+    def first() -> QTreeWidgetItem:
+        item = table.topLevelItem(0)
+        assert item is not None
+        return item
+
+    first().setText(0, "Two")  # taken: it stays as it was
+    assert [call.title for call in form.saved] == ["One", "Two"]
+    first().setText(1, "Folder")
+    assert [(call.folder, call.title) for call in form.saved] == [("", "Two"), ("Folder", "One")]
+    first().setSelected(True)
+    next(b for b in dialog.findChildren(QPushButton) if b.text() == "&Delete").click()
+    assert [call.title for call in form.saved] == ["One"]
+
+
+def test_a_saved_call_of_a_server_that_is_gone_says_so(form: CallForm) -> None:
+    form.saved.save(SavedCall("", "Old", "gone", "tools/call", "export", {}))
+    _menu(form, "Saved")["Old"].trigger()
+    assert _says(form, "there is no server gone here")
+
+
+def test_each_argument_set_is_a_call_added_to_what_the_form_has(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.form.set_value({"rows": 1, "to": "a"})
+    form.set_argument_sets([{"rows": 2}, {"rows": 3, "to": "b"}], "sets.csv")
+    form.send()
+    made = [call.params["arguments"] for call in calls]
+    assert made == [{"rows": 2, "to": "a"}, {"rows": 3, "to": "b"}]
+
+
+def test_a_set_that_does_not_fit_is_named(form: CallForm, calls: list[Call]) -> None:
+    form.set_argument_sets([{"rows": 2}, {"rows": 0}, {"rows": 3}], "sets.csv")
+    form.send()
+    assert calls == []
+    assert _says(form, "set 2: rows: 0 is less than the minimum of 1")
+    _button(form, "Send anyway").click()
+    assert len(calls) == 3
+
+
+def test_repeats_so_many_at_once_with_a_pause(dialog: CallDialog, form: CallForm) -> None:
+    made: list[CallSeries] = []
+    form.series_requested.connect(made.append)
+    form.form.set_value({"rows": 1})
+    for name, value in (("Number of calls", 9), ("Calls at once", 2)):
+        spin = _named(form, QSpinBox, name)
+        assert isinstance(spin, QSpinBox)
+        spin.setValue(value)
+    pause = _named(form, QDoubleSpinBox, "Pause in seconds")
+    assert isinstance(pause, QDoubleSpinBox)
+    pause.setValue(1.5)
+    fold = next(each for each in form.options.findChildren(QToolButton))
+    assert fold.text() == "Options: 9 times, 2 at once, pause 1.5 s"
+    form.send()
+    assert [(len(series.calls), *series[1:]) for series in made] == [(9, 2, 1.5)]
+    form.show_series(3, 9)
+    assert _says(form, "Sent 3 of 9 calls")
+    with_stop = _button(form, "Stop")
+    assert with_stop.isVisible()
+    form.show_series(9, 9)
+    assert not with_stop.isVisible()
+
+
+def test_a_call_is_copied_with_what_the_form_has(form: CallForm, qtbot: QtBot) -> None:
+    form.form.set_value({"rows": 4})
+    with qtbot.waitSignal(form.copy_requested) as asked:
+        _menu(form, "Copy as")["Command line"].trigger()
+    copy_form, server, offer, arguments = asked.args or []
+    assert (copy_form, server.name, offer.name) == (CopyForm.COMMAND_LINE, "db", "export")
+    assert arguments == {"rows": 4}

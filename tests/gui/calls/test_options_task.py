@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind
 from mcp_progress_monitor.gui.calls.options import TaskOptions
@@ -15,6 +16,8 @@ from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.server_stand_ins import server
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
@@ -33,11 +36,13 @@ def tool(support: str = "optional", kind: OfferKind = OfferKind.TOOL) -> Offer:
 
 
 @pytest.fixture
-def options(qtbot: QtBot, appearance: Appearance) -> TaskOptions:
-    made = TaskOptions(appearance)
-    qtbot.addWidget(made)
+def options(qtbot: QtBot, appearance: Appearance) -> Iterator[TaskOptions]:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    made = TaskOptions(appearance, holder)
     made.show_offer(of("2025-11-25", CORE), tool())
-    return made
+    yield made
+    holder.close()
 
 
 @pytest.mark.parametrize(

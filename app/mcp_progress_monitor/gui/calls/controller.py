@@ -6,9 +6,13 @@ window is there.
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, READ_RESOURCE
@@ -18,13 +22,17 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from mcp_progress_monitor.engine.call import Call
+    from mcp_progress_monitor.engine.call import Call, CallSeries
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.calls.form import CallDialog
+    from mcp_progress_monitor.gui.calls.offers import Offer
+    from mcp_progress_monitor.gui.calls.shelf import CopyForm
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.servers.controller import ServersController
     from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 
@@ -50,11 +58,84 @@ class CallsController(QObject):
         self._preferences = preferences
         self._appearance = appearance
         self._call: CallDialog | None = None
+        self._series = 0
+        """The number of the newest series of calls."""
+        self._stopped = 0
+        """Series up to this number make no further calls."""
 
     @Slot(object)
     def call(self, call: Call) -> None:
         """Make a call; it becomes a job as soon as it is written."""
         self._tasks.start(f"{call.method} on {call.server}", self._engine.calls.make, call)
+
+    @Slot(object)
+    def call_series(self, series: CallSeries) -> None:
+        """Make one call after the other, or side by side, until all are made or told to stop."""
+        self._series += 1
+        name = f"{len(series.calls)} calls on {series.calls[0].server}"
+        may_start = functools.partial(self._may_start, self._series, len(series.calls))
+        self._tasks.start(name, self._engine.calls.make_series, series, may_start)
+
+    def _may_start(self, series: int, total: int, started: int) -> bool:
+        """Show how far a series is; no for those that were told to stop."""
+        if series <= self._stopped:
+            return False
+        if self._call is not None and series == self._series:
+            self._call.form.show_series(started, total)
+        return True
+
+    @Slot()
+    def _stop_series(self) -> None:
+        self._stopped = self._series
+
+    @Slot(str, object)
+    def _read_sets(self, path: str, schema: JsonObject) -> None:
+        self._tasks.start("argument sets", self._show_sets, Path(path), schema)
+
+    async def _show_sets(self, path: Path, schema: JsonObject) -> None:
+        from mcp_progress_monitor.gui.calls.argument_sets import read_argument_sets
+
+        sets = await anyio.to_thread.run_sync(read_argument_sets, path, schema)
+        if self._call is not None:
+            self._call.form.set_argument_sets(sets, path.name)
+
+    @Slot(object, object, object, object)
+    def _copy(
+        self, form: CopyForm, server: ServerSnapshot, offer: Offer, arguments: JsonObject
+    ) -> None:
+        """Copy a call in one of its forms."""
+        from mcp_progress_monitor.exports import call_text
+        from mcp_progress_monitor.gui.calls.shelf import CopyForm
+
+        method, params = offer.kind.value, offer.params(arguments)
+        match form:
+            case CopyForm.COMMAND_LINE:
+                text: str | None = call_text.as_command_line(server.definition, method, params)
+            case CopyForm.CURL:
+                text = call_text.as_curl(
+                    server.definition, server.revision, method, params, offer.schema
+                )
+            case CopyForm.PROGRAM:
+                text = call_text.as_program(server.definition, method, params)
+            case CopyForm.MESSAGE:
+                text = call_text.as_message(method, params)
+        if text is None:
+            what = "curl can call only servers with Streamable HTTP"
+            hint = "Copy the command line instead: it works with every server."
+            self._tell(ErrorDetails(what, server.name, hint))
+        else:
+            QGuiApplication.clipboard().setText(text)
+
+    @Slot()
+    def _keep_saved(self) -> None:
+        """Write the saved calls at once: they are work of the user's."""
+        if self._call is None:
+            return
+        self._preferences.keep_json("saved-calls", self._call.form.saved.state())
+        if not self._preferences.save():
+            what = "Saved calls could not be written to disk"
+            hint = "Free some space or make the file writable, then save the call again."
+            self._tell(ErrorDetails(what, "window.ini in the data folder", hint))
 
     @Slot()
     def new_call(self) -> None:
@@ -106,10 +187,16 @@ class CallsController(QObject):
             from mcp_progress_monitor.gui.calls.form import CallDialog
 
             self._call = CallDialog(self._appearance, self._parent)
-            self._call.call_requested.connect(self.call)
-            self._call.connect_requested.connect(self._servers.connect_server)
+            form = self._call.form
+            form.series_requested.connect(self.call_series)
+            form.stop_requested.connect(self._stop_series)
+            form.connect_requested.connect(self._servers.connect_server)
+            form.sets_requested.connect(self._read_sets)
+            form.copy_requested.connect(self._copy)
+            form.saved_changed.connect(self._keep_saved)
             self.refresh_servers()
-            self._call.form.restore(self._preferences.json_of("calls"))
+            form.restore(self._preferences.json_of("calls"))
+            form.saved.restore(self._preferences.json_of("saved-calls"))
         if not self._call.isVisible():
             self._call.form.begin()
         self._call.show()

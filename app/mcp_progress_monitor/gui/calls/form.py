@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
+    QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QListView,
@@ -17,10 +18,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.engine.call import AutoResume, Call
-from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.engine.call import AutoResume, Call, CallSeries
+from mcp_progress_monitor.formatting import count, number, one_line, visible
+from mcp_progress_monitor.gui.calls.memory import CallMemory, SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
 from mcp_progress_monitor.gui.calls.options import CallOptions, CallSettings
+from mcp_progress_monitor.gui.calls.shelf import (
+    CallShelf,
+    CopyForm,
+    SaveCallDialog,
+    SavedCallsDialog,
+)
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
     plain_label,
@@ -31,7 +39,9 @@ from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_t
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET
+from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, validate
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
+from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
 from mcp_progress_monitor.snapshots.limits import usual_limits
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -40,44 +50,12 @@ from mcp_progress_monitor.wording.servers import state_word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation
+    from mcp_progress_monitor.gui.schema_form.schema import Schema
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-_MOST: Final = 200
-
-
-class CallMemory:
-    """Remembers arguments by server, method and name; the longest unused are forgotten."""
-
-    def __init__(self) -> None:
-        self._arguments: dict[tuple[str, str, str], JsonObject] = {}
-
-    def remember(self, server: str, method: str, name: str, arguments: JsonObject) -> None:
-        """Keep `arguments` as the last ones."""
-        key = (server, method, name)
-        self._arguments.pop(key, None)
-        self._arguments[key] = arguments
-        while len(self._arguments) > _MOST:
-            del self._arguments[next(iter(self._arguments))]
-
-    def recall(self, server: str, method: str, name: str) -> JsonObject | None:
-        """Return the last arguments; None when there are none."""
-        return self._arguments.get((server, method, name))
-
-    def state(self) -> list[list[Any]]:
-        """Return everything remembered, oldest first."""
-        return [[*key, arguments] for key, arguments in self._arguments.items()]
-
-    def restore(self, state: object) -> None:
-        """Take up what was remembered before; entries that make no sense are left out."""
-        self._arguments.clear()
-        for entry in state if isinstance(state, list) else []:
-            match entry:
-                case [str(server), str(method), str(name), dict(arguments)]:
-                    self.remember(server, method, name, arguments)
-
-
+_MOST_CALLS: Final = 20_000
+_CHECK_S: Final = 0.5
 _KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
 _BESIDE_CALL: Final = QSize(240, 120)
 """What the rest of the window needs at least: the list of tools, and the buttons."""
@@ -93,6 +71,7 @@ _CHORDS: Final = (
     | Qt.KeyboardModifier.ShiftModifier
 )
 _DESCRIPTION: Final = 1_500
+_SETS_FILES: Final = "Argument sets (*.csv *.tsv *.json *.jsonl);;All files (*)"
 
 
 class SearchEdit(QLineEdit):
@@ -115,10 +94,18 @@ class SearchEdit(QLineEdit):
 class CallForm(QWidget):
     """The form for a call; stays open for the next one and reads server snapshots only."""
 
-    call_requested = Signal(object)
-    """A `Call`; several of them when it is to be made several times."""
+    series_requested = Signal(object)
+    """A `CallSeries`, most often of one call."""
+    stop_requested = Signal()
+    """No further call of a series is to be made."""
     connect_requested = Signal(str)
     """The name of the chosen server, which is not connected."""
+    sets_requested = Signal(str, object)
+    """The path of a file of argument sets, and the schema of the tool that they are for."""
+    copy_requested = Signal(object, object, object, object)
+    """A `CopyForm`, the server's snapshot, the `Offer`, and the arguments."""
+    saved_changed = Signal()
+    """The saved calls are others now."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,11 +113,13 @@ class CallForm(QWidget):
         self._memory = CallMemory()
         self._drafts = CallMemory()
         self._task_memory = CallMemory()
+        self.saved = SavedCalls()
         self._servers: dict[str, ServerSnapshot] = {}
         self._offer: Offer | None = None
         self._offer_of = ""
         self._controls: list[QWidget] = []
         self._remembered = ""
+        self._sets_schema: Schema = {}
         self._server = QuietComboBox(self)
         self._kind = QuietComboBox(self)
         self._search = SearchEdit(self)
@@ -138,6 +127,7 @@ class CallForm(QWidget):
         self._list = QListView(self)
         self._title = plain_label(self)
         self._about = plain_label(self)
+        self._shelf = CallShelf(self._recent, self.saved, self)
         self._form = SchemaForm(appearance, self)
         self._options = CallOptions(appearance, self)
         self._offline = plain_label(self)
@@ -145,6 +135,7 @@ class CallForm(QWidget):
         self._message = plain_label(self)
         self._send = QPushButton("&Send", self)
         self._send_anyway = QPushButton("Send an&yway", self)
+        self._stop = QPushButton("S&top", self)
         self._foot = QHBoxLayout()
         self._set_up_controls()
         self._lay_out()
@@ -250,11 +241,23 @@ class CallForm(QWidget):
         self._foot.addWidget(button)
         self._on_controls_remade()
 
+    def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
+        """Take the argument sets of a file that was asked for."""
+        self._options.set_argument_sets(sets, source)
+        self._say("")
+
+    def show_series(self, started: int, total: int) -> None:
+        """Show how many calls of a series were made; it ends with the last."""
+        is_over = started >= total
+        self._stop.setVisible(not is_over)
+        words = count(total, "call") if is_over else f"{number(started)} of {count(total, 'call')}"
+        self._say(f"Sent {words}.", Tone.GOOD)
+
     @Slot()
     def send(self) -> None:
         """Ask for the call, unless something is wrong: then show what, at the field."""
-        problems = self._form.check()
         options = self._read_options()
+        problems = self._problems_of_sets() if self._options.sets else self._form.check()
         if self._offer is None or options is None or not self._is_ready():
             return
         if problems:
@@ -285,6 +288,9 @@ class CallForm(QWidget):
         self._send.setDefault(True)
         self._send_anyway.setToolTip("Send the call even though it does not match the schema")
         self._send_anyway.hide()
+        self._stop.setToolTip("Make no further calls; those already made continue")
+        self._stop.setAutoDefault(False)
+        self._stop.hide()
         self._connect_server.setToolTip("Connect the server and keep what you entered")
         set_text_colour(self._offline, self._appearance, Tone.WARNING)
         set_text_colour(self._about, self._appearance, Tone.MUTED)
@@ -292,6 +298,7 @@ class CallForm(QWidget):
     def _lay_out(self) -> None:
         self._foot.setSpacing(GAP)
         self._foot.addWidget(self._message, 1)
+        self._foot.addWidget(self._stop)
         self._foot.addWidget(self._send_anyway)
         self._foot.addWidget(self._send)
         side = QWidget(self)
@@ -305,8 +312,11 @@ class CallForm(QWidget):
         call = QVBoxLayout(upper)
         call.setContentsMargins(0, 0, 0, 0)
         call.setSpacing(GAP)
-        for label in (self._title, self._about):
-            call.addWidget(label)
+        head = QHBoxLayout()
+        head.addWidget(self._title, 1)
+        head.addWidget(self._shelf)
+        call.addLayout(head)
+        call.addWidget(self._about)
         call.addWidget(self._form, 1)
         call.addWidget(self._options)
         entry = QVBoxLayout(main)
@@ -324,6 +334,7 @@ class CallForm(QWidget):
         splitter.setStretchFactor(0, 1)
         splitter.setStretchFactor(1, 4)
         splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(GAP_L)
         splitter.setSizes([220, 660])
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
@@ -338,6 +349,14 @@ class CallForm(QWidget):
         self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
         self._form.changed.connect(self._on_arguments_changed)
         self._form.remade.connect(self._on_controls_remade)
+        self._options.folded.connect(self._on_controls_remade)
+        self._options.sets_requested.connect(self._on_sets_requested)
+        self._shelf.arguments_chosen.connect(self._on_arguments_chosen)
+        self._shelf.call_chosen.connect(self._on_call_chosen)
+        self._shelf.save_requested.connect(self._on_save_requested)
+        self._shelf.manage_requested.connect(self._on_manage_requested)
+        self._shelf.copy_requested.connect(self._on_copy_requested)
+        self._stop.clicked.connect(self._on_stop_clicked)
         self._connect_server.clicked.connect(self._on_connect_clicked)
         self._send.clicked.connect(self.send)
         self._send_anyway.clicked.connect(self._on_send_anyway)
@@ -431,6 +450,7 @@ class CallForm(QWidget):
         self._offer_of = self._server.currentText()
         self._say("")
         self._form.setEnabled(offer is not None)
+        self._shelf.show_call(is_there=offer is not None)
         self._show_connection()
         if offer is None:
             self._title.setText(self._nothing_words())
@@ -483,13 +503,25 @@ class CallForm(QWidget):
     def _request(self, options: CallSettings) -> None:
         if self._offer is None:
             return
-        server, arguments = self._server.currentText(), self._form.value()
+        arguments = self._form.value()
+        sets = self._options.sets or ({},)
+        total = len(sets) * options.repeats
+        if total > _MOST_CALLS:
+            self._say(f"{count(total, 'call')} are too many: at most {number(_MOST_CALLS)}")
+            return
         self._memory.remember(*self._key_of(self._offer), arguments)
         self._task_memory.remember(*self._key_of(self._offer), self._options.task.state())
-        call = Call(
-            server,
-            self._offer.kind.value,
-            self._offer.params(arguments),
+        calls = [self._call(self._offer, options, {**arguments, **each}) for each in sets]
+        self.show_series(int(total == 1), total)
+        self.series_requested.emit(
+            CallSeries(tuple(calls * options.repeats), options.at_once, options.pause_s)
+        )
+
+    def _call(self, offer: Offer, options: CallSettings, arguments: JsonObject) -> Call:
+        return Call(
+            self._server.currentText(),
+            offer.kind.value,
+            offer.params(arguments),
             token=options.token,
             allow_duplicate_token=options.allow_duplicate,
             idle_timeout_s=options.idle_s,
@@ -498,9 +530,19 @@ class CallForm(QWidget):
             as_task=options.task.as_task,
             task_ttl_ms=options.task.ttl_ms,
         )
-        for _ in range(options.repeats):
-            self.call_requested.emit(call)
-        self._say("Sent {what}.".format(what=count(options.repeats, "call")), Tone.GOOD)
+
+    def _problems_of_sets(self) -> list[SchemaViolation]:
+        """What is wrong with the first set that does not fit, as far as there is time to look."""
+        watch = Stopwatch(_CHECK_S)
+        schema = {} if self._offer is None else self._offer.schema
+        for position, each in enumerate(self._options.sets, 1):
+            found = validate(schema, {**self._form.value(), **each}, watch).problems
+            if found:
+                return [SchemaViolation((), _of_set(position, one)) for one in found]
+        return []
+
+    def _recent(self) -> list[JsonObject]:
+        return [] if self._offer is None else self._memory.recent(*self._key_of(self._offer))
 
     def _say(self, words: str, tone: Tone = Tone.BAD) -> None:
         self._message.setText(words)
@@ -558,6 +600,68 @@ class CallForm(QWidget):
             self._request(options)
 
     @Slot()
+    def _on_sets_requested(self) -> None:
+        if self._offer is None:
+            return
+        dialog = QFileDialog(self, "Argument sets", "", _SETS_FILES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._sets_schema = self._offer.schema
+        dialog.fileSelected.connect(self._on_sets_chosen)
+        dialog.open()
+
+    @Slot(str)
+    def _on_sets_chosen(self, path: str) -> None:
+        self.sets_requested.emit(path, self._sets_schema)
+
+    @Slot(object)
+    def _on_arguments_chosen(self, arguments: JsonObject) -> None:
+        self._form.set_value(arguments)
+        self._say("")
+
+    @Slot(object)
+    def _on_call_chosen(self, call: SavedCall) -> None:
+        if not self.choose(call.server, call.method, call.name, call.arguments):
+            self._say(f"Cannot open the call: there is no server {one_line(call.server, 80)} here")
+
+    @Slot()
+    def _on_save_requested(self) -> None:
+        if self._offer is None:
+            return
+        server, method, name = self._key_of(self._offer)
+        title = self._offer.title or name
+        call = SavedCall("", title, server, method, name, self._form.value())
+        dialog = SaveCallDialog(call, self.saved.folders, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.call_saved.connect(self._on_call_saved)
+        dialog.open()
+
+    @Slot(object)
+    def _on_call_saved(self, call: SavedCall) -> None:
+        self.saved.save(call)
+        self._say(f"Saved as “{one_line(call.title, 80)}”.", Tone.GOOD)
+        self.saved_changed.emit()
+
+    @Slot()
+    def _on_manage_requested(self) -> None:
+        dialog = SavedCallsDialog(self.saved, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.changed.connect(self.saved_changed)
+        dialog.open()
+
+    @Slot(object)
+    def _on_copy_requested(self, form: CopyForm) -> None:
+        server = self._servers.get(self._server.currentText())
+        if self._offer is not None and server is not None:
+            self.copy_requested.emit(form, server, self._offer, self._form.value())
+
+    @Slot()
+    def _on_stop_clicked(self) -> None:
+        self._stop.hide()
+        self._say("Stopped: no further calls are made.", Tone.GOOD)
+        self.stop_requested.emit()
+
+    @Slot()
     def _on_connect_clicked(self) -> None:
         self.connect_requested.emit(self._server.currentText())
 
@@ -569,21 +673,21 @@ class CallForm(QWidget):
             order_tabs(self)
 
 
+def _of_set(position: int, problem: SchemaViolation) -> str:
+    where = ".".join(str(step) for step in problem.path)
+    return ": ".join(part for part in (f"set {number(position)}", where, problem.message) if part)
+
+
 def _is_connected(server: ServerSnapshot) -> bool:
     return server.state is ServerState.CONNECTED
 
 
-_SIZE: Final = QSize(880, 580)
-"""At first; fits a screen of 900 by 600."""
+_SIZE: Final = QSize(900, 680)
+"""At first, where the screen has room."""
 
 
 class CallDialog(QDialog):
     """A `CallForm` in its own window, never modal, so that jobs can be watched meanwhile."""
-
-    call_requested = Signal(object)
-    """A `Call`."""
-    connect_requested = Signal(str)
-    """The name of the server that the call is to go to."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -591,8 +695,6 @@ class CallDialog(QDialog):
         self.setModal(False)
         self.setSizeGripEnabled(True)
         self.form = CallForm(appearance, self)
-        self.form.call_requested.connect(self.call_requested)
-        self.form.connect_requested.connect(self.connect_requested)
         close = QPushButton("&Close", self)
         close.setAutoDefault(False)
         close.clicked.connect(self.reject)

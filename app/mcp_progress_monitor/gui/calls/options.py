@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
+    QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QPushButton,
     QSpinBox,
+    QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, mark_invalid, plain_tip
+from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    mark_invalid,
+    plain_label,
+    plain_tip,
+)
 from mcp_progress_monitor.gui.common.typed_input import (
     JsonInputError,
     off_word,
@@ -29,28 +39,32 @@ from mcp_progress_monitor.protocol.tasks import LONGEST_TTL_MS, TaskAugmentation
 from mcp_progress_monitor.snapshots.limits import LimitChoice, Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_progress_monitor.gui.calls.offers import Offer
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _WISHES: Final[tuple[bool | None, ...]] = (None, True, False)
 _AUTO, _, _NO = range(3)
 
 
-class TaskOptions(QWidget):
-    """Task options, enabled as far as server and tool allow; tool tips explain why."""
+class TaskOptions(QObject):
+    """Task options, enabled as far as server and tool allow; tool tips explain why.
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    Whoever makes them lays out the controls.
+    """
+
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._why = ""
         self._has_ttl = False
-        self.choice = QuietComboBox(self)
+        self.choice = QuietComboBox(parent)
         self.choice.addItems(["Automatic", "Yes", "No"])
         self.choice.setAccessibleName("As a task")
-        self.ttl = QLineEdit(self)
+        self.ttl = QLineEdit(parent)
         self.ttl.setAccessibleName("Time to live in seconds")
-        self.ttl.setMaximumWidth(110)
-        self._lay_out()
         self.choice.currentIndexChanged.connect(self._on_choice_changed)
         self.show_offer(None, None)
 
@@ -89,20 +103,6 @@ class TaskOptions(QWidget):
         self.choice.setCurrentIndex(chosen)
         self.ttl.setText(ttl[:20] if isinstance(ttl, str) else "")
         mark_invalid(self.ttl, self._appearance, is_wrong=False)
-
-    def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        for words, control in (
-            ("As tas&k", self.choice),
-            ("&Keep for (s)", self.ttl),
-        ):
-            label = QLabel(words, self)
-            label.setBuddy(control)
-            row.addWidget(label)
-            row.addWidget(control)
-        row.addStretch()
 
     def _why_not(self, tasks: TaskOffer | None, offer: Offer | None) -> str:
         """Why there is nothing to be chosen; nothing where there is."""
@@ -159,6 +159,7 @@ class TaskOptions(QWidget):
 
 
 _MOST_REPEATS: Final = 10_000
+_LONGEST_PAUSE_S: Final = 3600.0
 _AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
 
 
@@ -170,19 +171,34 @@ class CallSettings(NamedTuple):
     idle_s: LimitChoice
     total_s: LimitChoice
     repeats: int
+    at_once: int
+    """Calls that are pending at the same time at most, 0 for all."""
+    pause_s: float
+    """Before each further call."""
     is_automatic: bool
     """Whether to resume automatically when the server returns a resume token."""
     task: TaskAugmentation
 
 
 class CallOptions(QWidget):
-    """Controls for token, limits, repeats and resuming; `options` reads them."""
+    """Controls for token, limits, repeats and resuming; `options` reads them.
 
-    changed = Signal()
+    They are folded away below a line that says what differs from the usual.
+    """
+
+    sets_requested = Signal()
+    """The user wants to choose a file of argument sets."""
+    folded = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._sets: Sequence[JsonObject] = ()
+        self._fold = QToolButton(self)
+        self._page = QWidget(self)
+        self._choose_sets = QPushButton("Argument &sets…", self)
+        self._sets_words = plain_label(self)
+        self._clear_sets = QPushButton("Clear", self)
         self._kind = QuietComboBox(self)
         self._kind.addItems(
             [
@@ -199,12 +215,43 @@ class CallOptions(QWidget):
         self._repeats = QSpinBox(self)
         self._repeats.setRange(1, _MOST_REPEATS)
         self._repeats.setGroupSeparatorShown(True)
+        self._at_once = QSpinBox(self)
+        self._at_once.setRange(0, _MOST_REPEATS)
+        self._at_once.setSpecialValueText("All")
+        self._pause = QDoubleSpinBox(self)
+        self._pause.setRange(0, _LONGEST_PAUSE_S)
+        self._pause.setDecimals(1)
         self.automatic = QCheckBox("Resume &automatically", self)
         self.task = TaskOptions(appearance, self)
         self._name_controls()
         self._lay_out()
         self._kind.currentIndexChanged.connect(self._on_kind_changed)
+        self._fold.toggled.connect(self._on_folded)
+        self._choose_sets.clicked.connect(self.sets_requested)
+        self._clear_sets.clicked.connect(self.clear_sets)
+        for edited in (self._token, self._idle, self._total):
+            edited.textChanged.connect(self._summarise)
+        for spun in (self._repeats, self._at_once, self._pause):
+            spun.valueChanged.connect(self._summarise)
+        self.automatic.toggled.connect(self._summarise)
         self._on_kind_changed()
+        self.clear_sets()
+        self._on_folded(is_open=False)
+
+    @property
+    def sets(self) -> Sequence[JsonObject]:
+        """The argument sets; without any the arguments of the form are the only ones."""
+        return self._sets
+
+    def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
+        """Take argument sets, read from the file `source`."""
+        self._sets = sets
+        words = "One call, with the arguments above"
+        if sets:
+            words = f"{count(len(sets), 'set')} from {one_line(source, 60)}"
+        self._sets_words.setText(words)
+        self._clear_sets.setVisible(bool(sets))
+        self._summarise()
 
     def options(self) -> CallSettings:
         """Return what was chosen.
@@ -218,6 +265,8 @@ class CallOptions(QWidget):
             self._read(self._idle, self._idle_limit),
             self._read(self._total, self._total_limit),
             self._repeats.value(),
+            self._at_once.value(),
+            self._pause.value(),
             self.automatic.isChecked(),
             self.task.request(),
         )
@@ -238,12 +287,17 @@ class CallOptions(QWidget):
 
     def state(self) -> dict[str, Any]:
         """Return what is to be remembered; a token and a count are for one call."""
-        is_automatic = self.automatic.isChecked()
-        return {"idle": self._idle.text(), "total": self._total.text(), "resume": is_automatic}
+        return {
+            "idle": self._idle.text(),
+            "total": self._total.text(),
+            "resume": self.automatic.isChecked(),
+            "open": self._fold.isChecked(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what was remembered."""
         self.automatic.setChecked(state.get("resume") is True)
+        self._fold.setChecked(state.get("open") is True)
         for line, key in ((self._idle, "idle"), (self._total, "total")):
             text = state.get(key)
             if isinstance(text, str):
@@ -277,7 +331,17 @@ class CallOptions(QWidget):
             (
                 self._repeats,
                 "Number of calls",
-                "Send this many identical calls at once",
+                "Make this many calls; with argument sets, this many of each",
+            ),
+            (
+                self._at_once,
+                "Calls at once",
+                "Keep at most this many calls pending at the same time",
+            ),
+            (
+                self._pause,
+                "Pause in seconds",
+                "Wait this many seconds before each further call",
             ),
             (
                 self.automatic,
@@ -287,29 +351,48 @@ class CallOptions(QWidget):
         ):
             control.setAccessibleName(name)
             control.setToolTip(plain_tip(tip))
-        for line in (self._idle, self._total):
-            line.setMaximumWidth(110)
+        self._fold.setCheckable(True)
+        self._fold.setAutoRaise(True)
+        self._fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._fold.setToolTip("Show token, limits, task and repeats, or fold them away")
+        self._choose_sets.setAutoDefault(False)
+        self._choose_sets.setToolTip(
+            "Make one call for each argument set in a CSV, JSON or JSON Lines file; the form's "
+            "arguments are added to each"
+        )
+        self._clear_sets.setAutoDefault(False)
+        self._clear_sets.setToolTip("Forget the argument sets")
         self.show_usual(Limits())
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP_S)
+        column.addWidget(self._fold)
+        column.addWidget(self._page)
+        grid = QGridLayout(self._page)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GAP)
         grid.setVerticalSpacing(GAP_S)
-        grid.addWidget(self._label("&Token", self._kind), 0, 0)
-        grid.addWidget(self._kind, 0, 1)
-        grid.addWidget(self._token, 0, 2, 1, 2)
-        grid.addWidget(self._allow, 0, 4, 1, 2)
-        grid.addWidget(self._label("&Idle limit (s)", self._idle), 1, 0)
-        grid.addWidget(self._idle, 1, 1)
-        grid.addWidget(self._label("T&otal limit (s)", self._total), 1, 2)
-        grid.addWidget(self._total, 1, 3)
-        grid.addWidget(self._label("Ti&mes", self._repeats), 1, 4)
-        grid.addWidget(self._repeats, 1, 5)
-        grid.addWidget(self.automatic, 2, 0, 1, 2)
-        grid.addWidget(self.task, 2, 2, 1, 4)
-        grid.setColumnStretch(3, 1)
-        grid.setColumnStretch(5, 1)
+        rows: tuple[tuple[tuple[str, QWidget], ...], ...] = (
+            (("&Token", self._kind), ("", self._token), ("", self._allow)),
+            (("&Idle limit (s)", self._idle), ("T&otal limit (s)", self._total)),
+            (("As tas&k", self.task.choice), ("&Keep for (s)", self.task.ttl)),
+            (("Ti&mes", self._repeats), ("At on&ce", self._at_once), ("&Pause (s)", self._pause)),
+        )
+        for row, controls in enumerate(rows):
+            for place, (words, control) in enumerate(controls):
+                if words:
+                    grid.addWidget(self._label(words, control), row, 2 * place)
+                grid.addWidget(control, row, 2 * place + bool(words), 1, 1 + (not words))
+        grid.addWidget(self.automatic, 1, 4, 1, 2)
+        sets = QHBoxLayout()
+        sets.addWidget(self._choose_sets)
+        sets.addWidget(self._sets_words, 1)
+        sets.addWidget(self._clear_sets)
+        grid.addLayout(sets, len(rows), 1, 1, 5)
+        for place in (1, 3, 5):
+            grid.setColumnStretch(place, 1)
 
     def _label(self, text: str, control: QWidget) -> QLabel:
         label = QLabel(text, self)
@@ -321,6 +404,7 @@ class CallOptions(QWidget):
             value = reader()
         except JsonInputError as error:
             mark_invalid(line, self._appearance, is_wrong=True)
+            self._fold.setChecked(True)
             raise JsonInputError(f"{line.accessibleName()}: {error}") from None
         mark_invalid(line, self._appearance, is_wrong=False)
         return value
@@ -329,8 +413,9 @@ class CallOptions(QWidget):
         kind = self._kind.currentIndex()
         if kind in (_AUTOMATIC, _NONE):
             return AUTO if kind == _AUTOMATIC else None
-        is_single = self._repeats.value() == 1 or self._allow.isChecked()
-        if not is_single:
+        is_one = self._repeats.value() * max(1, len(self._sets)) == 1
+        is_single = is_one or self._at_once.value() == 1
+        if not is_single and not self._allow.isChecked():
             raise JsonInputError("simultaneous calls cannot share a custom token")
         if kind == _STRING:
             return self._token.text()
@@ -350,4 +435,32 @@ class CallOptions(QWidget):
         if self._kind.currentIndex() == _NONE:
             self._token.setPlaceholderText("no progress notifications")
         self._allow.setEnabled(is_own)
-        self.changed.emit()
+        self._summarise()
+
+    @Slot()
+    def clear_sets(self) -> None:
+        """Forget the argument sets."""
+        self.set_argument_sets((), "")
+
+    @Slot(bool)
+    def _on_folded(self, is_open: bool) -> None:
+        self._page.setVisible(is_open)
+        self._fold.setArrowType(Qt.ArrowType.DownArrow if is_open else Qt.ArrowType.RightArrow)
+        self.folded.emit()
+
+    @Slot()
+    def _summarise(self) -> None:
+        """Say in the fold's line what is chosen other than usual."""
+        token = ("", f"token {self._token.text()!r}", f"token {self._token.text()}", "no token")
+        chosen = (
+            one_line(token[self._kind.currentIndex()], 40),
+            f"idle limit {one_line(self._idle.text(), 20)}" if self._idle.text() else "",
+            f"total limit {one_line(self._total.text(), 20)}" if self._total.text() else "",
+            "resume automatically" if self.automatic.isChecked() else "",
+            count(len(self._sets), "argument set") if self._sets else "",
+            f"{number(self._repeats.value())} times" if self._repeats.value() > 1 else "",
+            f"{number(self._at_once.value())} at once" if self._at_once.value() else "",
+            f"pause {self._pause.value():g} s" if self._pause.value() else "",
+        )
+        words = ", ".join(part for part in chosen if part)
+        self._fold.setText(f"Options: {words}" if words else "Options")

@@ -198,7 +198,7 @@ class SchemaForm(QWidget):
         shown = schema if schema.get("type") == "object" else {**schema, "type": "object"}
         page = QWidget()
         column = QVBoxLayout(page)
-        column.setContentsMargins(GAP, GAP, GAP, GAP)
+        column.setContentsMargins(2, GAP, GAP, GAP)  # in line with what stands above and below
         field = root_field(shown, self._appearance, self._work, page)
         field.set_name(self._name)
         field.begin_required()
