@@ -6,7 +6,7 @@ import enum
 import json
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -175,6 +175,7 @@ class SaveCallDialog(QDialog):
         self._title.setAccessibleName("Title")
         self._title.setMaxLength(200)
         self._title.selectAll()
+        self._title.setMinimumWidth(280)
         self._folder = QuietComboBox(self)
         self._folder.setEditable(True)
         self._folder.addItems(["", *(one_line(folder, _WORDS) for folder in folders)])
@@ -209,6 +210,7 @@ class SaveCallDialog(QDialog):
 
 
 _TITLE, _FOLDER, _WHAT = range(3)
+_SIZE: Final = QSize(600, 360)
 
 
 class SavedCallsDialog(QDialog):
@@ -246,7 +248,7 @@ class SavedCallsDialog(QDialog):
         column.addLayout(foot)
         self._calls: list[SavedCall] = []
         self._fill()
-        fit_to_screen(self, self.sizeHint().expandedTo(self.minimumSizeHint()))
+        fit_to_screen(self, _SIZE)
 
     def _fill(self) -> None:
         self._table.blockSignals(True)
