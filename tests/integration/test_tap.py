@@ -168,6 +168,10 @@ def test_secrets_among_arguments_are_hidden(tmp_path: Path) -> None:
     words = ("--api-key", "s3cret", "--token=t0ken", "postgres://me:pa55@host/db", "--depth", "3")
     code, _ = tapped(tmp_path, *PYTHON, "-c", "import os; os.read(0, 1)", *words)
     assert code == 0
+    assigned = ("MY_TOKEN=t0ken", "sh", "-c", "DB_KEY=s3cret exec true", "GATEWAY=x")
+    assert tapped(tmp_path / "env", "env", *assigned)[0] == 0
+    (opened,) = events(frames_of(recorded(tmp_path / "env")), "opened")
+    assert opened["args"] == ["MY_TOKEN=***", "sh", "-c", "DB_KEY=*** exec true", "GATEWAY=x"]
     (opened,) = events(frames_of(recorded(tmp_path)), "opened")
     assert opened["args"][-6:] == [
         "--api-key", "***", "--token=***", "postgres://me:***@host/db", "--depth", "3"

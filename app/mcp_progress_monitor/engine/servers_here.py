@@ -110,7 +110,7 @@ def _are_same(args: Sequence[str], recorded: Sequence[str]) -> bool:
         return False
     shown = shown_arguments(args)
     return all(
-        one == other or REFERENCE.search(given) is not None
+        other in (one, given) or REFERENCE.search(given) is not None
         for given, one, other in zip(args, shown, recorded, strict=True)
     )
 

@@ -96,14 +96,22 @@ _OPTION: Final = re.compile(r"(--?)([\w.-]+)(=)(.+)", re.DOTALL)
 _SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
 _REFERENCE: Final = re.compile(r"\$\{(?:env|keyring):[^${}]+\}")
 _URL_USER: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#\\\s]*)@")
+_VARIABLE: Final = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
+_IS_SCRIPT: Final = re.compile(r"-\w*c|-command|/[ck]", re.IGNORECASE)
+"""Options of shells that a script follows: `-lc`, `/c`; all other words are for themselves."""
+_WORD: Final = r"((?:\"[^\"]*\"|'[^']*'|[^\s;&|\"'])+)"
+_ASSIGNMENT: Final = re.compile(
+    rf"(?<![\w$.?-])(?:(-{{0,2}}[A-Za-z_][\w-]{{0,199}}=)|(--[A-Za-z][\w-]{{0,199}}\s+)(?!-)){_WORD}"
+)
+"""`env KEY=x server`, and within the script of a shell: `KEY=x server --token=y --pin z`."""
 _URL_PARAMETER: Final = re.compile(r"([?&;#])([^=&;#?\s]{1,200})=([^&;#\s]+)")
 
 
 def replaced_arguments(args: Sequence[str], substitute: Substitute) -> tuple[str, ...]:
     """The arguments with replacements for what their options, or a URL in them, call a secret.
 
-    A header keeps its scheme (`Bearer`), a URL its host. Arguments with a reference stay as they
-    are.
+    So do assignments of variables, as for `env` or in the script of a shell. A header keeps its
+    scheme (`Bearer`), a URL its host. Arguments with a reference stay as they are.
     """
     before = ("", *args)
     return tuple(
@@ -164,6 +172,9 @@ def _argument(previous: str, word: str, substitute: Substitute) -> str:
     if option is not None:
         begin = f"{option[1]}{option[2]}="
         return begin + _value(f"{option[1]}{option[2]}", option[4], substitute)
+    variable = None if _IS_SCRIPT.fullmatch(previous) else _VARIABLE.fullmatch(word)
+    if variable is not None and is_secret_setting(variable[1]):
+        return _assigned(f"{variable[1]}=", variable[2], substitute)
     is_value = previous.startswith("-") and "=" not in previous and not word.startswith("-")
     return _value(previous if is_value else "", word, substitute)
 
@@ -173,10 +184,24 @@ def _value(option: str, value: str, substitute: Substitute) -> str:
     pair = _PAIR.fullmatch(value) if option in _PAIR_OPTIONS else None
     if pair is not None and is_secret_setting(pair[1]):
         return f"{pair[1]}{pair[2]}{replaced_in_header(pair[1], pair[3], substitute)}"
+
     name = option.lstrip("-")
     if pair is None and name and is_secret_setting(name):
         return substitute(name, value)
-    return replaced_in_urls(value, substitute)
+
+    def of_script(found: re.Match[str]) -> str:
+        return _assigned(found[1] or found[2], found[3], substitute)
+
+    return _ASSIGNMENT.sub(of_script, replaced_in_urls(value, substitute))
+
+
+def _assigned(begin: str, value: str, substitute: Substitute) -> str:
+    """What `begin`, a name with `=` or a space, gives a value to."""
+    name = begin.strip("-= \t\r\n")
+    is_bare = value.lstrip("\"'").startswith(("$", "%", HIDDEN_VALUE))
+    if is_bare or not (is_secret_setting(name) and is_literal(value)):
+        return begin + value  # no secret; or a variable's name, or replaced already
+    return begin + substitute(name, value)
 
 
 def _hidden(_name: str, _value: str) -> str:

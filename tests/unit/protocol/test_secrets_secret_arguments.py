@@ -27,6 +27,22 @@ from mcp_progress_monitor.protocol.secrets import holds_login, replaced_argument
         (("https://a/mcp?x=1&api_key=s#f",), ("https://a/mcp?x=1&api_key=***#f",)),
         (("--api-key", "${env:K}"), ("--api-key", "${env:K}")),
         (("--password", "--verbose"), ("--password", "--verbose")),
+        (("API_KEY=s", "LEVEL=info", "server"), ("API_KEY=***", "LEVEL=info", "server")),
+        (("-i", "KEY=a=b c", "x"), ("-i", "KEY=***", "x")),
+        (("-lc", "KEY=a server c"), ("-lc", "KEY=*** server c")),
+        (
+            ("-c", "cd /x&&KEY='a b' B=1 server;PAT=s y"),
+            ("-c", "cd /x&&KEY=*** B=1 server;PAT=*** y"),
+        ),
+        (("-c", 'KEY=$KEY server "$TOKEN"'), ("-c", 'KEY=$KEY server "$TOKEN"')),
+        (
+            ("-c", "exec server --api-key=s --pin 1 -v"),
+            ("-c", "exec server --api-key=*** --pin *** -v"),
+        ),
+        (("/c", 'set "KEY=s" && server'), ("/c", 'set "KEY=***" && server')),
+        (("-Command", "$env:KEY='s'; server"), ("-Command", "$env:KEY=***; server")),
+        (("-c", "server https://u:p@h/?key=s&x=1"), ("-c", "server https://u:***@h/?key=***&x=1")),
+        (("monkey=1", "a.key=1", "token = x"), ("monkey=1", "a.key=1", "token = x")),
         (("@scope/server@1.0", "a@b.example"), ("@scope/server@1.0", "a@b.example")),
     ],
 )
