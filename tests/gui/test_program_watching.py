@@ -43,6 +43,16 @@ def states(program: Program | RecordingProgram) -> list[JobState]:
     return [job.state for job in found if job is not None]
 
 
+async def test_what_a_killed_program_followed_is_deleted(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    left = data_dir / "followed-x"
+    left.mkdir()
+    (left / "stdin.lock").touch()
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))):
+        await until(lambda: not left.exists())
+
+
 async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
     qapp: QApplication, data_dir: Path, tap: HandTap
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.playback.following import delete_spools_left
 from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
@@ -313,6 +315,7 @@ class Program(QObject):
             window.log_pane.make_details,
             *window.late.steps(),
             *loading(),
+            functools.partial(delete_spools_left, self._options.data_dir),
             self._garbage.settle,
         )
 

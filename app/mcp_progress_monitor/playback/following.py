@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _READ_BYTES: Final = 64 * 1024
 _LOOK_S: Final = 0.02
 _PREFIX: Final = "followed-"
+_NAME: Final = f"stdin{SUFFIX}"
+_BEGINNING_S: Final = 60
+"""A folder without a lock may be one that another program has just made."""
 
 
 class Followed(NamedTuple):
@@ -54,7 +57,8 @@ def followed_file(path: Path) -> Followed:
 class Spool:
     """Writes a stream into a file as it comes, so that all of it can be looked at again.
 
-    The file is gone with `close`.
+    The file is gone with `close`. What a program that was killed left of its own goes when the next
+    one is made.
     """
 
     def __init__(self, stream: BinaryIO, folder: Path) -> None:
@@ -62,9 +66,13 @@ class Spool:
 
         `UserError` when it cannot be made.
         """
+        delete_spools_left(folder)
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
-            self.path = self._folder / f"stdin{SUFFIX}"
+            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))  # its owner's alone
+            self.path = self._folder / _NAME
+            self._lock = RecordingsFolder(self._folder)
+            self._lock.begin(self.path)
+            self.path.touch(mode=0o600)
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise UserError(_problem(error, folder)) from error
@@ -83,6 +91,7 @@ class Spool:
         """Delete the file."""
         with contextlib.suppress(OSError):
             self._file.close()
+        self._lock.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _problems(self) -> list[ErrorDetails]:
@@ -96,6 +105,16 @@ class Spool:
         except (OSError, ValueError) as error:
             self._problem = _problem(error, self._folder)
         self._is_over = True
+
+
+def delete_spools_left(folder: Path) -> None:
+    """Delete the files of spools in `folder` whose programs were killed."""
+    for left in folder.glob(f"{_PREFIX}*/"):
+        with contextlib.suppress(OSError):
+            was_locked = (left / f"{Path(_NAME).stem}.lock").exists()
+            is_old = time.time() - left.stat().st_mtime > _BEGINNING_S
+            if not RecordingsFolder(left).is_written(left / _NAME) and (was_locked or is_old):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _problem(error: Exception, folder: Path) -> ErrorDetails:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,29 @@ def test_standard_input_is_kept_as_it_comes_and_then_gone(tmp_path: Path, tap: H
         spool.close()
     assert not spool.path.parent.exists()
     assert playback.is_ended
+
+
+def test_what_a_killed_program_left_is_deleted_by_the_next(tmp_path: Path) -> None:
+    def made(name: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "stdin.mcprec").touch()
+        return folder
+
+    killed, made_now, old = made("followed-1"), made("followed-2"), made("followed-3")
+    (killed / "stdin.lock").touch()  # the system gave the lock back
+    os.utime(old, (0, 0))
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        one = Spool(stream, tmp_path)
+        assert [killed.exists(), made_now.exists(), old.exists()] == [False, True, False]
+        assert stat.S_IMODE(one.path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(one.path.parent.stat().st_mode) == 0o700
+        Spool(stream, tmp_path).close()
+        assert one.path.exists()
+        os.close(writing)
+        one.close()
+    assert list(tmp_path.iterdir()) == [made_now]
 
 
 def test_standard_input_that_is_no_recording_is_refused_at_its_end(tmp_path: Path) -> None:
