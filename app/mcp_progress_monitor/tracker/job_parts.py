@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 STREAM_STEPS_KEPT: Final = 200
 """Newest stream events that one job shows; older ones are only counted."""
+LEFT_AFTER_S: Final = 30.0
+_POLLS_MISSED: Final = 5
+"""After so long, and so many polls that were due, another client has left its task."""
 _REASON: Final = 400
 
 
@@ -214,7 +217,8 @@ class JobTask:
 
     `status` is the last one that counts: a terminal one is final. `key` is its server's identity.
     While it `is_saving` it is not shown yet. `reused` are the keys that stand for other questions
-    in the newest statement than before.
+    in the newest statement than before. `awaited_by` is the request for its result that is open,
+    `heard_at` when anything was last asked or said about it.
     """
 
     __slots__ = (
@@ -222,8 +226,10 @@ class JobTask:
         "_asked",
         "_asks",
         "_is_met",
+        "awaited_by",
         "began_at",
         "created",
+        "heard_at",
         "id",
         "is_flat",
         "is_followed",
@@ -248,6 +254,8 @@ class JobTask:
         self.is_followed = True
         self.is_saving = False
         self.key = ""
+        self.awaited_by: int | None = None
+        self.heard_at: float | None = None
         self.poll_count = 0
         self.polled_at: float | None = None
         self.status = ""
@@ -291,6 +299,7 @@ class JobTask:
         """Update the task; whether anything changed. A final status stays."""
         view = fact.task
         self.is_followed = True
+        self.heard_at = fact.at
         if fact.how == "get":
             self.poll_count += 1
             self.polled_at = fact.at
@@ -353,9 +362,20 @@ class JobTask:
         """Count the task's input as given, unless questions of its own are open."""
         self._is_met = not self._asks
 
-    def picture(self, now: float, *, is_ours: bool) -> TaskSnapshot:
+    def is_left(self, now: float) -> bool:
+        """Whether another client does not follow it any more, as far as its silence tells.
+
+        Of a client that uses HTTP, nothing else tells that it is gone.
+        """
+        if not self.is_followed or self.awaited_by is not None or self.heard_at is None:
+            return not self.is_followed
+        due_s = _POLLS_MISSED * as_float(self.poll_ms or 0) / 1000
+        return now - self.heard_at > max(LEFT_AFTER_S, due_s)
+
+    def picture(self, now: float, *, is_ours: bool, is_watched: bool = False) -> TaskSnapshot:
         """The task at `now`; `is_ours` says that `tasks/cancel` would reach it."""
         expires_at = self.expires_at
+        is_followed = not self.is_left(now) if is_watched else self.is_followed
         return TaskSnapshot(
             self.id,
             self.status,
@@ -365,7 +385,7 @@ class JobTask:
             expires_at,
             self.poll_count,
             is_ours and self.is_followed and not self.is_over,
-            self.is_followed,
+            is_followed,
             self.created,
             None if self.polled_at is None else max(now - self.polled_at, 0.0),
         )

@@ -80,7 +80,9 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:
         is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
-        task = fields["task"] = job.task.picture(now, is_ours=is_cancellable)
+        task = fields["task"] = job.task.picture(
+            now, is_ours=is_cancellable, is_watched=not is_ours
+        )
         is_left = not task.is_followed and task.ttl_left_s != 0 and job.state in _UNFOLLOWED
         if is_left and not is_ours and job.request.sender is Side.CLIENT:
             fields["can_resume_here"] = True

@@ -110,6 +110,8 @@ class TaskReducer:
         self._cancels = cancels
         self._finish = finish
         self._keep_answer = keep_answer
+        self._awaiting: dict[int, JobTask] = {}
+        """By the number of an open request for its result."""
 
     # Requests about tasks
 
@@ -120,7 +122,11 @@ class TaskReducer:
         if job is None or job.task is None or job.request.sender is not fact.sender:
             return
         delta.progressed.add(job.id)
-        if fact.method == CANCEL_TASK:
+        job.task.heard_at = fact.at
+        if fact.method == TASK_RESULT:
+            self._awaiting[fact.number] = job.task
+            job.task.awaited_by = fact.number
+        elif fact.method == CANCEL_TASK:
             self._take_cancel(job, fact, delta)
         elif fact.method == UPDATE_TASK:
             answers = as_object(fact.params.get("inputResponses"))
@@ -150,6 +156,7 @@ class TaskReducer:
             self._index.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
+        self.note_given_up(fact.asked)
         for finding in fact.findings:
             job.marks.add(finding, fact.number, violations.TASK)
         if job.task is not None and fact.standing is RequestStanding.ACTIVE:
@@ -218,9 +225,11 @@ class TaskReducer:
         """Follow a task over another connection from now on.
 
         The request that asks for it there becomes the job's own: later log entries of the job refer
-        to it.
+        to it. One that is followed here is not another client's again.
         """
         if job.request.connection == fact.connection or job.task is None:
+            return
+        if self._saves(job.request.connection) and not self._saves(fact.connection):
             return
         self._index.leave(job)
         before = job.request.number
@@ -350,6 +359,12 @@ class TaskReducer:
 
     # Events of jobs
 
+    def note_given_up(self, request: int | None) -> None:
+        """A request is open no longer: was it for a task's result, that is awaited no longer."""
+        task = None if request is None else self._awaiting.pop(request, None)
+        if task is not None and task.awaited_by == request:
+            task.awaited_by = None
+
     def note_saved(self, job: JobId) -> bool:
         """Show a task that is on disk now, or cannot be; whether it was hidden before."""
         found = self._rows.by_id.get(job)
@@ -363,6 +378,7 @@ class TaskReducer:
         for job in jobs:
             if job.task is not None:
                 job.task.is_followed = False
+                self.note_given_up(job.task.awaited_by)
 
     def expired(self, now: float) -> list[Job]:
         """Running jobs whose task nobody follows, and whose time to live has expired."""

@@ -352,6 +352,7 @@ class Tracker:
     def _on_request_cancelled(self, fact: RequestCancelled, delta: PendingChanges) -> None:
         """Wait for the outcome of a cancel."""
         self._plain.drop(fact.request)
+        self._tasks.note_given_up(fact.request)
         job = self._rows.of_request(fact.request)
         if job is None:
             return
@@ -379,6 +380,7 @@ class Tracker:
     def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
         """End a job that this side has given up."""
         self._plain.drop(fact.request)
+        self._tasks.note_given_up(fact.request)
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)

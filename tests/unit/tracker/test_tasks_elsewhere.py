@@ -113,3 +113,61 @@ def test_what_is_known_of_tasks_goes_with_the_rows(wire: Dialogue) -> None:
     wire.tracker.remove([job])
     assert wire.tracker.task_job("s#2", "T") is None
     assert wire.tracker.job_of(made) is None
+
+
+def watched() -> Dialogue:
+    """What another client, whose connection is the first, says about its task; then one of ours."""
+    return Dialogue(Tracker(saves=True, client_of={"s#1": "Agent"}.get))
+
+
+@pytest.mark.parametrize(("poll_ms", "left_after_s"), [(None, 30), (1000, 30), (10_000, 50)])
+def test_a_task_that_its_client_asks_about_no_more_can_be_resumed_here(
+    poll_ms: int | None, left_after_s: float
+) -> None:
+    wire = watched()
+    stated = nested(ttl=None) if poll_ms is None else nested(ttl=None, pollInterval=poll_ms)
+    made = wire.begin(ttl=None)
+    for _ in range(3):
+        wire.poll(stated)
+        wire.wait(left_after_s)
+        assert not wire.job(made).can_resume_here
+    wire.wait(0.1)
+    job = wire.job(made)
+    assert job.task is not None
+    assert (job.can_resume_here, job.task.is_followed, job.state) == (
+        True,
+        False,
+        JobState.RUNNING,
+    )
+    wire.poll(stated)
+    assert not wire.job(made).can_resume_here
+
+
+@pytest.mark.parametrize("end", ["cancelled", "lost", "answered"])
+def test_a_client_that_awaits_the_result_still_follows_its_task(end: str) -> None:
+    wire = watched()
+    made = wire.begin(ttl=None)
+    asked = wire.ask("tasks/result", taskId="T")
+    wire.wait(1000)
+    assert not wire.job(made).can_resume_here
+    if end == "cancelled":
+        wire.send(notification("notifications/cancelled", requestId=wire.ids))
+    elif end == "lost":
+        wire.event("call_ended", request=asked, outcome="lost", text="No reply came")
+    else:
+        wire.refuse(-32603)
+    assert wire.job(made).can_resume_here is (end != "answered")
+
+
+def test_a_task_that_is_followed_here_stays_so_when_its_client_returns() -> None:
+    wire = watched()
+    made = wire.begin(ttl=None)
+    wire.wait(100)
+    theirs = wire._framer, wire._conversation  # noqa: SLF001
+    wire.connect()
+    wire.poll(nested(ttl=None))
+    assert (wire.job(made).connection, wire.job(made).watched_client) == ("s#2", None)
+    wire._framer, wire._conversation = theirs  # noqa: SLF001
+    wire.poll(nested(ttl=None, statusMessage="half"))
+    job = wire.job(made)
+    assert (job.connection, job.message) == ("s#2", "half")
