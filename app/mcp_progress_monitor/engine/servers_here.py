@@ -25,6 +25,7 @@ from mcp_progress_monitor.protocol.secrets import (
 )
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,13 +74,14 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
         (config, server)
         for config in _configurations(known)
         for server in config.found
-        if not server.asks and is_same_server(server.definition, known)
+        if not server.asks and is_same_server(_behind_tap(server.definition, known), known)
     ]
     # Of several the one of that name, then the one of that client; files are in a fixed order.
     found.sort(key=lambda pair: (pair[1].definition.name != label, pair[0].client.title != client))
     if found:
         config, server = found[0]
-        definition = _in_era(_in_folder_of(known, server), origin.revision)
+        bare = _behind_tap(_in_folder_of(known, server), known)
+        definition = _in_era(bare, origin.revision)
         return ServerHere(definition, config.title)
     here = _as_recorded(known, label)
     return here._replace(definition=_in_era(here.definition, origin.revision))
@@ -98,6 +100,20 @@ def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
         return one.transport == recorded.transport and one.address == recorded.address
     is_command = one.command == recorded.command or _found(one.command) == _found(recorded.command)
     return is_command and _are_same(one.args, recorded.args)
+
+
+def _behind_tap(one: ServerDefinition, known: ServerDefinition) -> ServerDefinition:
+    """What a client's entry leads to, if its URL is that of the tap before a known server."""
+    if not isinstance(one, HttpDefinition) or not isinstance(known, HttpDefinition):
+        return one
+    try:
+        tap = TapAddresses(known.url)
+    except UserError:
+        return one
+    tap.listening = tap.listening._replace(port=tap.usual_port)
+    own = {tap.own, tap.own.replace(tap.listening.host, "localhost", 1)}
+    is_tap = one.url.partition("?")[0] in own
+    return one.model_copy(update={"url": known.url}) if is_tap else one
 
 
 def _found(command: str) -> str:

@@ -84,6 +84,10 @@ class _StreamSink:
         return self._stream.last_event_id
 
     @property
+    def retry_ms(self) -> int | None:
+        return self._stream.retry_ms
+
+    @property
     def too_large(self) -> SseTooLargeError | None:
         return self._stream.too_large
 
@@ -115,6 +119,7 @@ class _BodySink:
     """A body that is no stream: a message as a whole, or the beginning of anything else."""
 
     last_event_id = None
+    retry_ms = None
     too_large = None
 
     def __init__(self, most: int) -> None:
@@ -282,7 +287,7 @@ class TappedExchange:
         self._sink = self._sink_of(session, exchange, answer)
         if self._asked.get("last-event-id") in session.broken and answer.kind == EVENTS:
             last = self._asked["last-event-id"]
-            self._request = session.broken.pop(last)
+            self._request = self._tap.resumed(session, last)
             self._tell("stream_resumed", request=self._request, last_event_id=last, attempt=None)
         yield from self._tap.drain(session)
 
@@ -396,6 +401,8 @@ class TappedExchange:
         if sink is not None and sink.has_reply:
             return
         last = None if sink is None else sink.last_event_id
+        if last is None and self._method == "GET":  # nothing new came: it can be resumed there
+            last = self._asked.get("last-event-id")
         if answer is not None and answer.status >= 300:
             text = f"The server answered {answer.line}"
             self._tell("call_ended", request=request, outcome="failed", text=text)
@@ -403,8 +410,10 @@ class TappedExchange:
             self._tell("stream_closed", request=request, reason=reason)
             self._tell("call_ended", request=request, outcome="cancelled", text=_CANCELLED)
         elif last is not None and not is_per_request(self._message):
-            session.broken[last] = request
             self._tell("stream_broken", request=request, reason=reason, last_event_id=last)
+            retry_s = 0.0 if sink is None else (sink.retry_ms or 0) / 1000
+            is_left = ended_by == "client"
+            self._tap.broken(session, last, request, retry_s=retry_s, is_left=is_left)
         else:
             outcome = "failed" if reason.startswith(NOT_SENT) else "lost"
             self._tell("call_ended", request=request, outcome=outcome, text=_no_reply(reason))

@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.secrets import is_secret_header
 from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
 from mcp_progress_monitor.tap_http.client_sessions import ClientSession, ClientSessions
 
@@ -29,6 +30,11 @@ FULL: Final = f"more than {formatting.size(MOST_WAITING)} were waiting to be rec
 STOPPED: Final = "The tap was stopped"
 _GATHER_S: Final = 0.02
 """How long frames are gathered before they are written; the first after a pause are not."""
+LEFT_S: Final = 10.0
+RESUMED_S: Final = 60.0
+"""How long a client may take to resume a stream: one that it closed itself, and any other."""
+_NOT_RESUMED: Final = "The client did not resume the stream of the reply"
+_OF_PROXIES: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
 _TOO_MANY: Final = "Too many sessions are open; this one was idle for longest"
 
 
@@ -39,6 +45,14 @@ class _Step(NamedTuple):
     when: float
     at: float
     size: int
+
+
+class _Break(NamedTuple):
+    """A stream that broke before the reply to `request`; by `due_at` it counts as given up."""
+
+    session: ClientSession
+    request: int
+    due_at: float
 
 
 class FrameSink(Protocol):
@@ -88,6 +102,7 @@ class TapRecorder:
         self._step_bytes = 0
         self._at_work: Iterator[None] = iter(())
         self._is_some = anyio.Event()
+        self._broken: dict[int, _Break] = {}
         self._has_reported_sign_in = False
 
     # For who passes bytes on: nothing here waits
@@ -116,8 +131,12 @@ class TapRecorder:
             if self.journal.is_gathering and (now := anyio.current_time()) >= due:
                 self.journal.hand_over()
                 due = now + _GATHER_S
+            wait_s = self._end_broken()
+            if self._steps:
+                continue
+            until = due if self.journal.is_gathering else math.inf
             self._is_some = anyio.Event()
-            with anyio.CancelScope(deadline=due if self.journal.is_gathering else math.inf):
+            with anyio.CancelScope(deadline=min(until, anyio.current_time() + wait_s)):
                 await self._is_some.wait()
 
     def work(self) -> None:
@@ -163,6 +182,39 @@ class TapRecorder:
         for _ in self.drain(session):
             pass
 
+    def broken(
+        self, session: ClientSession, last: str, request: int, *, retry_s: float, is_left: bool
+    ) -> None:
+        """The stream of a reply broke after the event `last`; `is_left` when the client closed it.
+
+        A client that is gone says nothing: what it does not resume in time is lost to it.
+        """
+        session.broken[last] = request
+        wait_s = LEFT_S if is_left else max(RESUMED_S, 3 * retry_s)
+        self._broken[request] = _Break(session, request, self._now[1] + wait_s)
+
+    def resumed(self, session: ClientSession, last: str) -> int:
+        """A client resumes a stream after that event; the request whose reply is due there."""
+        request = session.broken.pop(last)
+        self._broken.pop(request, None)
+        return request
+
+    def _end_broken(self) -> float:
+        """Record which streams nobody has resumed; how long until that is true of the next."""
+        now = self._clock.monotonic() if self._broken else 0.0
+        for each in [each for each in self._broken.values() if each.due_at <= now]:
+            del self._broken[each.request]
+            if not each.session.is_over:
+                self.put(self._given_up(each))
+        return min((each.due_at - now for each in self._broken.values()), default=math.inf)
+
+    def _given_up(self, stream: _Break) -> Iterator[None]:
+        session, request = stream.session, stream.request
+        session.inbound.record_event(
+            "call_ended", request=request, outcome="lost", text=_NOT_RESUMED
+        )
+        yield from self.drain(session)
+
     def report_sign_in(self, session: ClientSession, exchange: int, found: SignIn) -> None:
         """Record why a client cannot sign in, and tell the user once."""
         known = {name: value for name, value in found._asdict().items() if value is not None}
@@ -200,7 +252,13 @@ class TapRecorder:
         return {
             "url": self.addresses.shown,
             "transport": "sse" if is_older else "http",
-            "headers": [],
+            "headers": sorted(name for name in asked.headers if _is_of_server(name)),
             "auth": "headers",
             "listen": self.addresses.own,
         }
+
+
+def _is_of_server(header: str) -> bool:
+    """Whether a header, of which the name alone is recorded, may be one that the server needs."""
+    name = header.lower()
+    return is_secret_header(name) or (name.startswith("x-") and name not in _OF_PROXIES)

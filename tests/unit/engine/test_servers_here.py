@@ -12,6 +12,7 @@ from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,3 +96,25 @@ def test_a_server_with_a_url_is_found_by_its_address(project: Path) -> None:
     found = find_server_here(origin(known), ())
     assert isinstance(found.definition, HttpDefinition)
     assert (found.definition.headers, found.missing) == ({}, ("Authorization",))
+
+
+def test_the_clients_entry_for_a_tap_with_a_url_leads_to_the_server(project: Path) -> None:
+    known = HttpDefinition(name="api@7", url="https://x.invalid/mcp", headers={"X-Tenant": ""})
+    tap = TapAddresses(known.url)
+    url = f"http://localhost:{tap.usual_port}/mcp"
+    servers = {
+        "api": {"url": url, "headers": {"Authorization": "Bearer s3cret"}},
+        "other": {"url": "http://localhost:1/mcp"},
+    }
+    folder = project.parent / "home" / ".cursor"
+    folder.mkdir(parents=True)
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    found = find_server_here(origin(known), ())
+    assert isinstance(found.definition, HttpDefinition)
+    assert (found.definition.url, found.definition.headers, found.missing) == (
+        known.url,
+        {"Authorization": "Bearer s3cret"},
+        (),
+    )
+    other = known.model_copy(update={"url": "http://user@x.invalid/mcp"})
+    assert find_server_here(origin(other), ()).source == RECORDED

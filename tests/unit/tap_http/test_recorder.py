@@ -78,7 +78,7 @@ class Sessions:
 
 async def test_each_session_of_a_client_is_a_connection(tmp_path: Path) -> None:
     async with server(Sessions()) as url, tapped(url, tmp_path) as tap:
-        await ask(tap, rpc("initialize", 0))
+        await ask(tap, rpc("initialize", 0), "Authorization: Bearer s3cret", "X-Tenant: t")
         await ask(tap, rpc("initialize", 0))
         await ask(tap, rpc("ping", 1), "Mcp-Session-Id: s2")
         await ask(tap, rpc("ping", 2), "mcp-session-id: s1")
@@ -87,6 +87,8 @@ async def test_each_session_of_a_client_is_a_connection(tmp_path: Path) -> None:
     assert ids_of(tap) == places
     opened = [e for e in tap.events if e["event"] == "opened"]
     assert [e["url"] for e in opened] == [url] * 3
+    assert [e["headers"] for e in opened] == [["authorization", "x-tenant"], [], []]
+    assert b"s3cret" not in tap.recording.read_bytes()
     assert [e["ended_by"] for e in tap.events if e["event"] == "closed"] == ["tap"] * 3
 
 
@@ -204,6 +206,62 @@ async def test_a_stream_that_breaks_and_is_resumed_is_one_job(tmp_path: Path) ->
     (job,) = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
     assert job is not None
     assert (job.state, job.tick_count) == (JobState.DONE, 3)
+
+
+async def test_a_stream_that_brings_nothing_new_can_be_resumed_again(tmp_path: Path) -> None:
+    count = 0
+
+    async def serve(peer: Peer) -> None:
+        nonlocal count
+        count += 1
+        await peer.message()
+        later = {1: chunk(event(tick(1), "e1")), 2: b"", 3: chunk(event(reply(7), "e2"))}
+        await peer.write(STREAM + later[count])
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap:
+        for body, header in ((CALL, "Accept: */*"), *[(b"", "Last-Event-ID: e1")] * 2):
+            async with client(tap.port) as peer:
+                accept = "Accept: text/event-stream"
+                await peer.write(request(tap.port, body, header, accept, "Mcp-Session-Id: s1"))
+                await peer.rest()
+    names = [event["event"] for event in tap.events if event["event"].startswith("stream")]
+    assert names == ["stream_broken", "stream_resumed", "stream_broken", "stream_resumed"]
+    playback = tap.played()
+    (job,) = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
+    assert job is not None
+    assert job.state is JobState.DONE
+
+
+@pytest.mark.parametrize("who", ["client", "server"])
+async def test_a_reply_whose_stream_nobody_resumes_is_lost(
+    who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "LEFT_S" if who == "client" else "RESUMED_S", 0.05)
+    token = json.dumps({"jsonrpc": "2.0", "id": 7, "result": {"_meta": {"nextResumeToken": "t"}}})
+
+    async def serve(peer: Peer) -> None:
+        asked = await peer.message()
+        if b'"resumeToken"' not in asked:
+            await peer.write(STREAM + chunk(event(token.encode(), "e1")) + END)
+            return
+        await peer.write(STREAM + chunk(event(tick(1), "e2")))
+        if who == "client":
+            await peer.rest()
+
+    again = rpc("tools/call", 8, name="work", _meta={"progressToken": 7, "resumeToken": "t"})
+    async with server(serve) as url, tapped(url, tmp_path) as tap:
+        for body, end in ((CALL, END), (again, event(tick(1), "e2"))):
+            async with client(tap.port) as peer:
+                await peer.write(request(tap.port, body, "Mcp-Session-Id: s1"))
+                await peer.until(end)
+        with anyio.fail_after(PATIENCE_S):
+            while b"did not resume" not in tap.recording.read_bytes():  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+    assert tap.event("call_ended")["request"] == tap.event("stream_broken")["request"]
+    playback = tap.played()
+    (job,) = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
+    assert job is not None
+    assert (job.state, job.attempt_count) == (JobState.RESUMABLE, 2)
 
 
 async def test_a_client_that_leaves_a_stream_of_the_newer_era_has_cancelled(tmp_path: Path) -> None:
