@@ -12,6 +12,8 @@ from mcp_progress_monitor.gui.options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.playback.following import followed_file
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -67,7 +69,14 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         window.watched.view.setCurrentIndex(window.watched.view.model().index(1, 0))
         window.watched.action("traffic").trigger()
         traffic = window.log_pane.view.model()
+        assert isinstance(traffic, TrafficModel)
         await until(lambda: traffic.rowCount() == 7)
+        assert {traffic.text(row, TrafficColumn.SERVER) for row in range(7)} == {
+            "local-db (Claude Code)"
+        }
+        tip = traffic.tip(0, TrafficColumn.SERVER)
+        assert tip.startswith("local-db@4242: run by Claude Code")
+        assert "tap pid 4242" in tip
         window.log_pane.set_filter(LogFilter(text='server == "local-db@4242" and kind == stderr'))
         await until(lambda: traffic.rowCount() == 1)
         window.watched.action("stderr").trigger()

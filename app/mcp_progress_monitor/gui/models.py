@@ -12,9 +12,11 @@ from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.watched import WatchedModel
+from mcp_progress_monitor.gui.traffic.cells import ServerTitle
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.recording.notes import notes_path
+from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.playback.playback import Playback
     from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
@@ -70,6 +73,7 @@ class Models:
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
         self.feed.servers_changed.connect(self.watched.apply)
+        self.watched.shown.connect(self._on_watched_shown)
         self.feed.messages_logged.connect(self.messages.add)
         self.feed.questions_changed.connect(self.questions.apply)
         self.feed.frames_marked.connect(self.log.mark)
@@ -108,6 +112,11 @@ class Models:
         """Stop following; what was gathered is shown first."""
         self.feed.detach()
         self.findings.watch.detach()
+
+    def _on_watched_shown(self, servers: Sequence[WatchedSnapshot]) -> None:
+        for each in servers:
+            title = ServerTitle(watched_texts.server_of_client(each), watched_texts.processes(each))
+            self.log.set_title(each.name, title)
 
     def _on_badges_changed(self) -> None:
         findings = self.findings

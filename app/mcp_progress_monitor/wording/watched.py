@@ -127,6 +127,20 @@ def client_text(watched: WatchedSnapshot) -> str:
     return " ".join(formatting.one_line(part, _NAME) for part in parts if part)
 
 
+def server_of_client(watched: WatchedSnapshot) -> str:
+    """A watched server where only one line is: `db (Claude Code)`."""
+    label, client = (formatting.one_line(part, _NAME) for part in (watched.label, watched.client))
+    return f"{label} ({client})"
+
+
+def processes(watched: WatchedSnapshot) -> str:
+    """Whose it is and which processes: what tells two servers of one name apart."""
+    pids = (("tap", watched.pid), ("server", watched.server.pid))
+    known = (f"{what} pid {pid}" for what, pid in pids if pid is not None)
+    name = formatting.one_line(watched.name, _NAME)
+    return ", ".join((f"{name}: run by {client_text(watched)}", *known))
+
+
 def story(watched: WatchedSnapshot) -> str:
     """All that is known of a watched server, in lines of plain text."""
     server, gaps = watched.server, watched.gaps

@@ -101,3 +101,8 @@ def test_what_is_done_here_names_the_client() -> None:
     assert watched.resume_here("Agent").startswith("Resume the job of Agent on a connection")
     assert watched.reissue_here("Agent").startswith("Send the request of Agent from the start")
     assert watched.request_of("Agent").startswith("Agent ran this server.")
+
+
+def test_a_server_in_one_line_and_its_processes() -> None:
+    assert watched.server_of_client(LIVE) == "db (Claude Code)"
+    assert watched.processes(LIVE) == "db@4242: run by Claude Code 2.1, tap pid 4242, server pid 77"

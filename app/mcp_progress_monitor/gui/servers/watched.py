@@ -80,6 +80,9 @@ class _Row(NamedTuple):
 class WatchedModel(QAbstractListModel):
     """A row for each client, with its servers below; in the order in which they were found."""
 
+    shown = Signal(object)
+    """The `WatchedSnapshot`s that are new or have changed."""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._source: WatchedSource | None = None
@@ -108,6 +111,7 @@ class WatchedModel(QAbstractListModel):
             else self._servers[name]
             for name in names
         }
+        self.shown.emit([each for name, each in self._servers.items() if name in changed])
         self._show(_grouped(list(self._servers.values())), changed)
 
     def set_badges(self, badges: Mapping[str, Badge]) -> None:

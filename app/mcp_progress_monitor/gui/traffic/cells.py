@@ -22,8 +22,15 @@ _REMEMBERED: Final = 2_000
 """Rows whose words are kept: some screens full."""
 
 # The columns' numbers are those of `LogColumn`.
-_METHOD, _KEY, _SUMMARY = 5, 6, 7
+_SERVER, _METHOD, _KEY, _SUMMARY = 3, 5, 6, 7
 _REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
+
+
+class ServerTitle(NamedTuple):
+    """What a server is shown as that is not shown by its name; `tip` is the longer text."""
+
+    text: str
+    tip: str
 
 
 class _Known(NamedTuple):
@@ -47,6 +54,7 @@ class TrafficCells(QObject):
         self._timeline = timeline
         self._known: dict[int, _Known] = {}
         self._read: dict[int, TrafficRow] = {}
+        self._titles: dict[str, ServerTitle] = {}
         self._directions = {
             Channel.SENT: "→ " + "sent",
             Channel.RECEIVED: "← " + "received",
@@ -97,12 +105,28 @@ class TrafficCells(QObject):
             return self._key(place, known)
         if column == _METHOD:
             return self._content(place, known.kind).method if known.method is None else known.method
+        if column == _SERVER:
+            name = known.words[_SERVER]
+            return self._titles[name].text if name in self._titles else name
         if column == _SUMMARY:
             words = self._content(place, known.kind).summary
             if known.kind is FrameKind.ERROR and self.is_expected(place):
                 return f"{words} — expected of a server before 2026-07-28"
             return words
         return known.words[column]
+
+    def set_title(self, server: str, title: ServerTitle) -> bool:
+        """Show a server by its title; whether another one was shown before."""
+        name = _cell(server)
+        before = self._titles.get(name)
+        self._titles[name] = title
+        return before != title
+
+    def tip(self, place: int, column: int) -> str:
+        """Return what a cell leaves out; empty for most."""
+        known = self._index_row(place) if column == _SERVER and self._titles else None
+        title = None if known is None else self._titles.get(known.words[_SERVER])
+        return "" if title is None else title.tip
 
     def delta(self, place: int, previous: int) -> str:
         """Return the seconds from the frame at `previous` to that at `place`, to the millisecond.
@@ -143,7 +167,7 @@ class TrafficCells(QObject):
             formatting.clock(columns.when(place, segment.ats[row])),
             "",
             self._directions[source.channel],
-            formatting.one_line(server_name(source.connection), 80),
+            _cell(server_name(source.connection)),
             self._kinds[kind],
             "",
             "",
@@ -202,6 +226,10 @@ class TrafficCells(QObject):
             ("Size", "Size in bytes without the line ending"),
             ("Duration", "Time from request to reply"),
         )
+
+
+def _cell(name: str) -> str:
+    return formatting.one_line(name, 80)
 
 
 def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:

@@ -215,6 +215,8 @@ class TrafficDelegate(QStyledItemDelegate):
             words.append(f"Finding: {mark}")
         if self._fitting(text, column, width - 2 * PADDING) != text:
             words.append(text)
+        if more := self._model.tip(row, column):
+            words.append(more)
         return "\n".join(words)
 
     def _signs(self, row: int) -> Iterator[tuple[str, Tone]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPersistentModelIndex
 
     from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.gui.traffic.cells import ServerTitle
     from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
     from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
     from mcp_progress_monitor.protocol.frames import Frame, FrameKind
@@ -285,6 +286,16 @@ class TrafficModel(QAbstractTableModel):
         if column == TrafficColumn.DELTA:
             return self._cells.delta(self._rows[row], self._rows[row - 1]) if row else ""
         return self._cells.text(self._rows[row], column)
+
+    def tip(self, row: int, column: int) -> str:
+        """Return what a cell leaves out; empty for most."""
+        return self._cells.tip(self._rows[row], column) if 0 <= row < len(self._rows) else ""
+
+    def set_title(self, server: str, title: ServerTitle) -> None:
+        """Show a server by its title instead of its name."""
+        if self._cells.set_title(server, title) and self._rows:
+            last = self.index(len(self._rows) - 1, TrafficColumn.SERVER)
+            self.dataChanged.emit(self.index(0, TrafficColumn.SERVER), last)
 
     def line(self, row: int) -> str:
         """Return a row as one line, its cells apart by tabs; what is wrong with it comes last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.cells import ServerTitle, TrafficColumn
 from mcp_progress_monitor.gui.traffic.summary import LARGE
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.gui.traffic.log_frames import frame, progress
@@ -42,6 +42,20 @@ def test_what_the_index_knows_is_told_without_reading(model: TapedLog) -> None:
     assert rows[TrafficColumn.DIRECTION] == ["→ sent", "← received", "← received"]
     assert rows[TrafficColumn.DURATION] == ["", "", "2.9 s"]
     assert model.tape.parts[0].reads == 0
+
+
+def test_a_server_with_a_title_is_shown_by_it(model: TapedLog) -> None:
+    model.append([frame(1, CALL, Channel.SENT), frame(30, REPLY)])
+    name = model.text(0, TrafficColumn.SERVER)
+    changes: list[int] = []
+    model.dataChanged.connect(lambda first, last: changes.append(last.row() - first.row()))
+    assert model.tip(0, TrafficColumn.SERVER) == ""
+    for _ in range(2):
+        model.set_title(name, ServerTitle("db (Agent)", "db@7: run by Agent"))
+    assert _texts(model, TrafficColumn.SERVER) == ["db (Agent)"] * 2
+    assert model.tip(1, TrafficColumn.SERVER) == "db@7: run by Agent"
+    assert model.tip(1, TrafficColumn.METHOD) == ""
+    assert changes == [1]
 
 
 def test_a_row_is_read_once_for_all_its_paints(model: TapedLog) -> None:
