@@ -34,13 +34,15 @@ ENDED_KEPT: Final = 4096
 class Evidence(NamedTuple):
     """A rule that was broken: in which frame, about which request, by whom.
 
-    `request` is the number of a request's frame, None where it is the connection itself.
+    `request` is the number of a request's frame, None where it is the connection itself. One that
+    `replaces` says more than those before it, and is shown in their place.
     """
 
     finding: Finding
     frame: int
     request: int | None
     by: Side
+    replaces: bool = False
 
 
 class Call:
@@ -53,6 +55,7 @@ class Call:
         "by",
         "cancelled_at",
         "heard_at",
+        "heard_in",
         "id",
         "is_asked",
         "is_flooding",
@@ -65,7 +68,6 @@ class Call:
         "progress",
         "resume_token",
         "silence_s",
-        "silent_at",
         "task_was_over",
         "tick_at",
         "ticks",
@@ -85,6 +87,8 @@ class Call:
         self.token = fact.token
         self.resume_token = fact.resume_token
         self.at = self.heard_at = fact.at
+        self.heard_in = fact.number
+        """The frame of the last message about it."""
         self.ticks = 0
         self.tick_at: float | None = None
         self.progress: int | float | None = None
@@ -96,9 +100,7 @@ class Call:
         self.cancelled_at: float | None = None
         self.is_timeout = False
         self.silence_s = 0.0
-        """The longest time without a message about it."""
-        self.silent_at = fact.number
-        """The frame that ended that silence."""
+        """The longest time without a message about it that was stated."""
         self.of_task: str | None = None
         self.task_was_over = False
 
@@ -115,10 +117,8 @@ class Call:
 
     def hear(self, number: int, at: float) -> None:
         """Take note of a message about it."""
-        silence = at - self.heard_at
-        if silence > self.silence_s and not self.is_asked:
-            self.silence_s, self.silent_at = silence, number
         self.heard_at = at
+        self.heard_in = number
         self.is_asked = False
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
@@ -129,11 +129,20 @@ class Call:
 class TaskRecord:
     """A task of a server, as its messages have told of it."""
 
-    __slots__ = ("asked_count", "began", "over_frame", "result_frame", "status", "updated_s")
+    __slots__ = (
+        "asked_count",
+        "began",
+        "began_at",
+        "over_frame",
+        "result_frame",
+        "status",
+        "updated_s",
+    )
 
     def __init__(self) -> None:
         self.began: int | None = None
         """The request that began it; None when that was not seen."""
+        self.began_at = 0.0
         self.status = ""
         self.asked_count = 0
         self.over_frame: int | None = None
@@ -191,10 +200,10 @@ class Connection:
         self.was_logging = False
         self.tool_calls = 0
         self.with_token = 0
-        self.first_call: Call | None = None
         self.is_change_announced = False
-        self.early: dict[str, Evidence] = {}
-        """Statuses of tasks whose creation was not heard of yet, by the task."""
+        self.early: dict[str, tuple[Evidence | None, float]] = {}
+        """Statuses of tasks whose creation was not heard of yet, by the task, with their times;
+        None for one that was stated."""
 
     @property
     def is_per_request(self) -> bool:

@@ -103,8 +103,23 @@ class SessionJudge:
     def finish(self) -> None:
         """Judge what only the end of a session shows; no more comes."""
         for connection in self._connections.values():
-            self._state(connection, progress.take_end(connection))
             self._state(connection, tasks.take_end(connection))
+
+    def pass_time(self, now: float) -> float | None:
+        """Judge what time alone has shown by `now`; when to ask again, None if nothing waits.
+
+        What is stated so is stated again, about the same frame, by what comes later: nobody has to
+        ask for the same results.
+        """
+        due: list[float] = []
+        for connection in self._connections.values():
+            if connection.calls:
+                self._state(connection, progress.take_time(connection, now))
+                due += progress.due(connection, now)
+            if connection.early:
+                self._state(connection, tasks.take_time(connection, now))
+                due += tasks.due(connection)
+        return min(due, default=None)
 
     @property
     def connections(self) -> Mapping[str, Connection]:
@@ -181,7 +196,8 @@ class SessionJudge:
                 request = tasks.begun_by(connection, fact)
             request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
             if not _answers_probe(connection, fact):
-                stated = (Evidence(_whole(each), fact.number, request, by) for each in found)
+                whole = (progress.as_crossing(connection, fact, _whole(each)) for each in found)
+                stated = (Evidence(each, fact.number, request, by) for each in whole)
                 self._state(connection, tasks.without_early(connection, fact, stated))
 
     # One fact
@@ -252,6 +268,7 @@ class SessionJudge:
         if not connection.is_http and fact.is_wanted:
             self.results.see(connection, Needs.END)
         yield from progress.take_close(connection, fact)
+        yield from tasks.take_end(connection)
         connection.calls.clear()
         connection.logging.clear()
         connection.listens.clear()

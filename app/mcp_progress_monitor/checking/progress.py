@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.findings import clients, rules
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
-from mcp_progress_monitor.protocol.facts import RequestStanding, Side
+from mcp_progress_monitor.protocol.facts import (
+    ProgressReceived,
+    RequestAnswered,
+    RequestStanding,
+    Side,
+)
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.findings.finding import Rule
     from mcp_progress_monitor.protocol.facts import (
         ConnectionClosed,
-        ProgressReceived,
-        RequestAnswered,
+        Fact,
         RequestCancelled,
         RequestMade,
     )
@@ -32,6 +39,7 @@ _CROSSING_S: Final = 1.0
 """What comes so soon after a cancel may have been sent before it arrived."""
 _WITHIN_S: Final = 10.0
 """Progress so recent shows that the work was going on."""
+_CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
 _FIRST_REVISION: Final = "2024-11-05"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
@@ -52,14 +60,15 @@ def take_run(connection: Connection, run: TickRun) -> Iterator[Evidence]:
         call = connection.calls.get(request)
         if call is not None:
             progress, total = last[request]
-            yield from _tick(call, run.ticks[0][0], run.at, of_request, progress, total)
+            number = run.ticks[0][0]
+            yield from _tick(connection, call, number, run.at, of_request, progress, total)
     if not run.has_no_message:
         yield from _run_texts(connection, run)
 
 
 def _run_texts(connection: Connection, run: TickRun) -> Iterator[Evidence]:
-    texts = [tick[6] for tick in run.ticks]
-    if "" not in texts and _CONTROL.search("".join(filter(None, texts))) is None:
+    texts = [tick[6] for tick in run.ticks if tick[6] is not None]
+    if all(map(str.strip, texts)) and _CONTROL.search("".join(texts)) is None:
         return
     for tick in run.ticks:
         call = connection.call_of(tick[3])
@@ -73,13 +82,15 @@ def take_tick(connection: Connection, fact: ProgressReceived) -> Iterator[Eviden
     if call is None:
         return
     if fact.standing is RequestStanding.ACTIVE:
-        yield from _tick(call, fact.number, fact.at, 1, fact.progress, fact.total)
+        progress, total = fact.progress, fact.total
+        yield from _tick(connection, call, fact.number, fact.at, 1, progress, total)
     yield from _text(connection, call, fact.number, fact.message, fact.sender)
     if fact.standing is RequestStanding.CANCELLED:
-        yield from _after_cancel(connection, call, fact, "Progress")
+        yield from _after_cancel(connection, call, fact, rules.TICK_SENT_AFTER_CANCEL)
 
 
 def _tick(
+    connection: Connection,
     call: Call,
     number: int,
     at: float,
@@ -87,6 +98,8 @@ def _tick(
     progress: int | float | None,
     total: int | float | None,
 ) -> Iterator[Evidence]:
+    if at - call.heard_at > clients.USUAL_S:
+        yield from _silence(connection, call, at)
     call.hear(number, at)
     call.ticks += count
     call.tick_at = at
@@ -124,9 +137,12 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
         return
     connection.tool_calls += 1
     connection.with_token += fact.token is not None
-    connection.first_call = connection.first_call or call
     if not is_watched(connection):
         return
+    calls = connection.tool_calls
+    if calls >= _SOME_CALLS and not connection.with_token:
+        never = connection.breaks(rules.NEVER_A_TOKEN, fact.number, calls, by=Side.CLIENT)
+        yield never._replace(replaces=True)
     for other in connection.calls.values():
         if fact.at - other.heard_at > LONG_S and _is_again(other, call):
             yield other.breaks(
@@ -142,16 +158,16 @@ def _is_again(other: Call, call: Call) -> bool:
 def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
     """Check what a reply ends: the progress so far, the silence before it, a cancel."""
     if fact.standing is RequestStanding.CANCELLED:
-        yield from _after_cancel(connection, call, fact, "Reply")
+        yield from _after_cancel(connection, call, fact, rules.REPLY_SENT_AFTER_CANCEL)
         if call.is_timeout and fact.result is not None and is_watched(connection):
             late_s = fact.at - (call.cancelled_at or fact.at)
             yield call.breaks(rules.RESULT_DISCARDED, fact.number, late_s, by=Side.CLIENT)
     if fact.standing is not RequestStanding.ACTIVE:
         return
-    call.hear(fact.number, fact.at)
     if call.of_task is not None:
         return
-    yield from _silence(connection, call)
+    yield from _silence(connection, call, fact.at)
+    call.hear(fact.number, fact.at)
     progress, total = call.progress, call.total
     if _is_done(fact) and progress is not None and total is not None and total > progress:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
@@ -167,33 +183,68 @@ def _is_done(fact: RequestAnswered) -> bool:
     return is_whole and fact.next_resume_token is None and (result or {}).get("isError") is not True
 
 
-def _silence(connection: Connection, call: Call) -> Iterator[Evidence]:
-    """State which clients a server has lost by its longest silence."""
-    if call.method != CALL_TOOL or call.silence_s <= clients.USUAL_S:
+def _silence(connection: Connection, call: Call, at: float) -> Iterator[Evidence]:
+    """State which clients a server has lost by its silence until now; the longest is shown."""
+    silence_s = at - call.heard_at
+    if call.method != CALL_TOOL or call.is_asked or silence_s <= clients.USUAL_S:
         return
-    lost = clients.that_give_up(call.silence_s, is_http=connection.is_http)
+    lost = clients.that_give_up(silence_s, is_http=connection.is_http)
     names = tuple(dict.fromkeys(each.client for each in lost))
-    yield call.breaks(rules.SILENCE, call.silent_at, call.silence_s, names)
+    is_longest = silence_s > call.silence_s
+    call.silence_s = max(silence_s, call.silence_s)
+    silence = call.breaks(rules.SILENCE, call.heard_in, silence_s, names)
+    yield silence._replace(replaces=is_longest)
+
+
+def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
+    """State the silences that go on."""
+    for call in connection.calls.values():
+        yield from _silence(connection, call, now)
+
+
+def due(connection: Connection, now: float) -> Iterator[float]:
+    """When the silences that go on reach the next limit of a known client."""
+    for call in connection.calls.values():
+        if call.method == CALL_TOOL and not call.is_asked:
+            silence_s = now - call.heard_at
+            limits = (each.limit_s for each in clients.LIMITS if each.limit_s >= silence_s)
+            yield from (call.heard_at + limit for limit in itertools.islice(limits, 1))
 
 
 def _after_cancel(
-    connection: Connection, call: Call, fact: ProgressReceived | RequestAnswered, what: str
+    connection: Connection, call: Call, fact: ProgressReceived | RequestAnswered, rule: Rule
 ) -> Iterator[Evidence]:
     """2026-07-28 over stdio forbids it; what crossed the cancel on its way is no fault."""
-    late_s = fact.at - (fact.at if call.cancelled_at is None else call.cancelled_at)
+    late_s = _late_s(call, fact)
     if connection.is_per_request and not connection.is_http and late_s > _CROSSING_S:
-        yield call.breaks(rules.SENT_AFTER_CANCEL, fact.number, what, late_s, by=fact.sender)
+        yield call.breaks(rule, fact.number, late_s, by=fact.sender)
+
+
+def _late_s(call: Call, fact: Fact) -> float:
+    return fact.at - (fact.at if call.cancelled_at is None else call.cancelled_at)
+
+
+def as_crossing(connection: Connection, fact: Fact, finding: Finding) -> Finding:
+    """A finding about a message after a cancel: what may have crossed it breaks no rule."""
+    crossed = _CROSSED.get(finding.rule.id)
+    if crossed is None or not isinstance(fact, ProgressReceived | RequestAnswered):
+        return finding
+    call = connection.call_of(fact.request)
+    if call is None or fact.standing is not RequestStanding.CANCELLED:
+        return finding
+    late_s = _late_s(call, fact)
+    return finding if late_s > _CROSSING_S else Finding(crossed, (late_s,))
 
 
 def take_cancel(connection: Connection, call: Call, fact: RequestCancelled) -> Iterator[Evidence]:
     """Remember a cancel; one for a time limit while progress comes is the client's mistake."""
     if fact.standing is not RequestStanding.ACTIVE:
         return
+    yield from _silence(connection, call, fact.at)
     call.hear(fact.number, fact.at)
     call.cancelled_at = fact.at
     after = fact.at - call.at
     call.is_timeout = fact.sender is Side.CLIENT and _is_timeout(fact.reason, after)
-    yield from _silence(connection, call)
     if not (call.is_timeout and is_watched(connection)) or call.tick_at is None:
         return
     since = fact.at - call.tick_at
@@ -209,22 +260,12 @@ def _is_timeout(reason: str | None, after_s: float) -> bool:
 
 
 def take_close(connection: Connection, fact: ConnectionClosed) -> Iterator[Evidence]:
-    """Check what the client left open, and whether it ever asked for progress."""
+    """Check what the client left open, and the silence until then."""
+    yield from take_time(connection, fact.at)
     for call in connection.calls.values() if is_watched(connection) and fact.is_wanted else ():
         after = fact.at - call.at
         if call.method == CALL_TOOL and call.by is Side.CLIENT and after > LONG_S:
             yield call.breaks(rules.GIVEN_UP_SILENTLY, fact.number, after, by=Side.CLIENT)
-    yield from take_end(connection)
-
-
-def take_end(connection: Connection) -> Iterator[Evidence]:
-    """Check a connection as a whole, once no more of it comes."""
-    first = connection.first_call
-    calls, with_token = connection.tool_calls, connection.with_token
-    is_never = first is not None and calls >= _SOME_CALLS and not with_token
-    if first is not None and is_never and is_watched(connection):
-        yield connection.breaks(rules.NEVER_A_TOKEN, first.number, calls, by=Side.CLIENT)
-    connection.first_call = None
 
 
 def is_watched(connection: Connection) -> bool:

@@ -80,11 +80,13 @@ class Result:
         return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
 
     def add(self, evidence: Evidence) -> bool:
-        """Count another frame; the gravest finding is shown. Whether that frame is new."""
-        if GRAVEST.index(evidence.finding.rule.level) < GRAVEST.index(self.level):
+        """Count another frame; the gravest finding is shown. Whether anything is new."""
+        graver = GRAVEST.index(evidence.finding.rule.level) - GRAVEST.index(self.level)
+        is_shown = graver < 0 or (graver == 0 and evidence.replaces)
+        if is_shown:
             self.finding = evidence.finding
         if self.frames and evidence.frame == self.last:
-            return False
+            return is_shown
         self.count += 1
         self.last = evidence.frame
         if len(self.frames) < FRAMES_KEPT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.findings import rules
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _METHOD_NOT_FOUND: Final = -32601
 _INVALID_PARAMS: Final = -32602
+_ON_ITS_WAY_S: Final = 10.0
+"""How long after its first status a task's creation may come: HTTP streams overtake each other."""
 _TASK_REVISION: Final = "2025-11-25"
 _UNKNOWN: Final = frozenset({GET_TASK, TASK_RESULT, CANCEL_TASK})
 
@@ -119,8 +122,10 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
         return
     record = connection.server.task(fact.task.id)
     if fact.how == "created":
-        record.began = fact.request
-        connection.early.pop(fact.task.id, None)
+        record.began, record.began_at = fact.request, fact.at
+        early, at = connection.early.pop(fact.task.id, (None, 0.0))
+        if early is not None and fact.at - at > _ON_ITS_WAY_S:
+            yield early
     if fact.how == "result" and fact.result is not None:
         record.result_frame = fact.number
         return
@@ -146,16 +151,35 @@ def without_early(
     for evidence in found:
         task = fact.params.get(TASK_ID) if isinstance(fact, NotificationReceived) else None
         if evidence.finding.rule is rules.TASK_UNKNOWN and isinstance(task, str):
-            if (known := connection.server.tasks.get(task)) is None or known.began is None:
-                connection.early.setdefault(task, evidence)
+            known = connection.server.tasks.get(task)
+            if known is None or known.began is None:
+                connection.early.setdefault(task, (evidence, fact.at))
+            elif (
+                known.began_at - fact.at > _ON_ITS_WAY_S
+            ):  # both came in one chunk: it was about none then
+                yield evidence._replace(request=None)
         else:
             yield evidence
 
 
 def take_end(connection: Connection) -> Iterator[Evidence]:
     """State the tasks that were never created, as far as was seen."""
-    yield from connection.early.values()
+    yield from take_time(connection, math.inf)
     connection.early.clear()
+
+
+def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
+    """State the tasks whose creation cannot be on its way any more."""
+    for task, (evidence, at) in connection.early.items():
+        if evidence is not None and now - at > _ON_ITS_WAY_S:
+            connection.early[task] = None, at
+            yield evidence
+
+
+def due(connection: Connection) -> Iterator[float]:
+    """When the creation of a task cannot be on its way any more."""
+    early = connection.early.values()
+    return (at + _ON_ITS_WAY_S for evidence, at in early if evidence is not None)
 
 
 def _after_result(

@@ -226,6 +226,20 @@ TICK_AFTER_CANCEL: Final = _progress(
 TICK_LATE_AFTER_CANCEL: Final = TICK_AFTER_CANCEL._replace(
     text="Progress received {late:late}after the request was cancelled"
 )
+TICK_CROSSED: Final = TICK_AFTER_CANCEL._replace(
+    level=_NOTE,
+    text="Progress received {late:late}after the request was cancelled; it may have crossed the"
+    " cancel",
+)
+"""What comes within a second may have been sent before the cancel arrived: no fault."""
+TICK_SENT_AFTER_CANCEL: Final = Rule(
+    "PROG-5",
+    _ERROR,
+    _PER_REQUEST,
+    _CANCEL,
+    "Progress received {late:late}after the request was cancelled",
+)
+"""Over stdio a server of 2026-07-28 must not send it."""
 TICK_AFTER_ATTEMPT: Final = _progress(
     "PROG-5", _ERROR, "Progress received for an attempt that had ended", "after-end"
 )
@@ -390,16 +404,16 @@ CANCEL_OF_TASK: Final = Rule(
     "Cancelled the request of a task by notifications/cancelled instead of tasks/cancel",
     "cancel-too-late",
 )
-SENT_AFTER_CANCEL: Final = Rule(
-    "CAN-3",
-    _ERROR,
-    _PER_REQUEST,
-    _CANCEL,
-    "{what} received {late:late}after the request was cancelled",
+REPLY_SENT_AFTER_CANCEL: Final = TICK_SENT_AFTER_CANCEL._replace(
+    id="CAN-3", text="Reply received {late:late}after the request was cancelled"
 )
-"""Over stdio a server must not send it; what comes within a second may have crossed the cancel."""
 REPLY_AFTER_CANCEL: Final = Rule(
     "CAN-3", _WARNING, ALL, _CANCELLATION, "Result received after the request was cancelled"
+)
+REPLY_CROSSED: Final = REPLY_AFTER_CANCEL._replace(
+    level=_NOTE,
+    text="Result received {late:late}after the request was cancelled; it may have crossed the"
+    " cancel",
 )
 REPLY_AFTER_GIVING_UP: Final = REPLY_AFTER_CANCEL._replace(
     text="Reply received after this client gave up the request", level=_NOTE
@@ -653,7 +667,7 @@ NEVER_A_TOKEN: Final = Rule(
     _NOTE,
     ALL,
     _PROGRESS,
-    "The client sent no progress token with any of its {calls} tool calls",
+    "The client sent no progress token with any of its first {calls} tool calls",
 )
 GIVEN_UP_SILENTLY: Final = Rule(
     "CLI-2",

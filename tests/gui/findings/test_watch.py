@@ -11,7 +11,7 @@ from mcp_progress_monitor.gui.findings import watch as watching
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.golden_sessions import FOLDER
+from tests.golden_sessions import FOLDER, Golden, call, recording
 from tests.unit.checking.sessions import check_file, summary
 from tests.unit.recording.written import Written
 
@@ -78,6 +78,11 @@ class FakeSource:
     def __init__(self) -> None:
         self.listeners = Listeners()
         self.jobs = OneJob()
+        self.later_s = 0.0
+        self.newest = 0.0
+
+    def now(self) -> float:
+        return self.newest + self.later_s
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         return self.listeners.add(listener)
@@ -102,6 +107,28 @@ def test_findings_are_published_together_and_not_for_each_update(qtbot: QtBot) -
     assert published == []
     qtbot.waitUntil(lambda: bool(published), timeout=10_000)
     assert published == [1]
+
+
+def test_a_silence_is_found_while_it_lasts(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_PASSING_MS", 20)
+    monkeypatch.setattr(watching, "_LATER_MS", 5)
+    steps = [call(2, "a")]
+    path = tmp_path / "silent.mcprec"
+    path.write_bytes(recording(Golden("", "2025-11-25", steps, []), steps))
+    source, model = FakeSource(), FindingsModel()
+    model.watch.follow(source)
+    for update in updates_of(path):
+        source.newest = max((source.newest, *(frame.at for frame in update.frames)))
+        source.listeners.publish(update)
+    source.later_s = 50.0
+    qtbot.wait(60)
+    assert model.rowCount() == 0
+    source.later_s = 70.0
+    qtbot.waitUntil(lambda: model.rowCount() == 1, timeout=10_000)
+    assert model.finding(0).rule == "PROG-18"
+    model.watch.detach()
 
 
 def test_very_many_findings_are_published_in_parts(

@@ -28,14 +28,22 @@ def check_file(path: Path, *, expect: str = "", max_duration: float | None = Non
 
 
 def judge_live(path: Path) -> list[Result]:
-    """The results of the same frames when each comes by itself, without the official schemas."""
+    """The results of the same frames when each comes by itself, without the official schemas.
+
+    Time passes in between, and the judge is asked what that alone shows.
+    """
     tracker, conversations = Tracker(), dict[str, Conversation]()
     judge = SessionJudge(tracker.job_of)
+    now = 0.0
     for chunk in RecordingReader(path):
         for frame in chunk.frames:
             name = frame.connection
             conversation = conversations.setdefault(name, Conversation(name))
             facts = conversation.read([frame])
+            now = now or frame.at
+            for passed in (0.5, 1.0):
+                judge.pass_time(now + passed * (frame.at - now))
+            now = frame.at
             judge.take([frame], facts, tracker.apply(facts, frame.at).marked)
     judge.finish()
     return list(judge.results)
@@ -44,6 +52,6 @@ def judge_live(path: Path) -> list[Result]:
 def summary(results: list[Result]) -> list[tuple[object, ...]]:
     """What is to be the same, however the frames came."""
     return [
-        (r.rule, r.level, r.by, r.job, r.count, tuple(r.frames), r.last, r.fingerprint)
+        (r.rule, r.level, r.by, r.job, r.count, tuple(r.frames), r.last, r.fingerprint, r.finding)
         for r in results
     ]

@@ -9,8 +9,11 @@ import pytest
 from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.results import MOST_RESULTS
 from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.golden_sessions import (
     EXTENSION,
     Golden,
@@ -85,12 +88,21 @@ def test_a_fingerprint_survives_other_ids_times_and_numbers(checked: Any) -> Non
     assert other.fingerprint != before.fingerprint
 
 
-@pytest.mark.parametrize(("late_s", "level"), [(0.4, Level.WARNING), (3.0, Level.ERROR)])
-def test_over_stdio_in_2026_only_what_cannot_have_crossed_the_cancel_is_an_error(
-    checked: Any, late_s: float, level: Level
+@pytest.mark.parametrize(
+    ("revision", "late_s", "level"),
+    [
+        (E, 0.4, Level.NOTE),
+        (E, 3.0, Level.ERROR),
+        (D, 0.4, Level.NOTE),
+        (D, 3.0, Level.WARNING),
+    ],
+)
+def test_what_may_have_crossed_a_cancel_is_a_note_be_it_a_reply_or_progress(
+    checked: Any, revision: str, late_s: float, level: Level
 ) -> None:
-    results = checked([call(2, "a"), cancel(2), after(late_s, result(2))], E)
-    assert _rules(results)["CAN-3"] is level
+    begun = [call(2, "a"), tick("a", 1), cancel(2)]
+    assert _rules(checked([*begun, after(late_s, result(2))], revision)) == {"CAN-3": level}
+    assert _rules(checked([*begun, after(late_s, tick("a", 2))], revision)) == {"PROG-5": level}
 
 
 def test_an_error_that_confirms_a_cancel_is_no_finding(checked: Any) -> None:
@@ -116,6 +128,82 @@ def test_how_an_older_server_refuses_our_question_is_no_finding(checked: Any, co
     assert checked([opened, probe, refusal, *rest], opening=False) == []
     nameless = Step(refusal.channel, {**refusal.value, "id": None})
     assert checked([opened, probe, nameless, *rest], opening=False) == []
+
+
+def test_a_client_that_never_asks_for_progress_is_found_by_its_third_call(tmp_path: Path) -> None:
+    steps = [call(2), result(2), call(3), result(3), call(4), result(4)]
+    path = tmp_path / "session.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    tracker, conversation = Tracker(), Conversation("example#1")
+    judge = SessionJudge(tracker.job_of)
+    found = [len(judge.results)]
+    for chunk in RecordingReader(path):
+        for frame in chunk.frames:
+            facts = conversation.read([frame])
+            judge.take([frame], facts, tracker.apply(facts, frame.at).marked)
+            if b"tools/call" in frame.raw:
+                found.append(len(judge.results))
+    assert found == [0, 0, 0, 1]
+
+
+def test_a_client_that_goes_on_without_tokens_is_one_finding_that_counts_its_calls(
+    checked: Any,
+) -> None:
+    steps = [step for n in range(2, 8) for step in (call(n), result(n))]
+    (found,) = checked([*steps, call(8, "a"), result(8)])
+    assert (found.rule, found.count) == ("CLI-1", 4)
+    assert "first 6 tool calls" in found.finding.text
+
+
+def test_a_silence_is_found_while_it_lasts_and_counted_once(tmp_path: Path) -> None:
+    steps = [call(2, "a"), after(5, tick("a", 1)), after(400, result(2))]
+    path = tmp_path / "session.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    (found,) = judge_live(path)
+    assert (found.rule, found.count) == ("PROG-18", 1)
+    assert found.finding.arguments[0] == 400
+    assert summary([found]) == summary(check_file(path))
+
+
+def test_the_judge_says_when_to_ask_what_time_has_shown(tmp_path: Path) -> None:
+    steps = [call(2, "a")]
+    path = tmp_path / "session.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    tracker, conversation = Tracker(), Conversation("example#1")
+    judge = SessionJudge(tracker.job_of)
+    for chunk in RecordingReader(path):
+        facts = conversation.read(chunk.frames)
+        judge.take(chunk.frames, facts, tracker.apply(facts, chunk.frames[-1].at).marked)
+    began = chunk.frames[-1].at
+    assert judge.pass_time(began + 1) == began + 60
+    assert not judge.results
+    assert judge.pass_time(began + 61) == began + 240
+    (found,) = judge.results
+    assert (found.rule, found.first) == ("PROG-18", chunk.frames[-1].number)
+    assert judge.pass_time(began + 2000) is None
+    assert found.count == 1
+    assert "Claude Code" in found.finding.text
+
+
+def test_a_silence_that_only_the_end_of_the_connection_ends_is_found(checked: Any) -> None:
+    ended = after(90, event("closed", reason="ended", wanted=True))
+    assert "PROG-18" in _rules(checked([call(2, "a"), ended]))
+
+
+@pytest.mark.parametrize(("late_s", "is_found"), [(5.0, False), (15.0, True)])
+def test_the_creation_of_a_task_may_come_a_while_after_its_first_status(
+    tmp_path: Path, late_s: float, *, is_found: bool
+) -> None:
+    steps = [
+        call(2, task={"ttl": 60_000}),
+        server("notifications/tasks/status", **task()),
+        after(late_s, result(2, task=task())),
+    ]
+    path = tmp_path / "session.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, [], server=TASKS), steps))
+    results = judge_live(path)
+    assert bool(results) is is_found
+    assert summary(results) == summary(check_file(path))
 
 
 def test_our_own_user_may_leave_out_the_token(tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ import time
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking.judge import SessionJudge
+import anyio
+
 from mcp_progress_monitor.checking.results import text_of
+from mcp_progress_monitor.checking.schemas import SchemaChecks
+from mcp_progress_monitor.checking.session import SessionCheck
 from mcp_progress_monitor.cli.asking.asker import is_told_rule
 from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (
@@ -24,6 +27,7 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.json_schema import QUICK_S
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
@@ -63,6 +67,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.tracker.tracker import Jobs
 
+_WORK_EVERY_S: Final = 0.1
+_WORK_S: Final = 0.004
+"""Official schemas have so much of that: few messages wait long, and a flood is sampled."""
+_LAST_WORK_S: Final = 0.5
+"""For what waits when the command ends; the rest is counted as unchecked."""
 _LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
 
 
@@ -259,9 +268,15 @@ def error_line(
     return event_line("error", seconds, job=as_json(job), **fields, data=as_json(data))
 
 
-def summary_line(seconds: str, jobs: int, findings: int, frames: int, path: Path | None) -> str:
-    """The summary event, with the file that the session is recorded into."""
+def summary_line(
+    seconds: str, jobs: int, findings: int, frames: int, path: Path | None, unchecked: int = 0
+) -> str:
+    """The summary event, with the file that the session is recorded into.
+
+    `unchecked` messages were not compared with the official schema.
+    """
     counts = {"jobs": str(jobs), "findings": str(findings), "frames": str(frames)}
+    counts["unchecked"] = str(unchecked)
     recording = as_json(None if path is None else str(path))
     return event_line("summary", seconds, **counts, recording=recording)
 
@@ -320,7 +335,7 @@ class JsonEvents:
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
-        self._judge = SessionJudge(self._job_of)
+        self._check = SessionCheck(self._job_of, schemas=SchemaChecks(math.inf, QUICK_S))
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -342,7 +357,7 @@ class JsonEvents:
         lines = [make(fact, chunk) for make, fact in made if make is not None]
         lines += map(self._resumable, sorted(update.changes.moved))
         lines += self._questions(update)
-        self._judge.take(update.frames, update.facts, update.changes.marked)
+        self._check.take(update.frames, update.facts, update.changes.marked)
         lines += self._findings()
         self._settle(update.changes)
         self._write("".join(lines))
@@ -434,15 +449,26 @@ class JsonEvents:
         self._open.clear()
 
     async def animate(self) -> None:
-        """Return at once: every event is written when it happens."""
+        """Compare messages with the official schemas when there is time.
+
+        All other events are written when they happen.
+        """
+        while True:
+            await anyio.sleep(_WORK_EVERY_S)
+            if self._check.waiting:
+                self._check.work(_WORK_S)
+                self._write("".join(self._findings()))
 
     def close(self) -> None:
         """Write the summary, which is always the last event."""
         self._settling.clear()
-        self._judge.finish()
+        self._check.work(_LAST_WORK_S)
+        self._check.finish()
         self._write("".join(self._findings()))
         counts = len(self._jobs), self._finding_count, self._frame_count
-        self._write(summary_line(self._now(), *counts, self._engine.recording.path))
+        unchecked = self._check.schemas.unchecked + self._check.waiting
+        path = self._engine.recording.path
+        self._write(summary_line(self._now(), *counts, path, unchecked))
 
     def _error(
         self,
@@ -579,7 +605,8 @@ class JsonEvents:
 
         Those of output schemas have events of their own, with the words of each violation.
         """
-        found = [each for each in self._judge.results.fresh() if each.rule != rules.OUTPUT.id]
+        results = self._check.judge.results
+        found = [each for each in results.fresh() if each.rule != rules.OUTPUT.id]
         self._finding_count += len(found)
         return [finding_line(each, self._now()) for each in found]
 

@@ -24,6 +24,10 @@ _SHARE: Final = 10
 """After a publication that took long there is a pause of so many times its length."""
 _MOST_AT_ONCE: Final = 250
 """Findings of one publication: some 30 ms of work for the list."""
+_PASSING_MS: Final = 5_000
+"""Between two looks at what time alone shows, at most."""
+_LATER_MS: Final = 500
+"""So long after something was due: a tap's recording is read a little later than it is written."""
 _WORK_S: Final = 0.004
 _WORK_MS: Final = 50
 _IDLE_WORK_MS: Final = 1
@@ -40,6 +44,9 @@ class JobsOfRequests(Protocol):
 class Source(Protocol):
     """Where updates come from; `Engine` and `Playback` fit."""
 
+    def now(self) -> float:
+        """Monotonic seconds, on the clock of frames."""
+
     @property
     def jobs(self) -> JobsOfRequests:
         """Its jobs."""
@@ -51,7 +58,8 @@ class Source(Protocol):
 class FindingsWatch(QObject):
     """Judges what a source publishes.
 
-    Chunks of plain ticks cost the few steps that the judge needs for them, and no timer. Messages
+    Chunks of plain ticks cost the few steps that the judge needs for them. What silence shows is
+    judged while it lasts, by a timer that runs as long as the judge waits for something. Messages
     are compared with the official schemas a little at a time; in a flood some are left out and
     counted.
     """
@@ -74,6 +82,9 @@ class FindingsWatch(QObject):
         self._publishing.timeout.connect(self.publish)
         self._working = QTimer(self)
         self._working.timeout.connect(self._work)
+        self._passing = QTimer(self)
+        self._passing.setSingleShot(True)
+        self._passing.timeout.connect(self._pass_time)
         self._pause_ms = INTERVAL_MS
         self._pending: list[Result] = []
         self._loading = list(loading_schemas())
@@ -92,6 +103,7 @@ class FindingsWatch(QObject):
             self._leave = None
         self._publishing.stop()
         self._working.stop()
+        self._passing.stop()
 
     @Slot()
     def restart(self) -> None:
@@ -105,6 +117,7 @@ class FindingsWatch(QObject):
         """Judge what only the end of a session shows; for a recording that was read to its end."""
         if self._check is not None and not self._is_finished:
             self._is_finished = True
+            self._passing.stop()
             self._check.finish()
             self._working.setInterval(_IDLE_WORK_MS)
             self.publish()
@@ -172,6 +185,7 @@ class FindingsWatch(QObject):
         self._pending.clear()
         self._working.stop()
         self._working.setInterval(_WORK_MS)
+        self._passing.stop()
 
     def _take(self, update: Update) -> None:
         check = self._check
@@ -180,6 +194,21 @@ class FindingsWatch(QObject):
         check.take(update.frames, update.facts, update.changes.marked)
         if check.waiting and not self._working.isActive():
             self._working.start()
+        if not self._passing.isActive():
+            self._passing.start(_PASSING_MS)
+        self._expect(check)
+
+    @Slot()
+    def _pass_time(self) -> None:
+        """Judge what time alone has shown, and look again when more may have shown."""
+        check, source = self._check, self._source
+        if check is None or source is None:
+            return
+        now = source.now()
+        due = check.judge.pass_time(now)
+        if due is not None:
+            left_ms = round((due - now) * 1000) + _LATER_MS
+            self._passing.start(max(_LATER_MS, min(left_ms, _PASSING_MS)))
         self._expect(check)
 
     def _expect(self, check: SessionCheck) -> None:

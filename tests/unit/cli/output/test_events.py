@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 
+from mcp_progress_monitor.checking import session
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from tests.patience import PATIENCE_S
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import notice, tick
 from tests.unit.cli.witness import Witness
@@ -322,7 +325,54 @@ def test_the_summary_counts_jobs_and_frames(witness: Witness) -> None:
     witness.events.close()
     found = witness.last()
     del found["t"]
-    assert found == {"event": "summary", "jobs": 2, "findings": 1, "frames": 4, "recording": None}
+    assert found == {
+        "event": "summary",
+        "jobs": 2,
+        "findings": 1,
+        "frames": 4,
+        "unchecked": 0,
+        "recording": None,
+    }
+
+
+_NO_CONTENT = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "txt", "text": "x"}]}}
+
+
+def test_what_does_not_fit_the_official_schema_is_a_finding_as_any_other(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.opened("2025-11-25"))
+    witness.events.on_update(witness.traffic.called("a"))
+    witness.events.on_update(witness.traffic.received(_NO_CONTENT))
+    assert witness.findings() == []
+    witness.events.close()
+    (found,) = witness.findings()
+    assert (found["rule"], found["level"], found["job"]) == ("SCHEMA-1", "error", 1)
+    assert found["text"].startswith("CallToolResult: result.content[0].type")
+    assert witness.last()["findings"] == 1
+
+
+async def test_the_official_schema_is_compared_while_the_call_runs(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.opened("2025-11-25"))
+    witness.events.on_update(witness.traffic.called("a"))
+    witness.events.on_update(witness.traffic.received(_NO_CONTENT))
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(witness.events.animate)
+            while not witness.findings():  # noqa: ASYNC110  # written by no event of ours
+                await anyio.sleep(0.01)
+            tasks.cancel_scope.cancel()
+    witness.events.close()
+    assert len(witness.findings()) == 1
+
+
+def test_what_a_flood_left_unchecked_is_counted(
+    witness: Witness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "MOST_WAITING", 3)
+    witness.events.on_update(witness.traffic.opened("2025-11-25"))
+    logs = [notice("notifications/message", level="info", data=n) for n in range(10)]
+    witness.events.on_update(witness.traffic.received(*logs))
+    witness.events.close()
+    assert witness.last()["unchecked"] == 7  # three could wait
 
 
 def test_a_broken_rule_is_one_event_however_often_it_is_broken(witness: Witness) -> None:
