@@ -18,12 +18,10 @@ from mcp_progress_monitor.checking.report import (
     Baseline,
     Checked,
     CheckedFile,
-    CheckedServer,
     Report,
-    checked,
 )
 from mcp_progress_monitor.checking.results import GRAVEST
-from mcp_progress_monitor.cli.check import LineNumbers, RecordingCheck, as_text
+from mcp_progress_monitor.cli.check import RecordingCheck, as_text
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
@@ -101,23 +99,7 @@ class CheckedRecording:
         playback = Playback(self.path)
         check = RecordingCheck(playback, Baseline())
         check.run()
-        judge, lines = check.judge, LineNumbers(playback)
-        tools = judge.tools
-        return CheckedFile(
-            self.path.name,
-            playback.timeline.end,
-            len(playback.jobs.ids()),
-            tuple(checked(each, (), lines.of(each.first)) for each in judge.results),
-            tuple(
-                CheckedServer(name, judge.results.revisions(name), state, tools.get(name, {}))
-                for name, state in judge.results.servers().items()
-            ),
-            judge.results.dropped,
-            check.schemas.checked,
-            check.schemas.unchecked,
-            playback.length_s,
-            playback.begun_when,
-        )
+        return check.file(self.path.name, check.judge.results)
 
 
 class CheckedSession(CheckedRecording):

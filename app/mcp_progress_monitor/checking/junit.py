@@ -54,11 +54,12 @@ def _suite(report: Report, file: CheckedFile, server: CheckedServer, place: int)
         skipped=len(skipped),
         time=f"{file.duration_s:.3f}",
     )
+    notes = _clean("\n".join(file.notes))
     revisions = _attributes(name="revisions", value=" ".join(server.revisions))
     return (
         f"  <testsuite{head}>\n    <properties><property{revisions}/></properties>\n"
         f"{''.join(cases)}    <system-out>{_clean(_texts(others))}</system-out>\n"
-        "    <system-err></system-err>\n  </testsuite>\n"
+        f"    <system-err>{notes}</system-err>\n  </testsuite>\n"
     )
 
 

@@ -61,6 +61,7 @@ class CheckedFile(NamedTuple):
     """A recording and all that was found in it.
 
     `dropped` results are counted only; `unchecked` messages were not compared with the schema.
+    `notes` say what else has to be known of the recording: a script changed it, it is damaged.
     """
 
     path: str
@@ -73,6 +74,7 @@ class CheckedFile(NamedTuple):
     unchecked: int = 0
     duration_s: float = 0.0
     begun_when: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Report(NamedTuple):
@@ -160,6 +162,7 @@ def _file(file: CheckedFile) -> dict[str, Any]:
         "file": file.path,
         "frames": file.frames,
         "jobs": file.jobs,
+        "notes": list(file.notes),
         "servers": [_server(server) for server in file.servers],
         "findings": [_result(result) for result in by_level(file.results)],
         "leftOut": file.dropped,

@@ -35,7 +35,7 @@ def as_sarif(report: Report) -> str:
             {"location": {"uri": _uri(file)}, "description": {"text": "Recording of a session"}}
             for file in report.files
         ],
-        "invocations": [{"executionSuccessful": True, **_left_out(report)}],
+        "invocations": [{"executionSuccessful": True, **_notifications(report)}],
         "results": [
             _result(result, file, index, places[result.rule])
             for index, file in enumerate(report.files)
@@ -46,12 +46,21 @@ def as_sarif(report: Report) -> str:
     return json.dumps(log, ensure_ascii=False, indent=2) + "\n"
 
 
-def _left_out(report: Report) -> dict[str, Any]:
+def _notifications(report: Report) -> dict[str, Any]:
+    """What has to be known of the files, and of results that were left out."""
+    found: list[dict[str, Any]] = []
+    for index, file in enumerate(report.files):
+        artifact = {"artifactLocation": {"uri": _uri(file), "index": index}}
+        locations = [{"physicalLocation": artifact}]
+        found += [
+            {"level": "note", "message": {"text": text}, "locations": locations}
+            for text in file.notes
+        ]
     dropped = sum(file.dropped for file in report.files)
-    if not dropped:
-        return {}
-    text = f"{dropped:,} more results were counted and left out."
-    return {"toolExecutionNotifications": [{"level": "warning", "message": {"text": text}}]}
+    if dropped:
+        text = f"{dropped:,} more results were counted and left out."
+        found.append({"level": "warning", "message": {"text": text}})
+    return {"toolExecutionNotifications": found} if found else {}
 
 
 def _rule(id_: str) -> dict[str, Any]:

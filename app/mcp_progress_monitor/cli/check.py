@@ -43,7 +43,7 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.facts import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.checking.results import Result
@@ -138,6 +138,29 @@ class RecordingCheck:
         self._check.take(update.frames, update.facts, update.changes.marked)
         self._check.work(BUDGET_S)
 
+    def file(
+        self, path: str, results: Iterable[Result], known: Collection[str] = ()
+    ) -> CheckedFile:
+        """The recording and some of its `results` for a report; those that are `known` are old."""
+        playback, judged, tools = self._playback, self.judge.results, self.judge.tools
+        lines = LineNumbers(playback)
+        return CheckedFile(
+            path,
+            playback.timeline.end,
+            len(playback.jobs.ids()),
+            tuple(checked(each, known, lines.of(each.first)) for each in results),
+            tuple(
+                CheckedServer(name, judged.revisions(name), state, tools.get(name, {}))
+                for name, state in judged.servers().items()
+            ),
+            judged.dropped,
+            self.schemas.checked,
+            self.schemas.unchecked,
+            playback.length_s,
+            playback.begun_when,
+            tuple(each.as_text() for each in playback.problems[:_PROBLEMS_TOLD]),
+        )
+
     def expect(self, order: CheckOrder) -> None:
         """Add what the user expects of the session, and did not come true."""
         judge, connections = self.judge, self.judge.connections
@@ -173,33 +196,10 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     check = RecordingCheck(playback, baseline)
     check.run()
     check.expect(order)
-    _show_warnings(playback)
-    judge = check.judge
-    found = _wanted(playback, order.where, list(judge.results))
-    lines = LineNumbers(playback)
-    results = [checked(each, baseline.fingerprints, lines.of(each.first)) for each in found]
-    tools = judge.tools
-    servers = tuple(
-        CheckedServer(name, judge.results.revisions(name), state, tools.get(name, {}))
-        for name, state in judge.results.servers().items()
-    )
-    return CheckedFile(
-        os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path),
-        playback.timeline.end,
-        len(playback.jobs.ids()),
-        tuple(results),
-        servers,
-        judge.results.dropped,
-        check.schemas.checked,
-        check.schemas.unchecked,
-        playback.length_s,
-        playback.begun_when,
-    )
-
-
-def _show_warnings(playback: Playback) -> None:
-    """Report what is damaged in the recording; the rest is checked."""
-    show_warnings(*playback.problems[:_PROBLEMS_TOLD])
+    show_warnings(*playback.problems[:_PROBLEMS_TOLD])  # the rest of a damaged one is checked
+    shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
+    found = _wanted(playback, order.where, list(check.judge.results))
+    return check.file(shown, found, baseline.fingerprints)
 
 
 def _matches(playback: Playback, text: str) -> bool:

@@ -54,6 +54,11 @@ def test_a_rule_that_fails_the_run_fails_and_others_are_told() -> None:
     assert skipped == ["SUB-1 Notifications of a subscription"]
 
 
+def test_what_has_to_be_known_of_a_file_is_beside_its_results() -> None:
+    suite = _suite(notes=("Changed by the script <a>", "Damaged"))
+    assert suite.findtext("system-err") == "Changed by the script <a>\nDamaged"
+
+
 def test_what_a_server_says_cannot_break_the_document() -> None:
     suite = _suite(checked(text='<b>&"\x00\x1b]]>', title="\ud800"))
     (failure,) = suite.findall("testcase/failure")

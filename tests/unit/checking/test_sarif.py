@@ -85,6 +85,14 @@ def test_a_result_names_its_rule_and_place() -> None:
     assert logical["fullyQualifiedName"] == "files/tools/call copy"
 
 
+def test_what_has_to_be_known_of_a_file_is_a_note_about_it() -> None:
+    (invocation,) = _run(notes=("Changed by the script faults.txt",))["invocations"]
+    (said,) = invocation["toolExecutionNotifications"]
+    assert (said["level"], said["message"]["text"]) == ("note", "Changed by the script faults.txt")
+    (place,) = said["locations"]
+    assert place["physicalLocation"]["artifactLocation"] == {"uri": "a%20b.mcprec", "index": 0}
+
+
 def test_what_was_left_out_is_said() -> None:
     (invocation,) = _run(dropped=1234)["invocations"]
     (said,) = invocation["toolExecutionNotifications"]

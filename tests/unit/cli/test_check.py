@@ -55,6 +55,19 @@ def test_the_level_to_fail_on(path: Path, fail_on: str, code: int) -> None:
     assert run(path, "--fail-on", fail_on) == code
 
 
+def test_what_a_script_changed_is_said_in_every_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "changed.mcprec"
+    tap = b'{"tap":{"script":"faults.txt"},'
+    path.write_bytes(NEAR.read_bytes().replace(b"{", tap, 1))
+    for form in ("json", "sarif", "junit"):
+        assert run(path, "--format", form) == 0
+        said = capsys.readouterr()
+        assert "Changed by the script faults.txt" in said.out
+        assert "Changed by the script faults.txt" in said.err
+
+
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit"])
 def test_every_format_goes_to_a_file_as_well(form: str, tmp_path: Path) -> None:
     target = tmp_path / "report"
