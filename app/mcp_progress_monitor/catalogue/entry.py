@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-import pydantic
-
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
+from mcp_progress_monitor.snapshots.validated import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,28 +53,6 @@ TRANSPORTS: Final = {
 LONGEST: Final = 100_000
 """Characters of a command with its arguments and variables, or of a URL with its headers."""
 _LONGEST_WORD: Final = 60
-_PATTERNS: Final = {
-    r"^[^\x00]*$": "must not contain a NUL character",
-    r"^[^=\x00]+$": "variable names must not contain an equals sign or a NUL character",
-    r"^[^\r\n\x00]*$": "header values must be on one line, without NUL characters",
-    r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$": "header names must not contain spaces or colons",
-}
-"""What the patterns of `snapshots.definitions` ask for, in words."""
-_KINDS: Final = {
-    "string_type": "must be a string",
-    "tuple_type": "must be a list of strings",
-    "dict_type": "must be an object with string values",
-    "missing": "missing",
-    "string_too_short": "must not be empty",
-    "bool_parsing": "must be true or false",
-    "bool_type": "must be true or false",
-    "float_parsing": "must be a number",
-    "float_type": "must be a number",
-    "int_parsing": "must be an integer",
-    "int_type": "must be an integer",
-    "int_from_float": "must be an integer",
-}
-"""What else is wrong with members, by pydantic's names for that, in words."""
 
 
 def place(where: str, name: str) -> str:
@@ -107,24 +84,16 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
     """
     try:
         definition = made_definition(fields)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        steps = [str(step) for step in first["loc"][1:]]  # the first step is the transport
-        field = formatting.one_line(".".join(steps), _LONGEST_WORD) or "entry"
-        said = _PATTERNS.get(str(first.get("ctx", {}).get("pattern")))
-        said = said or _KINDS.get(first["type"]) or _plainly(first["msg"])
-        raise UserError(ErrorDetails(f"{field}: {said}", where, EXAMPLE)) from error
+    except InvalidValueError as error:
+        first = error.errors[0]
+        field = formatting.one_line(".".join(first.place), _LONGEST_WORD) or "entry"
+        raise UserError(ErrorDetails(f"{field}: {first.message}", where, EXAMPLE)) from error
     if _length(definition) > LONGEST:
         what = f"The definition is longer than {formatting.number(LONGEST)} characters"
         raise UserError(
             ErrorDetails(what, where, "Pass long values to the server in a file instead.")
         )
     return definition
-
-
-def _plainly(said: str) -> str:
-    """What pydantic says of a value, as it goes on behind the member's name."""
-    return said.removeprefix("Value error, ").replace("Input should be", "must be", 1)
 
 
 def _length(definition: ServerDefinition) -> int:

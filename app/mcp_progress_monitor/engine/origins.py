@@ -139,13 +139,12 @@ class ServerChangedError(UserError):
 
 def saved_definition(origin: Origin) -> ServerDefinition:
     """The definition that a chain began with; `UserError` when it cannot be read."""
-    import pydantic  # late: the window must not wait for it at startup
-
     from mcp_progress_monitor.snapshots.definitions import read_definition
+    from mcp_progress_monitor.snapshots.validated import InvalidValueError
 
     try:
         return read_definition(origin.definition)
-    except pydantic.ValidationError as error:
+    except InvalidValueError as error:
         raise UserError(
             ErrorDetails(
                 "The saved definition of the job's server cannot be read",

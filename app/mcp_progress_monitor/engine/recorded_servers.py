@@ -6,8 +6,6 @@ import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-import pydantic
-
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import offers
@@ -35,6 +33,7 @@ from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Too
 from mcp_progress_monitor.sessions.connection.subscriptions import with_update
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates, ServerSnapshot, ServerState
+from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd
 
 if TYPE_CHECKING:
@@ -306,7 +305,7 @@ def _definition(name: str, detail: JsonObject) -> ServerDefinition:
             cwd=cwd if isinstance(cwd, str) else None,
             env=dict.fromkeys(env, "") if isinstance(env, list) else {},
         )
-    except (pydantic.ValidationError, TypeError):
+    except (InvalidValueError, TypeError):
         return StdioDefinition(name=name or _UNKNOWN, command=_UNKNOWN)
 
 
@@ -325,7 +324,7 @@ def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
             headers={each: "" for each in names if isinstance(each, str)},
             auth="oauth" if detail.get("auth") == "oauth" else "headers",
         )
-    except (pydantic.ValidationError, ValueError):
+    except ValueError:
         return None
 
 

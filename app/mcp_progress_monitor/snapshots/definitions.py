@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
+import re
 import urllib.parse
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
-
-import pydantic
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.protocol.secrets import shown_arguments, shown_url
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S
+from mcp_progress_monitor.snapshots.validated import (
+    Check,
+    FieldError,
+    InvalidValueError,
+    Validated,
+    decoded_json,
+    entries_of,
+    flag,
+    integer,
+    items_of,
+    nested,
+    number,
+    one_of,
+    optional,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,13 +37,24 @@ if TYPE_CHECKING:
 Era: TypeAlias = Literal["auto", "handshake", "per-request"]
 """Which way of opening to use; "auto" finds out (see `sessions.negotiation`)."""
 
-_Text = Annotated[str, pydantic.StringConstraints(pattern=r"^[^\x00]*$")]
+_TEXT: Final = text(re.compile(r"[^\x00]*"), "must not contain a NUL character")
 """Text that an operating system takes for an argument or a path: without a NUL."""
-_Variable = Annotated[str, pydantic.StringConstraints(pattern=r"^[^=\x00]+$")]
-_Limit = Annotated[float, pydantic.Field(ge=0, le=LONGEST_LIMIT_S, allow_inf_nan=False)]
-_Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400, allow_inf_nan=False)]
-_HeaderName = Annotated[str, pydantic.StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
-_HeaderValue = Annotated[str, pydantic.StringConstraints(pattern=r"^[^\r\n\x00]*$")]
+_NEEDED_TEXT: Final = text(
+    re.compile(r"[^\x00]*"), "must not contain a NUL character", is_needed=True
+)
+_TEXTS: Final = items_of(_TEXT, "must be a list of strings")
+_VARIABLE: Final = text(
+    re.compile(r"[^=\x00]+"), "variable names must not contain an equals sign or a NUL character"
+)
+_LIMIT: Final = optional(number(least=0, most=LONGEST_LIMIT_S))
+_SECONDS: Final = number(least=0, most=86_400)
+_HEADER_NAME: Final = text(
+    re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), "header names must not contain spaces or colons"
+)
+_HEADER_VALUE: Final = text(
+    re.compile(r"[^\r\n\x00]*"), "header values must be on one line, without NUL characters"
+)
+_STRING_VALUES: Final = "must be an object with string values"
 _OURS: Final = {
     "name",
     "connect_timeout_s",
@@ -40,8 +67,9 @@ _OURS: Final = {
 """How we treat a server, not what it is: a saved job finds it by the rest."""
 
 
-def _http_url(url: str) -> str:
+def _http_url(value: Any) -> str:
     """Refuse what cannot be asked over HTTP."""
+    url: str = text(is_needed=True)(value)
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("a URL must start with http:// or https:// and contain a host")
@@ -50,7 +78,8 @@ def _http_url(url: str) -> str:
     return url
 
 
-class RestartPolicy(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RestartPolicy(Validated):
     """What is done when a server that was connected ends by itself.
 
     It is connected again after `first_delay_s`, and after twice as long each time, up to
@@ -58,43 +87,54 @@ class RestartPolicy(pydantic.BaseModel):
     the count anew.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
-
     is_on: bool = True
-    first_delay_s: _Seconds = 1.0
-    longest_delay_s: _Seconds = 60.0
-    limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 5
-    calm_s: _Seconds = 60.0
+    first_delay_s: float = 1.0
+    longest_delay_s: float = 60.0
+    limit: int = 5
+    calm_s: float = 60.0
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "is_on": flag,
+        "first_delay_s": _SECONDS,
+        "longest_delay_s": _SECONDS,
+        "limit": integer(least=1, most=1000),
+        "calm_s": _SECONDS,
+    }
 
 
-class FileWatch(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FileWatch(Validated):
     """Restarting a server when its files change: `paths` are files and folders, with all in them.
 
     Without paths it is the folder chosen to start it in, and the files among its arguments.
     Of what is in folders, names that match one of `patterns` count (as `fnmatch` has them).
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
-
     is_on: bool = False
-    paths: tuple[_Text, ...] = ()
-    patterns: tuple[_Text, ...] = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
+    paths: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
+
+    checks: ClassVar[Mapping[str, Check]] = {"is_on": flag, "paths": _TEXTS, "patterns": _TEXTS}
 
 
-class OAuthClient(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OAuthClient(Validated):
     """What an authorization server knows us by. Without `client_id` we register ourselves.
 
     `client_secret` may be a reference (see `secrets.references`).
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
+    client_id: str | None = None
+    client_secret: str | None = None
+    scope: str | None = None
 
-    client_id: _Text | None = None
-    client_secret: _Text | None = None
-    scope: _Text | None = None
+    checks: ClassVar[Mapping[str, Check]] = dict.fromkeys(
+        ("client_id", "client_secret", "scope"), optional(_TEXT)
+    )
 
 
-class _Definition(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Definition(Validated):
     """What is the same however a server is reached.
 
     `connect_timeout_s` bounds the time from the beginning to the end of negotiation; None is as
@@ -104,16 +144,25 @@ class _Definition(pydantic.BaseModel):
     comes for `ping_interval_s`, it is asked whether it still answers; 0 never asks.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
-
-    name: Annotated[str, pydantic.StringConstraints(min_length=1)]
+    name: str
     era: Era = "auto"
-    connect_timeout_s: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] | None = None
-    idle_timeout_s: _Limit | None = None
-    total_timeout_s: _Limit | None = None
+    connect_timeout_s: float | None = None
+    idle_timeout_s: float | None = None
+    total_timeout_s: float | None = None
     restart: RestartPolicy = RestartPolicy()
     watch: FileWatch = FileWatch()
-    ping_interval_s: _Seconds = 30.0
+    ping_interval_s: float = 30.0
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "name": text(is_needed=True),
+        "era": one_of(*get_args(Era)),
+        "connect_timeout_s": optional(number(above=0)),
+        "idle_timeout_s": _LIMIT,
+        "total_timeout_s": _LIMIT,
+        "restart": nested(RestartPolicy),
+        "watch": nested(FileWatch),
+        "ping_interval_s": _SECONDS,
+    }
 
     @property
     def fingerprint(self) -> str:
@@ -167,6 +216,7 @@ def _fingerprint(fields: dict[str, Any]) -> str:
 _OLD_DEMO: Final = ("-m", "app.demo")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class StdioDefinition(_Definition):
     """A server that is started as a process and spoken to over its stdin and stdout.
 
@@ -176,23 +226,27 @@ class StdioDefinition(_Definition):
     """
 
     transport: Literal["stdio"] = "stdio"
-    command: Annotated[_Text, pydantic.StringConstraints(min_length=1)]
-    args: tuple[_Text, ...] = ()
-    env: dict[_Variable, _Text] = pydantic.Field(default_factory=dict)
-    cwd: _Text | None = None
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = dataclasses.field(default_factory=dict)
+    cwd: str | None = None
 
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _renamed_demo(cls, data: object) -> object:
-        """The bundled demo server as version 0.1.0 saved it: its module has another name now."""
-        if not isinstance(data, dict):
-            return data
-        args = data.get("args")
-        if not isinstance(args, list | tuple) or tuple(args[:2]) != _OLD_DEMO:
-            return data
-        command, *words = paths.internal_command(paths.DEMO)
-        env = {name: value for name, value in data.get("env", {}).items() if name != "PYTHONPATH"}
-        return {**data, "command": command, "args": (*words, *args[2:]), "env": env}
+    checks: ClassVar[Mapping[str, Check]] = {
+        **_Definition.checks,
+        "transport": one_of("stdio"),
+        "command": _NEEDED_TEXT,
+        "args": _TEXTS,
+        "env": entries_of(_VARIABLE, _TEXT, _STRING_VALUES),
+        "cwd": optional(_TEXT),
+    }
+
+    def __post_init__(self) -> None:
+        """As said above; the demo server of version 0.1.0 gets its module's name of today."""
+        super().__post_init__()
+        if self.args[:2] == _OLD_DEMO:
+            command, *words = paths.internal_command(paths.DEMO)
+            env = {name: value for name, value in self.env.items() if name != "PYTHONPATH"}
+            vars(self).update(command=command, args=(*words, *self.args[2:]), env=env)
 
     @property
     def deciding_folder(self) -> str | None:
@@ -227,6 +281,7 @@ class StdioDefinition(_Definition):
         return " ".join((self.command, *shown_arguments(self.args)))
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class HttpDefinition(_Definition):
     """A server that is reached by a URL: Streamable HTTP, or the older HTTP+SSE (2024-11-05).
 
@@ -235,12 +290,19 @@ class HttpDefinition(_Definition):
     """
 
     transport: Literal["http", "sse"] = "http"
-    url: Annotated[
-        str, pydantic.StringConstraints(min_length=1), pydantic.AfterValidator(_http_url)
-    ]
-    headers: dict[_HeaderName, _HeaderValue] = pydantic.Field(default_factory=dict)
+    url: str
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
     auth: Literal["headers", "oauth"] = "headers"
     oauth: OAuthClient = OAuthClient()
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        **_Definition.checks,
+        "transport": one_of("http", "sse"),
+        "url": _http_url,
+        "headers": entries_of(_HEADER_NAME, _HEADER_VALUE, _STRING_VALUES),
+        "auth": one_of("headers", "oauth"),
+        "oauth": nested(OAuthClient),
+    }
 
     @property
     def address(self) -> str:
@@ -259,19 +321,20 @@ class HttpDefinition(_Definition):
 
 ServerDefinition: TypeAlias = StdioDefinition | HttpDefinition
 
-_ANY: Final[pydantic.TypeAdapter[ServerDefinition]] = pydantic.TypeAdapter(
-    Annotated[StdioDefinition | HttpDefinition, pydantic.Field(discriminator="transport")]
-)
+
+def read_definition(written: str | bytes) -> ServerDefinition:
+    """A definition from what `model_dump_json` wrote; `InvalidValueError` if it is none."""
+    return made_definition(decoded_json(written))
 
 
-def read_definition(text: str | bytes) -> ServerDefinition:
-    """A definition from what `model_dump_json` wrote; `pydantic.ValidationError` if it is none."""
-    return _ANY.validate_json(text)
-
-
-def made_definition(fields: Mapping[str, Any]) -> ServerDefinition:
-    """A definition from its fields, `transport` among them; `pydantic.ValidationError` if none."""
-    return _ANY.validate_python(dict(fields))
+def made_definition(fields: object) -> ServerDefinition:
+    """A definition from its fields, `transport` among them; `InvalidValueError` if none."""
+    transport = fields.get("transport") if isinstance(fields, dict) else None
+    if transport == "stdio":
+        return StdioDefinition.model_validate(fields)
+    if transport in {"http", "sse"}:
+        return HttpDefinition.model_validate(fields)
+    raise InvalidValueError([FieldError(("transport",), "must be 'stdio', 'http' or 'sse'")])
 
 
 def demo_definition(

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
-
-import pydantic
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.eras import Era
-from mcp_progress_monitor.snapshots.limits import LogLevel
+from mcp_progress_monitor.snapshots.limits import LOG_LEVELS, LogLevel
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.snapshots.validated import (
+    Check,
+    FieldError,
+    InvalidValueError,
+    Validated,
+    anything,
+    entries_of,
+    items_of,
+    nested,
+    number,
+    one_of,
+    optional,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,50 +38,65 @@ LONGEST_DELAY_S: Final = 86_400.0
 _NO_ROOTS: Final = "User rejected listing roots"
 
 
-class QuestionRule(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuestionRule(Validated):
     """What to do with questions of one kind.
 
     For `delay_s` the question is open first, and the user may answer it. `answer` is the content
     of a form, a sampling result or `{"roots": […]}`; without it the roots are those of the server.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
-
     mode: RuleMode = "ask"
-    delay_s: Annotated[float, pydantic.Field(ge=0, le=LONGEST_DELAY_S, allow_inf_nan=False)] = 0.0
+    delay_s: float = 0.0
     answer: dict[str, Any] | None = None
 
+    forbids_others: ClassVar[bool] = True
+    checks: ClassVar[Mapping[str, Check]] = {
+        "mode": one_of(*get_args(RuleMode)),
+        "delay_s": number(least=0, most=LONGEST_DELAY_S),
+        "answer": optional(entries_of(text(), anything, "must be an object")),
+    }
 
-class Root(pydantic.BaseModel):
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Root(Validated):
     """A folder or file that a server may work on (2025-11-25 "Roots")."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
-
-    uri: Annotated[str, pydantic.StringConstraints(pattern=r"^file://")]
+    uri: str
     name: str | None = None
+
+    forbids_others: ClassVar[bool] = True
+    checks: ClassVar[Mapping[str, Check]] = {
+        "uri": text(re.compile("file://.*", re.DOTALL), "must start with file://"),
+        "name": optional(text()),
+    }
 
     def on_wire(self) -> JsonObject:
         """The root as servers are told of it."""
         return self.model_dump(exclude_none=True)
 
 
-class QuestionRules(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuestionRules(Validated):
     """What to do with each kind of question of one server."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
     sampling: QuestionRule = QuestionRule()
     form: QuestionRule = QuestionRule()
     url: QuestionRule = QuestionRule()
     roots: QuestionRule = QuestionRule(mode="answer")
 
-    @pydantic.model_validator(mode="after")
-    def _need_their_answers(self) -> Self:
+    forbids_others: ClassVar[bool] = True
+    checks: ClassVar[Mapping[str, Check]] = dict.fromkeys(
+        ("sampling", "form", "url", "roots"), nested(QuestionRule)
+    )
+
+    def __post_init__(self) -> None:
+        """As said above; a fixed answer is required where there is none of our own."""
+        super().__post_init__()
         for kind in ("sampling", "form"):
             rule: QuestionRule = getattr(self, kind)
             if rule.mode == "answer" and rule.answer is None:
-                raise ValueError(f"{kind}: a fixed answer is required")
-        return self
+                raise InvalidValueError([FieldError((kind,), "a fixed answer is required")])
 
     def of(self, kind: Kind) -> QuestionRule:
         """The rule for one kind."""
@@ -111,27 +140,43 @@ def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
     """Read roots that a user has written; `UserError` with what is wrong with each."""
     try:
         return tuple(Root.model_validate(value) for value in values)
-    except pydantic.ValidationError as error:
-        detail = "\n".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+    except InvalidValueError as error:
         hint = "A root has a uri that starts with file:// and, optionally, a name."
-        raise UserError(ErrorDetails("Invalid root", hint=hint, detail=detail)) from error
+        raise UserError(ErrorDetails("Invalid root", hint=hint, detail=str(error))) from error
 
 
-class ServerSettings(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerSettings(Validated):
     """How to treat one server: rules for its questions, its roots, and the log level to ask for.
 
     Without `log_level` the server logs as it likes, or in 2026-07-28 not at all.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
-
     rules: QuestionRules = QuestionRules()
     roots: tuple[Root, ...] = ()
     log_level: LogLevel | None = None
 
+    checks: ClassVar[Mapping[str, Check]] = {
+        "rules": nested(QuestionRules),
+        "roots": items_of(nested(Root), "must be a list of roots"),
+        "log_level": optional(one_of(*LOG_LEVELS)),
+    }
 
-class AllSettings(pydantic.BaseModel):
+
+def _version(value: Any) -> int:
+    if value != 1:
+        raise ValueError("must be 1")
+    return 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllSettings(Validated):
     """The settings of all servers, as they are in a file."""
 
     version: Literal[1] = 1
-    servers: dict[str, ServerSettings] = {}
+    servers: dict[str, ServerSettings] = dataclasses.field(default_factory=dict)
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "version": _version,
+        "servers": entries_of(text(), nested(ServerSettings), "must be an object"),
+    }

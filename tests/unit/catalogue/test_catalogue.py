@@ -318,7 +318,8 @@ def test_a_file_that_may_not_be_read_is_told(file: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 1000, "a\x1b[2J", "\ud800", "é ${env:X}", "a/b\nc"])
 def test_any_name_survives(file: Path, name: str) -> None:
     catalogue = Catalogue(file)
-    catalogue.add(CatalogueEntry(StdioDefinition.model_construct(name=name, command="c", args=())))
+    definition = StdioDefinition(name="a", command="c").model_copy(update={"name": name})
+    catalogue.add(CatalogueEntry(definition))
     assert name in json.loads(file.read_text())["mcpServers"]
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-import pydantic
 
 from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
 from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
@@ -26,6 +25,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     demo_definition,
     made_definition,
 )
+from mcp_progress_monitor.snapshots.validated import EMPTY, NOT_UTF8, InvalidValueError
 from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
@@ -59,13 +59,6 @@ def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
 _log = logging.getLogger(__name__)
 
 _TARGETS = "-- COMMAND [ARG]..., --url URL, --server NAME, --config FILE [--server NAME] or --demo"
-_PATTERN = "string_pattern_mismatch"
-_TOO_SHORT = "string_too_short"
-_NO_UNICODE = "string_unicode"
-_REASONS = {
-    "headers": "header names cannot contain spaces or colons, nor values line breaks",
-    "env": "variable names cannot contain equals signs, nor values NUL characters",
-}
 
 
 class _Named(NamedTuple):
@@ -115,25 +108,19 @@ def _named(common: CommonOptions) -> list[_Named]:
         return [_Named(found, _adapted(found, common)) for found in _found(common)]
     except UserError as error:
         raise CommandFailed(ExitCode.USAGE, error.details) from error
-    except pydantic.ValidationError as error:
+    except InvalidValueError as error:
         raise CommandFailed(ExitCode.USAGE, _wrong(error)) from error
 
 
-def _wrong(error: pydantic.ValidationError) -> ErrorDetails:
-    first = error.errors(include_url=False, include_input=False)[0]
-    places = [str(place) for place in first["loc"] if place != "[key]"]
-    where = "".join(places[-1:])
-    # Not with the value: it may be a secret.
-    reasons = [_REASONS[place] for place in places if place in _REASONS]
-    kind = first["type"]
-    if kind == _NO_UNICODE:
+def _wrong(error: InvalidValueError) -> ErrorDetails:
+    first = error.errors[0]  # without the value: it may be a secret
+    where = first.place[-1] if first.place else ""
+    if first.message == NOT_UTF8:
         return ErrorDetails("The server's command or URL is not valid UTF-8")
-    if kind == _TOO_SHORT:
+    if first.message == EMPTY:
         word = "URL" if where == "url" else where
         return ErrorDetails(f"The server's {word} is empty", hint=f"Choose one with {_TARGETS}.")
-    is_known = kind == _PATTERN and bool(reasons)
-    detail = reasons[0] if is_known else first["msg"].removeprefix("Value error, ")
-    return ErrorDetails("Invalid server settings", where, detail=detail)
+    return ErrorDetails("Invalid server settings", where, detail=first.message)
 
 
 def check_target(common: CommonOptions) -> None:
@@ -172,7 +159,7 @@ def _found(common: CommonOptions) -> list[ServerDefinition]:
 
 
 def url_definition(common: CommonOptions, url: str, name: str | None = None) -> HttpDefinition:
-    """The server that `--url` and its options name; `pydantic.ValidationError` if invalid."""
+    """The server that `--url` and its options name; `InvalidValueError` if invalid."""
     return HttpDefinition(
         name=name or _host_of(url),
         url=url,

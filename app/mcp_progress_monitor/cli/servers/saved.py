@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import click
-import pydantic
 
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.files import UnwritableError
@@ -25,6 +24,7 @@ from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.secrets.system_keyring import SERVICE, SystemKeyring
 from mcp_progress_monitor.snapshots.definitions import ServerDefinition, StdioDefinition
+from mcp_progress_monitor.snapshots.validated import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -134,7 +134,7 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
         )
     try:
         definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
-    except pydantic.ValidationError as error:
+    except InvalidValueError as error:
         what = "The server's name is not valid UTF-8"
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what)) from error
     try:

@@ -198,9 +198,7 @@ class ServersController(QObject):
 
     async def _run_demo(self) -> None:
         from mcp_progress_monitor.demo.scenes import DEMO_CALLS  # late: no start waits for it
-        from mcp_progress_monitor.snapshots.definitions import (
-            demo_definition,  # with pydantic, as above
-        )
+        from mcp_progress_monitor.snapshots.definitions import demo_definition  # late, as above
 
         name = self._engine.servers.add(demo_definition())
         await self._unless_unwanted(self._engine.servers.connect, name)
@@ -397,9 +395,7 @@ class ServersController(QObject):
         """Secrets in the keyring that a saved server refers to, and no other server here."""
         if name not in self.saved.entries:
             return ()
-        from mcp_progress_monitor.catalogue.secrets import (
-            keyring_names,  # with pydantic, which is there by now
-        )
+        from mcp_progress_monitor.catalogue.secrets import keyring_names  # late, as above
 
         others = [self._engine.servers.newest(each) for each in self._engine.servers.names()]
         used = [keyring_names(each.model_dump()) for each in others if each.name != name]

@@ -10,13 +10,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pydantic
-
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, off_word, read_limit
 from mcp_progress_monitor.path_checks import PathKind, expanded, is_closed, path_kind
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 from mcp_progress_monitor.snapshots.limits import UsualLimit
+from mcp_progress_monitor.snapshots.validated import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -449,22 +448,22 @@ class _Reader:
     def _made(self, fields: dict[str, Any]) -> ServerDefinition | None:
         try:
             return made_definition(fields)
-        except pydantic.ValidationError as error:
-            for each in error.errors(include_url=False, include_input=False):
-                field = self._place(each["loc"])
-                words = each["msg"].removeprefix("Value error, ")
-                self._problems.setdefault(field, f"{words[:1].upper()}{words[1:]}")
+        except InvalidValueError as error:
+            for place, words in error.errors:
+                self._problems.setdefault(self._field(place), f"{words[:1].upper()}{words[1:]}")
             return None
 
-    def _place(self, loc: tuple[int | str, ...]) -> str:
+    def _field(self, place: tuple[str, ...]) -> str:
         """The field of the editor that a place in a definition belongs to."""
-        field = str(loc[1]) if len(loc) > 1 else "name"
-        if field in {"env", "headers"} and len(loc) > 2:  # tag, field, key
+        field, *inner = place
+        if field in {"env", "headers"} and inner:
             table = _FIELDS.get(field, field)
             rows = getattr(self._draft, table)
-            return next((f"{table}.{n}" for n, row in enumerate(rows) if row.name == loc[2]), table)
-        if field == "restart" and len(loc) > 2:
-            within = str(loc[2]).removesuffix("_s")
+            return next(
+                (f"{table}.{n}" for n, row in enumerate(rows) if row.name == inner[0]), table
+            )
+        if field == "restart" and inner:
+            within = inner[0].removesuffix("_s")
             return "restart_limit" if within == "limit" else within
         return _FIELDS.get(field, field)
 

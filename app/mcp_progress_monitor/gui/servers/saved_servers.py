@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 FILE_NAME: Final = "servers.json"
-"""As in `catalogue.catalogue`, which loads pydantic: no start waits for that."""
+"""As in `catalogue.catalogue`, with all that reads configurations: no start waits for that."""
 _NAME: Final = 60
 _NAMES: Final = 400
 

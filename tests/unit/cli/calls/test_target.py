@@ -263,12 +263,12 @@ def test_servers_that_cannot_run_now_are_left_out_of_all(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "advice"),
     [
-        (CommonOptions(url="http://a/", header=(("A", "b\nc: s3cret"),)), "line breaks"),
+        (CommonOptions(url="http://a/", header=(("A", "b\nc: s3cret"),)), "must be on one line"),
         (
             CommonOptions(url="http://a/", header=(("A b", "s3cret"),)),
-            "cannot contain spaces or colons",
+            "must not contain spaces or colons",
         ),
-        (CommonOptions(command=("c",), env=(("A", "s3cret\0"),)), "NUL characters"),
+        (CommonOptions(command=("c",), env=(("A", "s3cret\0"),)), "a NUL character"),
         (CommonOptions(url="ftp://a/"), "http:// or https://"),
         (CommonOptions(url=""), "The server's URL is empty"),
         (CommonOptions(command=("",)), "The server's command is empty"),
