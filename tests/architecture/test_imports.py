@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.architecture.source import APP, ROOT, modules
 
 if TYPE_CHECKING:
@@ -105,6 +107,51 @@ def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> No
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
     )
     done = _run(code)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+_LISTED = """
+import sys, tempfile
+from importlib.util import find_spec
+from mcp_progress_monitor.cli.entry import main
+with tempfile.TemporaryDirectory() as folder:
+    code = main([*sys.argv[2:], *(["--data-dir", folder] if "--help" not in sys.argv else [])])
+unwanted = sys.argv[1].split()
+assert all(find_spec(name) for name in unwanted), "a name of what is no module"
+sys.exit(" ".join(name for name in unwanted if name in sys.modules) or code)
+"""
+_OF_ENGINE = (
+    "engine.engine", "engine.calls", "engine.requests", "recording.recorder", "tracker.tracker",
+    "checking.judge", "sessions.connection.session", "sessions.connection.manager",
+    "sessions.transport.stdio", "cli.calls.visit", "cli.calls.calling", "cli.calls.call",
+    "cli.asking.asker", "cli.output.fronts",
+)  # fmt: skip
+_OF_SERVERS = ("catalogue.catalogue", "catalogue.reading", "snapshots.definitions")
+_OF_SAVED_JOBS = ("store.resumes", "sqlite3", "filelock", "asyncio")
+_HEAVY = (
+    "pydantic", "pydantic_core", "mcp", "mcp_types", "httpx2", "PySide6", "jsonschema", "rich",
+    "regex", "lark", "jinja2", "watchfiles", "keyring", "tomlkit",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [
+        (["--help"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS, *_OF_SAVED_JOBS, "anyio", "logging")),
+        (["call", "--help"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS, *_OF_SAVED_JOBS, "anyio")),
+        (["servers", "list"], (*_HEAVY, *_OF_ENGINE, *_OF_SAVED_JOBS)),
+        (["resume", "--list"], (*_HEAVY, *_OF_ENGINE, *_OF_SERVERS)),
+    ],
+    ids=["help", "help of call", "servers list", "resume --list"],
+)
+def test_a_command_that_lists_loads_only_what_it_uses(
+    words: list[str], unwanted: tuple[str, ...]
+) -> None:
+    """Each of these costs from 10 to 150 ms of a command that takes 150 in all."""
+    outside = {*_HEAVY, *_OF_SAVED_JOBS, "anyio", "logging"} - {"store.resumes"}
+    names = [name if name in outside else f"mcp_progress_monitor.{name}" for name in unwanted]
+    done = _run(_LISTED, " ".join(names), *words)
 
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -330,6 +330,10 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     """
     order = ResumeOrder(**chosen)
     order.check()
+    if order.is_list:
+        from mcp_progress_monitor.cli.calls.saved_jobs import list_saved
+
+        return list_saved(invocation.common, in_json=order.as_json)
     from mcp_progress_monitor.cli.calls.resume import resume_jobs
 
     return resume_jobs(invocation, order)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import watched_by
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.chains import (
     Origin,
     SavedAttempt,

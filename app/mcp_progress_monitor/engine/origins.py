@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.lenient_json import Elided
@@ -17,7 +17,7 @@ from mcp_progress_monitor.protocol.messages import (
     VERSION_KEY,
 )
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
+from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.tracker.chain import without_resume_token
 
@@ -232,26 +232,6 @@ def definition_to_add(
         return definition
     detail = f"The job was started with: {definition.address}"
     raise ServerChangedError(ErrorDetails(what, origin.server, hint, detail), definition)
-
-
-_WATCHED: Final = "watched by "
-
-
-def watched_key(client: str, key: str) -> str:
-    """What a server is to the jobs of another client: never what it is to ours."""
-    return f"{_WATCHED}{json.dumps(client)}\n{key}"
-
-
-def watched_by(key: str) -> tuple[str, str] | None:
-    """The client and the server's own key of a `watched_key`; None for the key of our own."""
-    first, _, rest = key.partition("\n")
-    if not first.startswith(_WATCHED):
-        return None
-    try:
-        client = json.loads(first.removeprefix(_WATCHED))
-    except ValueError:
-        client = UNKNOWN_CLIENT
-    return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest
 
 
 class WatchedServerError(UserError):

@@ -15,6 +15,7 @@ from mcp_progress_monitor.engine.origins import (
 )
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import META, RESUME_TOKEN
+from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.tracker.endings import JobEnding
 from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobSnapshot, JobState
 
@@ -380,7 +381,7 @@ class Resumer:
 
         `WatchedServerError` for that of another client's job, whose command nobody here approved.
         """
-        watched = origins.watched_by(origin.server_key)
+        watched = watched_by(origin.server_key)
         if watched is not None:
             return await self._reach_here(origin, watched[0])
         manager = self._manager

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import origin_of, watched_by
+from mcp_progress_monitor.engine.origins import origin_of
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
 from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskFate, TaskRun
+from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
 from mcp_progress_monitor.store.watched import WatchedEnding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import only_watched, watched_by
+from mcp_progress_monitor.engine.origins import only_watched
 from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
@@ -17,6 +17,7 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.tasks.requests import list_tasks
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
 from mcp_progress_monitor.snapshots.servers import not_connected
+from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
-from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -34,7 +33,12 @@ from mcp_progress_monitor.recording.growing import (
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.recording.timeline import FileBytes
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, TapEnd, WatchedSnapshot
+from mcp_progress_monitor.snapshots.watched import (
+    UNKNOWN_CLIENT,
+    TapEnd,
+    WatchedSnapshot,
+    watched_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +69,23 @@ class WatchedSnapshot:
     def is_live(self) -> bool:
         """Whether the session still runs."""
         return self.end is None
+
+
+_WATCHED: Final = "watched by "
+
+
+def watched_key(client: str, key: str) -> str:
+    """What a server is to the jobs of another client: never what it is to ours."""
+    return f"{_WATCHED}{json.dumps(client)}\n{key}"
+
+
+def watched_by(key: str) -> tuple[str, str] | None:
+    """The client and the server's own key of a `watched_key`; None for the key of our own."""
+    first, _, rest = key.partition("\n")
+    if not first.startswith(_WATCHED):
+        return None
+    try:
+        client = json.loads(first.removeprefix(_WATCHED))
+    except ValueError:
+        client = UNKNOWN_CLIENT
+    return (client if isinstance(client, str) else UNKNOWN_CLIENT), rest

@@ -31,6 +31,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         sys.modules, "mcp_progress_monitor.cli.calls.resume", _Module(resume_jobs=note)
     )
     monkeypatch.setitem(
+        sys.modules, "mcp_progress_monitor.cli.calls.saved_jobs", _Module(list_saved=note)
+    )
+    monkeypatch.setitem(
         sys.modules, "mcp_progress_monitor.cli.calls.listings", _Module(list_tools=note)
     )
     monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.desktop", _Module(open_window=note))
@@ -225,8 +228,9 @@ def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], words: list[
 
 
 def test_resume_lists(seen: list[Any]) -> None:
-    assert main(["resume", "--list"]) == 0
-    assert seen[0][1].is_list
+    assert main(["resume", "--list", "--json", "--data-dir", "d"]) == 0
+    common, in_json = seen[0]
+    assert (common.data_dir, in_json) == (Path("d"), True)
 
 
 def test_call_may_resume_by_itself(seen: list[Any]) -> None:

@@ -9,15 +9,11 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.origins import (
-    saved_definition,
-    was_run,
-    watched_by,
-    watched_key,
-)
+from mcp_progress_monitor.engine.origins import saved_definition, was_run
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
+from mcp_progress_monitor.snapshots.watched import watched_by, watched_key
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.cli.calls.resume import SavedJobs, document, listing
+from mcp_progress_monitor.cli.calls.saved_jobs import SavedJobs, document, listing
 from mcp_progress_monitor.store.chains import SavedOutcome
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from mcp_progress_monitor.store.tasks import TaskStanding, Times

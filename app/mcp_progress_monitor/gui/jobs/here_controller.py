@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Slot
 
-from mcp_progress_monitor.engine.origins import watched_by
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, watched_by
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from filelock import FileLock
 
-from mcp_progress_monitor.cli.calls.resume import SavedJobs, document, listing
+from mcp_progress_monitor.cli.calls.saved_jobs import SavedJobs, document, listing
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.store.chains import SavedProgress

@@ -1,0 +1,234 @@
+"""`resume --list`: the saved jobs and tasks as a table or JSON. Light: loads no engine."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import ExitCode, failing
+from mcp_progress_monitor.cli.orders import SavedId
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.protocol.messages import TASK_ID
+from mcp_progress_monitor.snapshots.watched import watched_by
+from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.tracker.estimate import fraction
+from mcp_progress_monitor.wording.jobs import progress_of
+from mcp_progress_monitor.wording.tasks import status_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
+    from mcp_progress_monitor.store.tasks import SavedTask
+
+_TITLES = ("ID", "SERVER", "JOB", "STOPPED", "PROGRESS", "ATTEMPTS", "STATE")
+_WIDEST = 40
+_NONE = "No saved jobs.\n"
+
+
+class SavedJobs(NamedTuple):
+    """The saved jobs: resume chains and tasks, each oldest first."""
+
+    chains: Sequence[SavedChain] = ()
+    tasks: Sequence[SavedTask] = ()
+
+    def usable(self) -> list[SavedId]:
+        """The IDs of those that can be resumed."""
+        chains = [SavedId(chain.id) for chain in self.chains if chain.is_usable]
+        return chains + [SavedId(task.id, is_task=True) for task in self.tasks]
+
+
+def list_saved(common: CommonOptions, *, in_json: bool) -> ExitCode:
+    """Print the saved jobs; errors of the store go to standard error.
+
+    `CommandFailed` if it cannot be read.
+    """
+    log_to_stderr(common.log_level)
+    saved, problem = read_saved(common)
+    show_warnings(problem)
+    now = time.time()
+    print_out(document(saved, problem, now) if in_json else listing(saved, now) or _NONE)
+    return ExitCode.DONE
+
+
+def read_saved(common: CommonOptions) -> tuple[SavedJobs, ErrorDetails | None]:
+    """The saved jobs, and an error of the store that leaves it readable."""
+    with failing(ExitCode.USAGE):
+        store = ResumeStore(data_dir(common.data_dir))
+    with failing(ExitCode.UNWRITABLE):
+        return anyio.run(_saved, store), store.problem
+
+
+async def _saved(store: ResumeStore) -> SavedJobs:
+    await store.open()
+    try:
+        saved = SavedJobs(await store.chains(), await store.tasks.tasks())
+        is_empty = not (saved.chains or saved.tasks)
+        if store.problem is not None and is_empty and not store.is_complete:
+            raise UserError(store.problem)
+        return saved
+    finally:
+        await store.close()
+
+
+def document(saved: SavedJobs, problem: ErrorDetails | None, now: float) -> str:
+    """All saved jobs as JSON. Fields may be added, never removed or renamed; unknown is null.
+
+    Times are in ISO 8601, UTC; `age_s` is the time since the newest attempt stopped, or since the
+    task was last heard of.
+    """
+    content = {
+        "jobs": [_entry(chain, now) for chain in saved.chains],
+        "tasks": [_task_entry(task, now) for task in saved.tasks],
+        "problem": None if problem is None else problem._asdict(),
+    }
+    return f"{as_json(content, indent=2)}\n"
+
+
+def listing(saved: SavedJobs, now: float) -> str:
+    """A table with each job's last message below its row; empty without jobs."""
+    rows = [_row(chain, now) for chain in saved.chains]
+    rows += [_task_row(task, now) for task in saved.tasks]
+    lines = aligned(_TITLES, rows, _WIDEST).splitlines() if rows else []
+    words = [list(_words(chain)) for chain in saved.chains]
+    words = [[], *words, *(list(_task_words(task)) for task in saved.tasks)]
+    return "".join(
+        f"{line}\n" for row, below in zip(lines, words, strict=False) for line in (row, *below)
+    )
+
+
+def _entry(chain: SavedChain, now: float) -> dict[str, Any]:
+    return {
+        "resume_id": chain.id,
+        **_of_origin(chain.origin),
+        **_times(chain.created_when, chain.updated_when, now),
+        "progress": chain.standing.progress,
+        "total": chain.standing.total,
+        "message": chain.standing.message,
+        "attempts": chain.attempt_count,
+        "reason": chain.reason or None,
+        "usable": chain.is_usable,
+        "elsewhere": chain.is_elsewhere,
+    }
+
+
+def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
+    standing, expires_when = task.standing, task.expires_when
+    return {
+        "resume_id": str(SavedId(task.id, is_task=True)),
+        **_of_origin(task.origin),
+        **_times(task.started_when, task.updated_when, now),
+        TASK_ID: task.task,
+        "status": standing.status,
+        "statusMessage": standing.message,
+        "expires": None if expires_when is None else _iso(expires_when),
+        "progress": standing.progress.progress,
+        "total": standing.progress.total,
+        "elsewhere": task.is_elsewhere,
+    }
+
+
+def _of_origin(origin: Origin) -> dict[str, Any]:
+    watched = watched_by(origin.server_key)
+    return {
+        "server": origin.server,
+        "client": None if watched is None else watched[0],
+        "method": origin.method,
+        "name": requests.name(origin),
+        "summary": requests.summary(origin),
+    }
+
+
+def _times(created_when: float, updated_when: float, now: float) -> dict[str, Any]:
+    return {
+        "created": _iso(created_when),
+        "updated": _iso(updated_when),
+        "age_s": round(max(now - updated_when, 0.0), 3),
+    }
+
+
+def _server(origin: Origin) -> str:
+    """The server's name, with the client that started it if that was not this program."""
+    watched = watched_by(origin.server_key)
+    return origin.server if watched is None else f"{origin.server} ({watched[0]})"
+
+
+def _row(chain: SavedChain, now: float) -> tuple[str, ...]:
+    return (
+        str(chain.id),
+        _server(chain.origin),
+        requests.name(chain.origin),
+        formatting.ago(now - chain.updated_when),
+        _progress(chain.standing),
+        formatting.number(chain.attempt_count),
+        _state(chain),
+    )
+
+
+def _task_row(task: SavedTask, now: float) -> tuple[str, ...]:
+    return (
+        str(SavedId(task.id, is_task=True)),
+        _server(task.origin),
+        requests.name(task.origin),
+        formatting.ago(now - task.updated_when),
+        _progress(task.standing.progress),
+        "",
+        _task_state(task, now),
+    )
+
+
+def _task_state(task: SavedTask, now: float) -> str:
+    """The last known status, and for how long the server keeps the task."""
+    if task.is_elsewhere:
+        return "task, followed by another program"
+    expires_when = task.expires_when
+    if expires_when is not None and expires_when <= now:
+        return "task, expired"
+    kept = (
+        "" if expires_when is None else f", kept for {formatting.duration(int(expires_when - now))}"
+    )
+    return f"task, {status_text(task.standing.status).lower()}{kept}"
+
+
+def _task_words(task: SavedTask) -> Iterator[str]:
+    """The arguments and the newest message, if any."""
+    for part in (requests.summary(task.origin), task.standing.message or ""):
+        if part:
+            yield f"    {formatting.one_line(part)}"
+
+
+def _state(chain: SavedChain) -> str:
+    if not chain.is_usable:
+        return "refused"
+    return "in another program" if chain.is_elsewhere else "resumable"
+
+
+def _progress(standing: SavedProgress) -> str:
+    share = fraction(standing.progress, standing.total)
+    return progress_of(standing.progress, standing.total, share)
+
+
+def _words(chain: SavedChain) -> Iterator[str]:
+    """The arguments, the last message and why it stopped, if known."""
+    for part in (requests.summary(chain.origin), chain.standing.message or "", chain.reason):
+        if part:
+            yield f"    {formatting.one_line(part)}"
+
+
+def _iso(when: float) -> str | None:
+    """Seconds since the epoch as a date; None where the calendar ends."""
+    try:
+        moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
