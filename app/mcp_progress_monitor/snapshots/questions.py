@@ -88,3 +88,10 @@ class Question:
     problem: str = ""
     is_complete: bool = False
     ended: str = ""
+
+
+def refusal(kind: Kind, words: str = "") -> Answer:
+    """The refusal for questions of this kind; `words` give the reason where the kind allows it."""
+    if kind in {"form", "url"}:
+        return Decline()
+    return Refused(words) if words else Refused()

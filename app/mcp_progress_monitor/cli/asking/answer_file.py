@@ -14,11 +14,10 @@ from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import (
     Accept,
-    Decline,
     Dismiss,
     Question,
-    Refused,
     Sampled,
+    refusal,
 )
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern, is_match
 
@@ -67,13 +66,6 @@ def sampled(text: str, model: str = MODEL, stopReason: str = "endTurn") -> Sampl
     content = {"type": "text", "text": text}
     result = {"role": "assistant", "content": content, "model": model, "stopReason": stopReason}
     return Sampled(result)
-
-
-def refusal(kind: Kind, words: str = "") -> Answer:
-    """The refusal for questions of this kind; `words` give the reason where the kind allows it."""
-    if kind in {"form", "url"}:
-        return Decline()
-    return Refused(words) if words else Refused()
 
 
 def read_saying(members: Mapping[str, Any]) -> ScriptedReply:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from mcp_progress_monitor.cli.asking.answer_file import AnswerFile, read_answers, refusal
-from mcp_progress_monitor.cli.asking.prompts import prompt
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -18,13 +16,21 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.paths import SERVER_SETTINGS
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from mcp_progress_monitor.snapshots.definitions import in_all_eras
-from mcp_progress_monitor.snapshots.questions import BY_RULE, Accept, Decline, Dismiss, Refused
+from mcp_progress_monitor.snapshots.questions import (
+    BY_RULE,
+    Accept,
+    Decline,
+    Dismiss,
+    Refused,
+    refusal,
+)
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from mcp_progress_monitor.cli.asking.answer_file import AnswerFile
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -106,7 +112,11 @@ def means_of(path: Path | None, *, as_json: bool) -> AnswerMeans:
 
     `CommandFailed` if the file is invalid.
     """
-    answers = None if path is None else read_answers(path)
+    answers = None
+    if path is not None:
+        from mcp_progress_monitor.cli.asking.answer_file import read_answers  # late: few use it
+
+        answers = read_answers(path)
     keyboard = None if as_json else terminal_of_user()
     dialogue = None if keyboard is None else Dialogue(StandardOutput(sys.stderr), keyboard)
     return AnswerMeans(answers, dialogue)
@@ -307,6 +317,8 @@ class Asker:
         self, question: Question, dialogue: Dialogue, earlier: JsonObject
     ) -> Answer | None:
         """The user's answer; None if the question needs no answer any more."""
+        from mcp_progress_monitor.cli.asking.prompts import prompt  # late: most servers never ask
+
         answer: Answer | None = None
         try:
             with self._prompt.begin(question) as scope:

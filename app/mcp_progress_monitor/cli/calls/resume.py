@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from mcp_progress_monitor.cli.calls.calling import code_of, first_failure
+from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.calls.saved_jobs import listing, read_saved
 from mcp_progress_monitor.cli.calls.stores import session_recorder
-from mcp_progress_monitor.cli.calls.target import saved_servers, server_if_named
+from mcp_progress_monitor.cli.calls.target import server_if_named
 from mcp_progress_monitor.cli.calls.visit import (
     OrderedCommand,
     resumable_ids,

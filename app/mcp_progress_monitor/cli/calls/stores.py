@@ -9,12 +9,12 @@ from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import chosen_data_dir, data_dir
 from mcp_progress_monitor.recording.recorder import Recorder, check_new, recorder_for
-from mcp_progress_monitor.store.resumes import ResumeStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.store.resumes import ResumeStore
 
 
 class SavedStore(NamedTuple):
@@ -34,6 +34,8 @@ NOTHING_SAVED = SavedStore()
 
 def saved_jobs(common: CommonOptions, *, restores: bool = False) -> SavedStore:
     """The store in the folder that `--data-dir` names; never raises."""
+    from mcp_progress_monitor.store.resumes import ResumeStore  # late: a list of tools saves none
+
     try:
         return SavedStore(ResumeStore(data_dir(common.data_dir)), restores=restores)
     except UserError as error:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import shlex
 import urllib.parse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
-from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.servers.approval import require_approval
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute, expanded
-from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.snapshots.definitions import (
     HttpDefinition,
     OAuthClient,
@@ -26,37 +19,10 @@ from mcp_progress_monitor.snapshots.definitions import (
     made_definition,
 )
 from mcp_progress_monitor.snapshots.validated import EMPTY, NOT_UTF8, InvalidValueError
-from mcp_progress_monitor.wording.servers import disabled
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.cli.options import CommonOptions
 
-
-def saved_servers(common: CommonOptions) -> Catalogue:
-    """The catalogue in the data folder.
-
-    `CommandFailed` if it cannot be read.
-    """
-    with failing(ExitCode.USAGE):
-        catalogue = Catalogue(data_dir(common.data_dir) / FILE_NAME)
-    if catalogue.problem is not None:
-        raise CommandFailed(ExitCode.USAGE, catalogue.problem)
-    return catalogue
-
-
-def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
-    """One saved server; `CommandFailed` if it does not exist or is disabled."""
-    catalogue = saved_servers(common)
-    with failing(ExitCode.USAGE):
-        entry = catalogue.entry(name)
-    if entry.is_disabled:
-        hint = f"To enable it: servers enable {shlex.quote(name)}"
-        raise CommandFailed(ExitCode.USAGE, disabled(name, hint))
-    return entry
-
-
-_log = logging.getLogger(__name__)
 
 _TARGETS = "-- COMMAND [ARG]..., --url URL, --server NAME, --config FILE [--server NAME] or --demo"
 
@@ -90,10 +56,11 @@ def server_if_named(common: CommonOptions) -> ServerDefinition | None:
         )
     if not named:
         return None
-    if common.config is not None:
-        require_approval(named[0].found, common, str(common.config))
-    elif common.server is not None:
-        require_approval(named[0].found, common, "the saved servers")
+    if common.config is not None or common.server is not None:
+        from mcp_progress_monitor.cli.servers.approval import require_approval  # as `configured`
+
+        source = "the saved servers" if common.config is None else str(common.config)
+        require_approval(named[0].found, common, source)
     return named[0].definition
 
 
@@ -151,10 +118,12 @@ def _found(common: CommonOptions) -> list[ServerDefinition]:
         return [StdioDefinition(name=_name_of(command), command=command, args=tuple(args))]
     if common.url is not None:
         return [url_definition(common, common.url)]
-    if common.config is not None:
-        return _of_config(expanded(common.config), common.server)
-    if common.server is not None:
-        return [saved_server(common, common.server).definition]
+    if common.config is not None or common.server is not None:
+        from mcp_progress_monitor.cli.calls import configured  # late: 40 ms that others need not
+
+        if common.config is not None:
+            return configured.configured_servers(expanded(common.config), common.server)
+        return [configured.saved_server(common, str(common.server)).definition]
     return [demo_definition()] if common.demo else []
 
 
@@ -185,60 +154,6 @@ def _name_of(command: str) -> str:
     base = command.replace("\\", "/").rstrip("/").rpartition("/")[2]
     stem = base[:-4] if base.lower().endswith((".exe", ".cmd", ".bat")) else base
     return stem or command or "server"
-
-
-def _of_config(path: Path, name: str | None) -> list[ServerDefinition]:
-    config = read_file(path)
-    if not config.found:
-        raise UserError(config.problems[0])
-    if name is None:
-        for problem in config.problems:
-            _log.warning("left out: %s (%s)", problem.what, problem.where)
-        usable = [found for found in config.found if not found.is_disabled and not found.asks]
-        for found in config.found:
-            if found not in usable:
-                _log.warning("left out: %s (%s)", _reason(found), found.definition.name)
-        if not usable:
-            raise UserError(ErrorDetails("The file has no usable server", str(path)))
-        return [placed(found.definition) for found in usable]
-    return [placed(config_server(config, name).definition)]
-
-
-def _reason(found: FoundServer) -> str:
-    if found.is_disabled:
-        return "disabled"
-    return "needs input from you; import the server to enter it"
-
-
-def config_server(config: ConfigFile, name: str) -> FoundServer:
-    """The server of that name in a configuration; `UserError` if there is none."""
-    chosen = next((found for found in config.found if found.definition.name == name), None)
-    if chosen is None:
-        for unusable in config.unusable:
-            if unusable.name == name:
-                raise UserError(unusable.problem)
-        names = [found.definition.name for found in config.found]
-        what = f"The configuration has no server {name!r}"
-        hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
-        raise UserError(ErrorDetails(what, str(config.path), hint))
-    if chosen.asks:
-        ids = ", ".join(asked.id for asked in chosen.asks)
-        what = f"The server needs input from you: {ids}"
-        words = shlex.join([str(config.path), name])
-        hint = f"To enter the values, import the server: servers import {words}"
-        raise UserError(ErrorDetails(what, f"server {name!r}, {config.path}", hint))
-    return chosen
-
-
-def placed(definition: ServerDefinition) -> ServerDefinition:
-    """A server of a file with the folder that it would be started in.
-
-    In another folder, the same relative paths may run other programs.
-    """
-    if isinstance(definition, StdioDefinition):
-        folder = str(absolute(Path(definition.cwd or "")))
-        return definition.model_copy(update={"cwd": folder})
-    return definition
 
 
 def _adapted(found: ServerDefinition, common: CommonOptions) -> ServerDefinition:

@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_progress_monitor.cli.exits import CommandFailed
-from mcp_progress_monitor.cli.output.events import JsonEvents, elapsed, error_line, summary_line
 from mcp_progress_monitor.cli.output.job_text import NUMBERS, Label
 from mcp_progress_monitor.cli.output.results import answer_text, exact_outcome
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
@@ -55,6 +54,8 @@ def front_of(
     """
     errors = StandardOutput(sys.stderr)
     if as_json:
+        from mcp_progress_monitor.cli.output.events import JsonEvents  # late, with the judge
+
         exact = wording.exact
         return JsonEvents(output, errors, engine, invocation.started_at, exact)
     level = invocation.common.log_level or "warning"
@@ -90,6 +91,8 @@ def early_failures(invocation: Invocation, *, as_json: bool) -> Iterator[None]:
         yield
     except CommandFailed as failure:
         if as_json:
+            from mcp_progress_monitor.cli.output.events import elapsed, error_line, summary_line
+
             seconds = elapsed(time.monotonic() - invocation.started_at)
             error = error_line(seconds, None, "local", failure.details.as_text())
             summary = summary_line(seconds, 0, 0, 0, None)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.cli.asking.terminal import terminal_of_user
-from mcp_progress_monitor.cli.calls.target import config_server, placed, saved_servers
+from mcp_progress_monitor.cli.calls.configured import config_server, placed, saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import print_out, show_warnings
 from mcp_progress_monitor.cli.servers.approval import approve, asked, earlier_of, trust_of

@@ -29,7 +29,7 @@ from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, s
 from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables, kept_answers
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
-from mcp_progress_monitor.cli.calls.target import saved_servers
+from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
 from mcp_progress_monitor.cli.servers.approval import address, trusting_command

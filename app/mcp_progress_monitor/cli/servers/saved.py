@@ -14,7 +14,8 @@ import click
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.files import UnwritableError
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
-from mcp_progress_monitor.cli.calls.target import check_target, named_servers, placed, saved_servers
+from mcp_progress_monitor.cli.calls.configured import placed, saved_servers
+from mcp_progress_monitor.cli.calls.target import check_target, named_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings

@@ -1,0 +1,105 @@
+"""Servers that the options name rather than spell out: saved ones, and those of a file.
+
+Apart from `target`, so that a command with its server after -- reads no catalogue.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
+from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import absolute
+from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.wording.servers import disabled
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_log = logging.getLogger(__name__)
+
+
+def saved_servers(common: CommonOptions) -> Catalogue:
+    """The catalogue in the data folder.
+
+    `CommandFailed` if it cannot be read.
+    """
+    with failing(ExitCode.USAGE):
+        catalogue = Catalogue(data_dir(common.data_dir) / FILE_NAME)
+    if catalogue.problem is not None:
+        raise CommandFailed(ExitCode.USAGE, catalogue.problem)
+    return catalogue
+
+
+def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
+    """One saved server; `CommandFailed` if it does not exist or is disabled."""
+    catalogue = saved_servers(common)
+    with failing(ExitCode.USAGE):
+        entry = catalogue.entry(name)
+    if entry.is_disabled:
+        hint = f"To enable it: servers enable {shlex.quote(name)}"
+        raise CommandFailed(ExitCode.USAGE, disabled(name, hint))
+    return entry
+
+
+def configured_servers(path: Path, name: str | None) -> list[ServerDefinition]:
+    """The usable servers of a configuration, or the one called `name`; `UserError` without any."""
+    config = read_file(path)
+    if not config.found:
+        raise UserError(config.problems[0])
+    if name is None:
+        for problem in config.problems:
+            _log.warning("left out: %s (%s)", problem.what, problem.where)
+        usable = [found for found in config.found if not found.is_disabled and not found.asks]
+        for found in config.found:
+            if found not in usable:
+                _log.warning("left out: %s (%s)", _reason(found), found.definition.name)
+        if not usable:
+            raise UserError(ErrorDetails("The file has no usable server", str(path)))
+        return [placed(found.definition) for found in usable]
+    return [placed(config_server(config, name).definition)]
+
+
+def _reason(found: FoundServer) -> str:
+    if found.is_disabled:
+        return "disabled"
+    return "needs input from you; import the server to enter it"
+
+
+def config_server(config: ConfigFile, name: str) -> FoundServer:
+    """The server of that name in a configuration; `UserError` if there is none."""
+    chosen = next((found for found in config.found if found.definition.name == name), None)
+    if chosen is None:
+        for unusable in config.unusable:
+            if unusable.name == name:
+                raise UserError(unusable.problem)
+        names = [found.definition.name for found in config.found]
+        what = f"The configuration has no server {name!r}"
+        hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
+        raise UserError(ErrorDetails(what, str(config.path), hint))
+    if chosen.asks:
+        ids = ", ".join(asked.id for asked in chosen.asks)
+        what = f"The server needs input from you: {ids}"
+        words = shlex.join([str(config.path), name])
+        hint = f"To enter the values, import the server: servers import {words}"
+        raise UserError(ErrorDetails(what, f"server {name!r}, {config.path}", hint))
+    return chosen
+
+
+def placed(definition: ServerDefinition) -> ServerDefinition:
+    """A server of a file with the folder that it would be started in.
+
+    In another folder, the same relative paths may run other programs.
+    """
+    if isinstance(definition, StdioDefinition):
+        folder = str(absolute(Path(definition.cwd or "")))
+        return definition.model_copy(update={"cwd": folder})
+    return definition
