@@ -1,0 +1,1 @@
+"""Desktop notifications, tray icon, task bar and the mini window: jobs seen from elsewhere."""

@@ -1,0 +1,228 @@
+"""The page of notification settings; a part of the Settings dialog, and complete without it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSignalBlocker, Qt, QTime, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFormLayout,
+    QFrame,
+    QGroupBox,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSpinBox,
+    QTimeEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
+from mcp_progress_monitor.gui.user_settings import NotificationSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcp_progress_monitor.gui.user_settings import ServerRule
+
+_LONGEST_S: Final = 86_400
+_LONGEST_NAME: Final = 60
+_EVENTS: Final = (
+    ("on_needs_you", "needs an &answer", "A server asks something, which stops the job"),
+    ("on_failed", "&fails", "The call failed, timed out, or lost its connection"),
+    ("on_stalled", "&stalls", "No progress for longer than the job's own pace suggests"),
+    ("on_resumable", "can be &resumed", "The call stopped, and its resume token is saved"),
+    ("on_done", "is &done", "The call ended with a result"),
+)
+_PLACES: Final = (
+    ("shows_counts", "&Counts in the window title", "For example: 3 running, 1 needs you"),
+    (
+        "shows_tray",
+        "&Tray icon",
+        "Shows the state of all jobs, where the desktop has a place for tray icons",
+    ),
+    (
+        "shows_task_bar",
+        "&Progress and badge in the task bar",
+        "On the program's button in the task bar or dock, where the system supports it",
+    ),
+)
+_RULES: Final[Mapping[ServerRule, str]] = {
+    "all": "Everything chosen above",
+    "attention": "All but jobs that are done",
+    "none": "Nothing",
+}
+
+
+class NotificationPage(QWidget):
+    """Shows and edits `NotificationSettings`; whoever shows it applies `settings` on `changed`."""
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        settings: NotificationSettings,
+        servers: Iterable[str] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        """`servers` are the names to offer rules for, beside those that have one."""
+        super().__init__(parent)
+        self._settings = settings
+        names = dict.fromkeys((*servers, *settings.servers))
+        self._boxes: dict[str, QCheckBox] = {}
+        self._rules = {name: self._rule(name) for name in names}
+        self._events = QWidget(self)
+        self._least = QSpinBox(self)
+        self._quiet_from, self._quiet_until = QTimeEdit(self), QTimeEdit(self)
+        self._lay_out()
+        order_tabs(self)
+        self.show_settings(settings)
+        for box in self._boxes.values():
+            box.toggled.connect(self._on_edited)
+        self._least.valueChanged.connect(self._on_edited)
+        for edit in (self._quiet_from, self._quiet_until):
+            edit.timeChanged.connect(self._on_edited)
+        for combo in self._rules.values():
+            combo.currentIndexChanged.connect(self._on_edited)
+
+    @property
+    def settings(self) -> NotificationSettings:
+        """What is chosen now."""
+        return self._settings
+
+    def show_settings(self, settings: NotificationSettings) -> None:
+        """Show other settings, such as the defaults."""
+        with QSignalBlocker(self):
+            for name, box in self._boxes.items():
+                box.setChecked(bool(getattr(settings, name)))
+            self._least.setValue(settings.least_s)
+            self._quiet_from.setTime(_shown(settings.quiet_from))
+            self._quiet_until.setTime(_shown(settings.quiet_until))
+            for name, combo in self._rules.items():
+                combo.setCurrentIndex(combo.findData(settings.rule(name)))
+        self._settings = settings
+        self._enable()
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setSpacing(GAP)
+        tip = "Nothing is shown while the window is in front"
+        column.addWidget(self._box("is_on", "&Notify while the window is in the background", tip))
+        column.addWidget(self._events)
+        self._lay_out_events()
+        if self._rules:
+            column.addWidget(self._servers(), 1)
+        places = QGroupBox("Also show", self)
+        rows = QVBoxLayout(places)
+        for name, words, why in _PLACES:
+            rows.addWidget(self._box(name, words, why))
+        column.addWidget(places)
+        if not self._rules:
+            column.addStretch(1)
+
+    def _lay_out_events(self) -> None:
+        rows = QVBoxLayout(self._events)
+        rows.setContentsMargins(GAP_L + GAP, 0, 0, 0)
+        rows.setSpacing(GAP_S)
+        rows.addWidget(QLabel("When a job", self))
+        for name, words, why in _EVENTS:
+            row = QHBoxLayout()
+            row.setContentsMargins(GAP_L, 0, 0, 0)
+            row.addWidget(self._box(name, words, why))
+            rows.addLayout(row)
+        rows.addSpacing(GAP_S)
+        rows.addLayout(self._least_row())
+        rows.addWidget(
+            self._box("includes_watched", "Include jobs of &watched clients", "Seen by a tap")
+        )
+        rows.addLayout(self._quiet_row())
+        rows.addWidget(self._box("has_sound", "Play a s&ound", "The desktop's own, if it has one"))
+
+    def _least_row(self) -> QHBoxLayout:
+        self._least.setRange(0, _LONGEST_S)
+        self._least.setSuffix(" s")
+        self._least.setAccessibleName("Least duration in seconds")
+        self._least.setToolTip("Shorter jobs are not worth a notification; questions always are")
+        label = QLabel("Only jobs that ran for at &least", self)
+        label.setBuddy(self._least)
+        return _row(label, self._least)
+
+    def _quiet_row(self) -> QHBoxLayout:
+        box = self._box("has_quiet_hours", "&Quiet hours from", "No notifications in these hours")
+        for edit, name in ((self._quiet_from, "begin"), (self._quiet_until, "end")):
+            edit.setDisplayFormat("HH:mm")
+            edit.setAccessibleName(f"Quiet hours {name}")
+            edit.setToolTip(f"Quiet hours {name} at this time of day")
+        return _row(box, self._quiet_from, QLabel("until", self), self._quiet_until)
+
+    def _servers(self) -> QWidget:
+        group = QGroupBox("Rules for servers", self)
+        inside = QWidget(group)
+        form = QFormLayout(inside)
+        for name, combo in self._rules.items():
+            label = plain_label(inside, one_line(name, _LONGEST_NAME))
+            label.setToolTip(plain_tip(name))
+            form.addRow(label, combo)
+        scroll = QScrollArea(group)
+        scroll.setWidget(inside)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setMinimumHeight(3 * next(iter(self._rules.values())).sizeHint().height())
+        QVBoxLayout(group).addWidget(scroll)
+        return group
+
+    def _rule(self, server: str) -> QuietComboBox:
+        combo = QuietComboBox(self)
+        for rule, words in _RULES.items():
+            combo.addItem(words, rule)
+        combo.setAccessibleName(f"Notifications of {one_line(server, _LONGEST_NAME)}")
+        combo.setToolTip("What to be notified of")
+        return combo
+
+    def _box(self, name: str, words: str, why: str) -> QCheckBox:
+        box = self._boxes[name] = QCheckBox(words, self)
+        box.setToolTip(plain_tip(why))
+        return box
+
+    def _enable(self) -> None:
+        self._events.setEnabled(self._settings.is_on)
+        for edit in (self._quiet_from, self._quiet_until):
+            edit.setEnabled(self._settings.has_quiet_hours)
+        for combo in self._rules.values():
+            combo.setEnabled(self._settings.is_on)
+
+    @Slot()
+    def _on_edited(self) -> None:
+        chosen = {name: combo.currentData() for name, combo in self._rules.items()}
+        self._settings = NotificationSettings(
+            **{name: box.isChecked() for name, box in self._boxes.items()},
+            least_s=self._least.value(),
+            quiet_from=_read(self._quiet_from),
+            quiet_until=_read(self._quiet_until),
+            servers={name: rule for name, rule in chosen.items() if rule != "all"},
+        )
+        self._enable()
+        self.changed.emit()
+
+
+def _row(*widgets: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    for widget in widgets:
+        row.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
+    row.addStretch(1)
+    return row
+
+
+def _shown(time: datetime.time) -> QTime:
+    return QTime(time.hour, time.minute)
+
+
+def _read(edit: QTimeEdit) -> datetime.time:
+    time = edit.time()
+    return datetime.time(time.hour(), time.minute())
