@@ -115,6 +115,28 @@ async def test_a_running_job_ends_only_when_the_user_agrees(
         await until(lambda: is_done(program, action, pid))
 
 
+async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_otherwise(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with busy(qapp, data_dir) as program:
+        ask(program, "Restart")
+        questions(program)[0].checkBox().setChecked(True)
+        click(questions(program)[0], "Cancel")
+        assert program.settings.is_asked("restart")
+        ask(program, "Restart")
+        questions(program)[0].checkBox().setChecked(True)
+        click(questions(program)[0], "Restart")
+        assert not program.settings.is_asked("restart")
+        assert program.settings.is_asked("disconnect")
+        await until(lambda: job_state(program) is JobState.LOST)
+        await until(lambda: state(program, "demo") is ServerState.CONNECTED)
+        program.calls.call(Call("demo", "tools/call", LONG))
+        await until(lambda: job_state(program, 1) is JobState.RUNNING)
+        ask(program, "Restart")
+        assert questions(program) == []
+        await until(lambda: job_state(program, 1) is JobState.LOST)
+
+
 @pytest.mark.parametrize("action", FOUR)
 async def test_without_a_running_job_nothing_is_asked(
     qapp: QApplication, data_dir: Path, action: str

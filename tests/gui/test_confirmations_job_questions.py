@@ -65,7 +65,7 @@ def test_agreeing_forgets_and_cancelling_does_not(qtbot: QtBot, forget: ForgetQu
     forget.open()
     with qtbot.waitSignal(forget.forget_confirmed) as told:
         button(forget, "Forget").click()
-    assert told.args == [(1, 2)]
+    assert told.args == [(1, 2), True]
 
 
 def test_enter_alone_loses_nothing(forget: ForgetQuestion) -> None:

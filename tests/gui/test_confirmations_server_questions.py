@@ -34,7 +34,7 @@ def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
         question.informativeText()
     )
     assert "settings will be deleted" in question.informativeText()
-    assert question.checkBox() is None
+    assert "ask again" in question.checkBox().text()
     heard = Heard(question)
     question.reject()
     assert heard.wishes == []

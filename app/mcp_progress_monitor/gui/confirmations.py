@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 _NAMED_AT_MOST: Final = 5
@@ -30,13 +31,13 @@ _RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_
 
 
 class EndAction(enum.Enum):
-    """A user action that ends running jobs; each has one question."""
+    """A user action that ends running jobs; each has one question, and a field in the settings."""
 
     QUIT = "quit"
     DISCONNECT = "disconnect"
     RESTART = "restart"
     DISABLE = "disable"
-    SIGN_OUT = "sign-out"
+    SIGN_OUT = "sign_out"
 
 
 _END_WORDS: Final = {
@@ -112,8 +113,9 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
 class EndQuestion(QMessageBox):
     """Asks before running jobs end: once for each action, however many servers it is about."""
 
-    end_confirmed = Signal(object, object)
-    """The `EndAction`, and the names of the servers as `tuple[str, ...]`; none for quitting."""
+    end_confirmed = Signal(object, object, bool)
+    """The `EndAction`, the names of the servers as `tuple[str, ...]`, none for quitting, and
+    whether to ask next time as well."""
 
     def __init__(self, action: EndAction, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -127,6 +129,7 @@ class EndQuestion(QMessageBox):
         end = self.addButton(button, self.ButtonRole.AcceptRole)
         end.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self._never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
 
     def add(self, jobs: Iterable[JobSnapshot], server: str | None = None) -> None:
@@ -148,14 +151,14 @@ class EndQuestion(QMessageBox):
 
     @Slot()
     def _on_accepted(self) -> None:
-        self.end_confirmed.emit(self.action, self._servers)
+        self.end_confirmed.emit(self.action, self._servers, not self._never_again.isChecked())
 
 
 class ForgetQuestion(QMessageBox):
     """Asks whether to delete the resume tokens of jobs, and says what is lost."""
 
-    forget_confirmed = Signal(object)
-    """`tuple[JobId, ...]`."""
+    forget_confirmed = Signal(object, bool)
+    """`tuple[JobId, ...]`, and whether to ask next time as well."""
 
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -171,6 +174,7 @@ class ForgetQuestion(QMessageBox):
         forget = self.addButton("&Forget", self.ButtonRole.AcceptRole)
         forget.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self._never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
 
     def _loss(self, count: int) -> str:
@@ -186,7 +190,7 @@ class ForgetQuestion(QMessageBox):
 
     @Slot()
     def _on_accepted(self) -> None:
-        self.forget_confirmed.emit(self._jobs)
+        self.forget_confirmed.emit(self._jobs, not self._never_again.isChecked())
 
 
 class ReissueQuestion(QMessageBox):
@@ -211,8 +215,7 @@ class ReissueQuestion(QMessageBox):
         self.addButton("&Re-issue", self.ButtonRole.AcceptRole)
         # Enter, pressed too soon, must not run work twice.
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
-        self.never_again = QCheckBox("&Don't ask again", self)
-        self.setCheckBox(self.never_again)
+        self.never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
 
     def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
@@ -234,6 +237,13 @@ class ReissueQuestion(QMessageBox):
     @Slot()
     def _on_accepted(self) -> None:
         self.reissue_confirmed.emit(self._jobs, not self.never_again.isChecked())
+
+
+def _never_again(box: QMessageBox) -> QCheckBox:
+    check = QCheckBox("&Don't ask again", box)
+    check.setToolTip("Can be undone in Settings")
+    box.setCheckBox(check)
+    return check
 
 
 def _lines(jobs: Sequence[JobSnapshot], most: int = _NAMED_AT_MOST) -> list[str]:
@@ -260,8 +270,9 @@ _NAMES_SHOWN = 10
 class RemoveQuestion(QMessageBox):
     """Asks whether to remove a server, saying what is lost."""
 
-    remove_confirmed = Signal(str, object)
-    """The server's name, and a tuple of the secrets in the keyring that are to go with it."""
+    remove_confirmed = Signal(str, object, bool)
+    """The server's name, a tuple of the secrets in the keyring that are to go with it, and whether
+    to ask next time as well."""
 
     def __init__(
         self,
@@ -277,6 +288,7 @@ class RemoveQuestion(QMessageBox):
         self._server = server
         self._secrets = tuple(secrets)
         self._box: QCheckBox | None = None
+        self._never_again: QCheckBox | None = None
         self.setIcon(self.Icon.Warning)
         self.setWindowTitle("Remove server")
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -288,6 +300,8 @@ class RemoveQuestion(QMessageBox):
         self.accepted.connect(self._on_accepted)
         if secrets:
             self._offer_secrets()
+        else:
+            self._never_again = _never_again(self)
 
     def _offer_secrets(self) -> None:
         """Not ticked: a key that was shown once may be nowhere else."""
@@ -315,7 +329,8 @@ class RemoveQuestion(QMessageBox):
     @Slot()
     def _on_accepted(self) -> None:
         are_unwanted = self._box is not None and self._box.isChecked()
-        self.remove_confirmed.emit(self._server, self._secrets if are_unwanted else ())
+        is_asked = self._never_again is None or not self._never_again.isChecked()
+        self.remove_confirmed.emit(self._server, self._secrets if are_unwanted else (), is_asked)
 
 
 class EndGuard(QObject):
@@ -332,10 +347,11 @@ class EndGuard(QObject):
     """Always with True: enabling ends nothing."""
     sign_out_confirmed = Signal(str)
 
-    def __init__(self, parent: QWidget, engine: Engine) -> None:
+    def __init__(self, parent: QWidget, engine: Engine, settings: UserSettings) -> None:
         super().__init__(parent)
         self._parent = parent
         self._engine = engine
+        self._settings = settings
         self._open: dict[EndAction, EndQuestion] = {}
 
     @Slot()
@@ -372,13 +388,13 @@ class EndGuard(QObject):
 
     def _ask(self, action: EndAction, server: str | None = None) -> None:
         jobs = self.running(server)
-        if not jobs:
+        if not (jobs and self._settings.is_asked(action.value)):
             self._act(action, () if server is None else (server,))
             return
         question = self._open.get(action)
         if question is None:
             question = self._open[action] = EndQuestion(action, self._parent)
-            question.end_confirmed.connect(self._act)
+            question.end_confirmed.connect(self._on_confirmed)
             question.finished.connect(self._on_finished)
             question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             question.add(jobs, server)
@@ -389,7 +405,12 @@ class EndGuard(QObject):
         question.raise_()
         question.activateWindow()
 
-    @Slot(object, object)
+    @Slot(object, object, bool)
+    def _on_confirmed(self, action: EndAction, servers: Sequence[str], is_asked: bool) -> None:
+        if not is_asked:
+            self._settings.stop_asking(action.value)
+        self._act(action, servers)
+
     def _act(self, action: EndAction, servers: Sequence[str]) -> None:
         if action is EndAction.QUIT:
             self.quit_confirmed.emit()

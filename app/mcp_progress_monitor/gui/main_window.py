@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -147,6 +147,10 @@ class MainWindow(QMainWindow):
 
     def _make_job_pane_read_only(self) -> None:
         self.job_pane.set_read_only(self._why_read_only)
+
+    def offer_undo(self, action: QAction) -> None:
+        """Put the action that undoes the last removal into the menu."""
+        self._jobs_menu.insertAction(self._below_removal, action)
 
     def add_bar(self, bar: QWidget) -> None:
         """Put a bar above the jobs, below those that are there."""
@@ -342,7 +346,8 @@ class MainWindow(QMainWindow):
         recordings.addAction(do.export)
         recordings.addSeparator()
         recordings.addAction(do.associate)
-        self._fill_jobs_menu(self.menuBar().addMenu("&Jobs"))
+        self._jobs_menu = self.menuBar().addMenu("&Jobs")
+        self._fill_jobs_menu(self._jobs_menu)
         view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         view.addSeparator()
@@ -376,7 +381,7 @@ class MainWindow(QMainWindow):
         menu.addActions([on_jobs("report"), on_jobs("ticks")])
         menu.addSeparator()
         menu.addActions([on_jobs("remove"), on_jobs("forget"), do.clear])
-        menu.addSeparator()
+        self._below_removal = menu.addSeparator()
         menu.addAction(do.find)
 
     def _restore(self) -> None:

@@ -19,6 +19,7 @@ from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
 from mcp_progress_monitor.gui.jobs.here_controller import ServersHere
+from mcp_progress_monitor.gui.jobs.removal import JobRemoval
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
@@ -31,6 +32,8 @@ from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.gui.undo import UndoOffer
+from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.playback.following import delete_spools_left
 from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
@@ -108,6 +111,7 @@ class Program(QObject):
             if not self._life.is_over:  # the window may be closed before all was opened
                 self._begin()
             await self._life.last()
+            self.undo.settle()
             self._put_away()
         return self._life.exit_code
 
@@ -127,7 +131,10 @@ class Program(QObject):
         self._models.follow(self.engine, self.engine.recording.flush)
         self._models.watched.set_source(self.engine.watched)
         self._status.count_watched(self._models.watched.servers)
-        self.end_guard = EndGuard(self.window, self.engine)
+        self.settings = UserSettings(self._preferences, self)
+        self.undo = UndoOffer(self.window)
+        self.window.offer_undo(self.undo.action)
+        self.end_guard = EndGuard(self.window, self.engine, self.settings)
         self._build_catalogue(tasks, appearance)
         self.calls = CallsController(
             self.window,
@@ -148,7 +155,10 @@ class Program(QObject):
             self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
         )
         self.jobs = JobsController(self.engine, tasks, self._tell, self)
-        self._job_dialogs = JobDialogs(self.window, self.engine, self.jobs, self._preferences)
+        self.removal = JobRemoval(self._models.jobs, self.jobs, self.undo, self)
+        self._job_dialogs = JobDialogs(
+            self.window, self.engine, self.jobs, self.removal, self.settings
+        )
         self._servers_here = ServersHere(
             self.window,
             self.engine,
@@ -190,7 +200,7 @@ class Program(QObject):
             self.engine, tasks, self._tell, folder, self._keyring, self
         )
         self.catalogue_dialogs = ServerDialogs(
-            self.window, self.engine, self.servers, tasks, appearance
+            self.window, self.engine, self.servers, tasks, appearance, self.settings, self.undo
         )
         self.imports = ImportController(self.window, self.servers, tasks, appearance)
         self.watches = WatchController(self.window, self.servers, tasks, appearance, folder)
@@ -259,7 +269,7 @@ class Program(QObject):
         window.job_list.cancel_requested.connect(jobs.cancel)
         window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
-        window.job_list.remove_requested.connect(jobs.remove)
+        window.job_list.remove_requested.connect(self.removal.remove)
         self._join_jobs(window.job_list)
         window.late.job.when_made(self._join_job_pane)
         window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
@@ -287,7 +297,7 @@ class Program(QObject):
         do = self.window.actions_
         do.demo.triggered.connect(self.servers.start_demo)
         do.call.triggered.connect(self.calls.new_call)
-        do.clear.triggered.connect(self.jobs.remove_finished)
+        do.clear.triggered.connect(self.removal.remove_finished)
 
     def _begin(self) -> None:
         """Do what the command line asked for."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from mcp_progress_monitor.engine.origins import ServerChangedError
 from mcp_progress_monitor.errors import ErrorDetails
@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.confirmations import ForgetQuestion, ReissueQuesti
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 from tests.job_stand_ins import FakeJobs, resumable
@@ -73,8 +74,8 @@ def resuming(qtbot: QtBot) -> Resuming:
 @pytest.fixture
 def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
     engine: Any = Engine(resumable(1), resumable(2))
-    preferences = Preferences(tmp_path)
-    return JobDialogs(window, engine, resuming, preferences)  # type: ignore[arg-type]
+    fake: Any = resuming
+    return JobDialogs(window, engine, fake, fake, UserSettings(Preferences(tmp_path)))
 
 
 def approve(box: QWidget, words: str) -> None:
@@ -88,6 +89,17 @@ def test_forgetting_is_asked_about(
     assert resuming.asked == []
     approve(window.findChildren(ForgetQuestion)[0], "Forget")
     assert resuming.asked == [("forget", (1, 2))]
+
+
+def test_forgetting_is_asked_about_until_that_is_switched_off(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_forget((1,))
+    (question,) = window.findChildren(ForgetQuestion)
+    question.findChildren(QCheckBox)[0].click()
+    approve(question, "Forget")
+    dialogs.ask_to_forget((2,))
+    assert resuming.asked == [("forget", (1,)), ("forget", (2,))]
 
 
 def test_jobs_that_are_gone_are_not_asked_about(

@@ -336,6 +336,37 @@ async def test_a_saved_server_is_removed_only_when_that_is_meant(
     assert json.loads((data_dir / "servers.json").read_text())["mcpServers"] == {}
 
 
+async def test_a_removed_server_is_back_in_its_place_and_approved_once_that_is_undone(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir, demo_definition()) as program:
+        await until(lambda: state(program, "demo") is ServerState.CONNECTED)
+        program.window.servers.keep_requested.emit("demo")
+        program.window.servers.clone_requested.emit("demo")
+        before = names_shown(program)
+        program.settings.stop_asking("remove")
+        program.window.servers.server_remove_requested.emit("demo")
+        await until(lambda: program.undo.text == "Removed demo.")
+        await until(lambda: len(names_shown(program)) == len(before) - 1)
+        program.undo.undo()
+        await until(lambda: names_shown(program) == before)
+        program.window.servers.connect_requested.emit("demo")
+        await until(lambda: state(program, "demo") is ServerState.CONNECTED)
+        assert asked(program) == []
+
+
+async def test_a_removed_server_of_this_run_is_back_once_that_is_undone(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir, demo_definition()) as program:
+        program.window.servers.server_remove_requested.emit("demo")
+        await until(lambda: program.undo.text == "Removed demo.")
+        await until(lambda: names_shown(program) == [])
+        program.undo.undo()
+        await until(lambda: names_shown(program) == ["demo"])
+        assert program.servers.saved.entries == {}
+
+
 async def test_secrets_that_only_a_removed_server_used_go_from_the_keyring_when_that_is_wanted(
     qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,8 +5,9 @@ The dialogs are imported when first opened, which keeps the start of the window 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
+import anyio
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from mcp_progress_monitor.engine.call import AutoResume
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
-    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.jobs.removal import JobRemoval
     from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+    from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -88,12 +90,8 @@ class JobsController(QObject):
         """Take jobs that are over out of the list."""
         self._engine.jobs.remove(jobs)
 
-    @Slot()
-    def remove_finished(self) -> None:
-        """Take all jobs that are over out of the list, but for those that can be gone on with."""
-        self._engine.jobs.remove(self._over())
-
-    def _over(self) -> list[JobId]:
+    def finished(self) -> list[JobId]:
+        """All jobs that are over, but for those that can be resumed."""
         found = (self._engine.jobs.snapshot(job) for job in self._engine.jobs.ids())
         return [job.id for job in found if job is not None and is_removable(job)]
 
@@ -134,7 +132,11 @@ class JobsController(QObject):
     @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete what is kept of `jobs`, and their rows."""
-        self._tasks.start("forget jobs", self._engine.jobs.forget, tuple(jobs))
+        self._tasks.start("forget jobs", self._forget, tuple(jobs))
+
+    async def _forget(self, jobs: Iterable[JobId]) -> None:
+        with anyio.CancelScope(shield=True):  # also when that is the last thing before the end
+            await self._engine.jobs.forget(jobs)
 
     @Slot(object)
     def resume_as_saved(self, jobs: Iterable[JobId]) -> None:
@@ -181,20 +183,23 @@ class JobsController(QObject):
             await self._engine.resumer.resume(job, use_saved_definition=True)
 
 
-_REISSUE: Final = "questions/reissue"
-
-
 class JobDialogs(QObject):
     """Opens the confirmations for jobs and passes confirmed actions on."""
 
     def __init__(
-        self, parent: QWidget, engine: Engine, resuming: JobsController, preferences: Preferences
+        self,
+        parent: QWidget,
+        engine: Engine,
+        resuming: JobsController,
+        removal: JobRemoval,
+        settings: UserSettings,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
         self._engine = engine
         self._resuming = resuming
-        self._preferences = preferences
+        self._removal = removal
+        self._settings = settings
         self._servers: dict[str, SavedServerDialog] = {}
         resuming.server_wanted.connect(self.ask_for_server)
 
@@ -202,12 +207,16 @@ class JobDialogs(QObject):
     def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
         """Ask before the resume tokens of `jobs` are deleted."""
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
-        if found:
+        if not found:
+            return
+        if self._settings.is_asked("forget"):
             from mcp_progress_monitor.gui.confirmations import ForgetQuestion
 
             question = ForgetQuestion(found, self._parent)
-            question.forget_confirmed.connect(self._resuming.forget)
+            question.forget_confirmed.connect(self._on_forget_confirmed)
             _open(question)
+        else:
+            self._removal.forget([job.id for job in found])
 
     @Slot(object)
     def ask_to_reissue(self, jobs: Iterable[JobId]) -> None:
@@ -215,7 +224,7 @@ class JobDialogs(QObject):
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
         if not found:
             return
-        if self._preferences.json_of(_REISSUE).get("is_asked", True):
+        if self._settings.is_asked("reissue"):
             from mcp_progress_monitor.gui.confirmations import ReissueQuestion
 
             question = ReissueQuestion(found, self._parent)
@@ -248,8 +257,15 @@ class JobDialogs(QObject):
 
     @Slot(object, bool)
     def _on_reissue_agreed(self, jobs: Iterable[JobId], is_asked: bool) -> None:
-        self._preferences.keep_json(_REISSUE, {"is_asked": is_asked})
+        if not is_asked:
+            self._settings.stop_asking("reissue")
         self._resuming.reissue(jobs)
+
+    @Slot(object, bool)
+    def _on_forget_confirmed(self, jobs: Iterable[JobId], is_asked: bool) -> None:
+        if not is_asked:
+            self._settings.stop_asking("forget")
+        self._removal.forget(jobs)
 
     @Slot()
     def _on_server_answered(self) -> None:

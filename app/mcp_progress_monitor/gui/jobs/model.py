@@ -20,14 +20,14 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.gui.common.badge import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import spoken
 from mcp_progress_monitor.wording.streams import urgent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
     from mcp_progress_monitor.tracker.tracker import Jobs
 
 
@@ -135,6 +135,15 @@ class JobsModel(QAbstractTableModel):
         if added or changes.removed or changes.moved:
             self._resort()
             self.groups_changed.emit()
+
+    def hide(self, jobs: Collection[JobId]) -> None:
+        """Show no rows of `jobs`, which the source still has: they may be shown again."""
+        self.apply(ChangeSet(removed=tuple(jobs)))
+
+    def show_again(self, jobs: Iterable[JobId]) -> None:
+        """Show rows of `jobs` that were hidden, as far as the source still has them."""
+        there = () if self._source is None else self._source.ids()
+        self.apply(ChangeSet(added=tuple(sorted(set(jobs).intersection(there)))))
 
     def set_badges(self, badges: Mapping[JobId, Badge]) -> None:
         """Show how many findings there are on each job."""

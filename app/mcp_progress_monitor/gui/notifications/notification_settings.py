@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
@@ -166,8 +166,10 @@ class NotificationPage(QWidget):
         inside = QWidget(group)
         form = QFormLayout(inside)
         for name, combo in self._rules.items():
-            label = plain_label(inside, one_line(name, _LONGEST_NAME))
+            label = QLabel(one_line(name, _LONGEST_NAME), inside)
+            label.setTextFormat(Qt.TextFormat.PlainText)
             label.setToolTip(plain_tip(name))
+            label.setBuddy(combo)
             form.addRow(label, combo)
         scroll = QScrollArea(group)
         scroll.setWidget(inside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
@@ -38,6 +38,15 @@ _AT_ONCE: Final = 8
 """How many of many servers are started at the same time: each has a limit to be ready in."""
 
 
+class RemovedServer(NamedTuple):
+    """What it takes to bring a removed server back; `position` is among the saved ones."""
+
+    entry: CatalogueEntry
+    position: int
+    is_approved: bool
+    is_saved: bool
+
+
 class ServersController(QObject):
     """Saves servers and connects them; asks for approval first where it is missing."""
 
@@ -49,6 +58,8 @@ class ServersController(QObject):
     """The names of the servers that are to be connected when their turn comes."""
     entries_changed = Signal(object)
     """The saved servers, by name."""
+    server_removed = Signal(object)
+    """A `RemovedServer` that can be restored."""
     edit_saved = Signal(object)
     """The `EditedServer` that is on disk now."""
     edit_refused = Signal(object, object)
@@ -402,6 +413,21 @@ class ServersController(QObject):
         alone = self.saved.catalogue.secrets_of_alone([name])
         return tuple(each for each in alone if not any(each in names for names in used))
 
+    def restore(self, removed: RemovedServer) -> None:
+        """Bring a removed server back, where it was and approved as it was."""
+        self._told(self._restore, removed)
+
+    def _restore(self, removed: RemovedServer) -> None:
+        entry = removed.entry
+        if not removed.is_saved:
+            self._engine.servers.add(entry.definition)
+            return
+        name = self.saved.catalogue.add(entry)
+        self.saved.catalogue.move(name, removed.position)
+        if removed.is_approved:
+            self.approvals.approve([entry.definition])
+        self.refresh()
+
     async def _remove(self, name: str, secrets: Sequence[str]) -> None:
         if name in self._engine.servers.names():
             await self._engine.servers.disconnect(name)
@@ -409,15 +435,26 @@ class ServersController(QObject):
         if entry is None:
             self.saved.release(name)
             if name in self._engine.servers.names():  # else a look at the file has taken it away
-                self._engine.servers.remove(name)
+                self._remove_unsaved(name)
             return
         unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
+        position = list(self.saved.entries).index(name)
+        is_approved = self.approvals.is_agreed(entry.definition)
         self.saved.catalogue.remove(name)
         self.refresh()
         if not self._is_elsewhere(entry):
             self.approvals.forget(entry.definition)
         for each in unwanted:
             await anyio.to_thread.run_sync(self.keyring.forget, each, abandon_on_cancel=True)
+        if not unwanted:  # else it could not be connected as it was
+            self.server_removed.emit(RemovedServer(entry, position, is_approved, is_saved=True))
+
+    def _remove_unsaved(self, name: str) -> None:
+        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+
+        entry = CatalogueEntry(self._engine.servers.newest(name))
+        self._engine.servers.remove(name)
+        self.server_removed.emit(RemovedServer(entry, 0, is_approved=False, is_saved=False))
 
     def _is_elsewhere(self, entry: CatalogueEntry) -> bool:
         key = entry.definition.approval_key

@@ -5,11 +5,13 @@ They are imported when first opened, which keeps the start of the window short.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.servers.import_controller import keyring_problem
 
 if TYPE_CHECKING:
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.consent import ConsentDialog
-    from mcp_progress_monitor.gui.servers.controller import ServersController
+    from mcp_progress_monitor.gui.servers.controller import RemovedServer, ServersController
     from mcp_progress_monitor.gui.servers.draft import EditedServer, ServerKind
     from mcp_progress_monitor.gui.servers.editor import ServerEditor
     from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.gui.undo import UndoOffer
+    from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+_LONGEST_NAME: Final = 60
 
 
 class ServerDialogs(QObject):
@@ -39,6 +46,8 @@ class ServerDialogs(QObject):
         cataloguing: ServersController,
         tasks: BackgroundTasks,
         appearance: Appearance,
+        settings: UserSettings,
+        undo: UndoOffer,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
@@ -46,11 +55,14 @@ class ServerDialogs(QObject):
         self._cataloguing = cataloguing
         self._tasks = tasks
         self._appearance = appearance
+        self._settings = settings
+        self._undo = undo
         self._editors: list[ServerEditor] = []
         self._approvals: list[ConsentDialog] = []
         cataloguing.consent_wanted.connect(self.ask_for_approval)
         cataloguing.edit_saved.connect(self._on_edit_saved)
         cataloguing.edit_refused.connect(self._on_edit_refused)
+        cataloguing.server_removed.connect(self._on_server_removed)
 
     @Slot()
     def ask_for_command(self) -> None:
@@ -103,7 +115,7 @@ class ServerDialogs(QObject):
 
         running = running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)
         is_saved = name in self._cataloguing.saved.entries
-        if not running and not is_saved:
+        if not (running or is_saved) or not self._settings.is_asked("remove"):
             self._cataloguing.remove(name)
             return
         from mcp_progress_monitor.gui.confirmations import RemoveQuestion
@@ -115,8 +127,19 @@ class ServerDialogs(QObject):
             is_saved=is_saved,
             secrets=self._cataloguing.secrets_of_alone(name),
         )
-        question.remove_confirmed.connect(self._cataloguing.remove)
+        question.remove_confirmed.connect(self._on_remove_confirmed)
         _open(question)
+
+    @Slot(str, object, bool)
+    def _on_remove_confirmed(self, name: str, secrets: Sequence[str], is_asked: bool) -> None:
+        if not is_asked:
+            self._settings.stop_asking("remove")
+        self._cataloguing.remove(name, secrets)
+
+    @Slot(object)
+    def _on_server_removed(self, removed: RemovedServer) -> None:
+        name = one_line(removed.entry.name, _LONGEST_NAME)
+        self._undo.offer(f"Removed {name}.", partial(self._cataloguing.restore, removed))
 
     def _edit(self, entry: CatalogueEntry | None, kind: ServerKind) -> None:
         from mcp_progress_monitor.gui.servers.editor import ServerEditor

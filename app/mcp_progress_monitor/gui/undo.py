@@ -1,0 +1,102 @@
+"""Undo for what was just removed: a line in the status bar, and Ctrl+Z while it stands there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from mcp_progress_monitor.gui.common.controls import ElidedLabel
+from mcp_progress_monitor.gui.theme import GAP_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QMainWindow
+
+OFFERED_MS: Final = 15_000
+"""For how long an action can be undone; WCAG 2.2 asks for more time than one needs to read it."""
+
+
+class UndoOffer(QWidget):
+    """Offers to undo the newest removal; hidden while there is none.
+
+    A removal may be final only once the offer ends (`settled`): then undoing it loses nothing.
+    """
+
+    def __init__(self, window: QMainWindow) -> None:
+        """Stand at the left of the status bar of `window`."""
+        super().__init__(window)
+        self._undo: Callable[[], object] | None = None
+        self._settled: Callable[[], object] | None = None
+        self._label = ElidedLabel(self)
+        self._label.set_accessible_name("Removed")
+        self.action: Final = QAction("&Undo", self)
+        """For the window's menu."""
+        self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
+        self.action.setToolTip("Undo the last removal")
+        self.action.triggered.connect(self.undo)
+        self.action.setEnabled(False)
+        button = QToolButton(self)
+        button.setDefaultAction(self.action)
+        button.setText("Undo")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP_S)
+        row.addWidget(self._label, 1)
+        row.addWidget(button)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(OFFERED_MS)
+        self._timer.timeout.connect(self.settle)
+        self.hide()
+        window.statusBar().insertWidget(0, self)
+        self.hide()  # a status bar shows what it is given
+
+    @property
+    def text(self) -> str:
+        """What was removed, while that can be undone."""
+        return self._label.text() if self.action.isEnabled() else ""
+
+    def offer(
+        self,
+        text: str,
+        undo: Callable[[], object],
+        settled: Callable[[], object] | None = None,
+    ) -> None:
+        """Say what was removed; `settled` is called when it cannot be undone any more.
+
+        What was offered before is settled first.
+        """
+        self.settle()
+        self._undo, self._settled = undo, settled
+        self._label.set_text(text, text)
+        self.action.setEnabled(True)
+        self.show()
+        self._timer.start()
+
+    @Slot()
+    def undo(self) -> None:
+        """Undo what is offered."""
+        undo = self._undo
+        self._end()
+        if undo is not None:
+            undo()
+
+    @Slot()
+    def settle(self) -> None:
+        """Offer it no more: it is final."""
+        settled = self._settled
+        self._end()
+        if settled is not None:
+            settled()
+
+    def _end(self) -> None:
+        self._undo = self._settled = None
+        self._timer.stop()
+        self.action.setEnabled(False)
+        self.hide()

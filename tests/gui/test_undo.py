@@ -1,0 +1,66 @@
+"""What was removed can be undone for a while, and is final after that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMainWindow, QToolButton
+
+from mcp_progress_monitor.gui import undo
+from mcp_progress_monitor.gui.undo import UndoOffer
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QMainWindow:
+    made = QMainWindow()
+    qtbot.addWidget(made)
+    made.statusBar()
+    made.resize(600, 300)
+    made.show()
+    return made
+
+
+def test_the_offer_names_what_was_removed_and_undoes_it_once(window: QMainWindow) -> None:
+    offer = UndoOffer(window)
+    done: list[str] = []
+    assert not offer.isVisible()
+    offer.offer("Removed <b>.", lambda: done.append("undone"), lambda: done.append("final"))
+    assert offer.isVisible()
+    assert offer.text == "Removed <b>."
+    QTest.mouseClick(offer.findChildren(QToolButton)[0], Qt.MouseButton.LeftButton)
+    offer.action.trigger()
+    assert done == ["undone"]
+    assert not offer.isVisible()
+
+
+def test_the_key_undoes_it_as_well(window: QMainWindow) -> None:
+    offer = UndoOffer(window)
+    window.menuBar().addMenu("Jobs").addAction(offer.action)
+    done: list[str] = []
+    offer.offer("Removed a.", lambda: done.append("undone"))
+    window.activateWindow()
+    QTest.qWaitForWindowActive(window)
+    QTest.keyClick(window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert done == ["undone"]
+
+
+def test_it_is_final_when_the_next_thing_is_removed_and_when_time_is_up(
+    qtbot: QtBot, window: QMainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undo, "OFFERED_MS", 1)
+    offer = UndoOffer(window)
+    done: list[str] = []
+    offer.offer("Removed a.", lambda: done.append("a undone"), lambda: done.append("a final"))
+    offer.offer("Removed b.", lambda: done.append("b undone"), lambda: done.append("b final"))
+    assert done == ["a final"]
+    qtbot.waitUntil(lambda: len(done) == 2)
+    assert done == ["a final", "b final"]
+    assert not offer.isVisible()
+    offer.undo()
+    assert done == ["a final", "b final"]
