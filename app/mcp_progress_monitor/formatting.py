@@ -18,6 +18,17 @@ INFINITE: Final = "∞"
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
+_STEPS: Final = ((20 * _MINUTE, _MINUTE), (2 * _MINUTE, 10))
+_SPAN_UNITS: Final = (
+    (3 * _DAY, "d", _DAY, 1),
+    (3 * _HOUR, "h", _HOUR, 1),
+    (90 * _MINUTE, "min", _MINUTE, 30),
+    (20 * _MINUTE, "min", _MINUTE, 5),
+    (100, "min", _MINUTE, 1),
+    (20, "s", 1, 10),
+    (-1, "s", 1, 5),
+)
+"""Beyond how many seconds, a unit, its length and the steps that it is told in."""
 _LONG_INTEGER: Final = 10**30
 
 _UNSEEN = re.compile(
@@ -114,11 +125,30 @@ def _whole_duration(seconds: int) -> str:
     return f"{number(seconds // _DAY)} d {seconds % _DAY // _HOUR} h"
 
 
-def time_left(eta_s: float) -> str:
-    """`31 s left`; whole seconds, rounded up; `∞ left` when it is beyond a hundred days."""
+def time_left(eta_s: float, span_s: tuple[float, float] | None = None) -> str:
+    """`31 s left`, `4 min 10 s left`, `24 min left`; where only a span is known, that.
+
+    Rounded up, and no finer than is of use, so that it does not flicker; `∞ left` when it is beyond
+    a hundred days.
+    """
     if not math.isfinite(eta_s):
         return f"{INFINITE} left"
-    return f"{_whole_duration(math.ceil(max(eta_s, 0.0)))} left"
+    if span_s is not None:
+        return f"{_span(*span_s)} left"
+    step = next((step for least, step in _STEPS if eta_s > least), 1)
+    seconds = math.ceil(max(eta_s, 0.0) / step) * step
+    whole = _whole_duration(seconds)
+    return f"{whole.removesuffix(' 0 s') if step > 1 else whole} left"
+
+
+def _span(low_s: float, high_s: float) -> str:
+    """From when to when, both in the unit of the later end; `up to 2 min` from now on."""
+    unit, one, step = next(unit for unit in _SPAN_UNITS if high_s > unit[0])[1:]
+    low = math.floor(low_s / one / step) * step
+    high = math.ceil(high_s / one / step) * step
+    if low == 0:
+        return f"up to {number(high)} {unit}"
+    return f"{number(low)}\N{EN DASH}{number(high)} {unit}"
 
 
 def ago(seconds: float) -> str:

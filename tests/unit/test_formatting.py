@@ -160,10 +160,35 @@ def test_durations_read_in_their_two_largest_units(seconds: float, words: str) -
         (0.1, "1 s left"),
         (60.0, "1 min 0 s left"),
         (math.inf, "∞ left"),
+        (120.5, "2 min 10 s left"),
+        (299.0, "5 min left"),
+        (1201.0, "21 min left"),
+        (5000.0, "1 h 24 min left"),
     ],
 )
-def test_the_time_left_is_rounded_up(eta_s: float, words: str) -> None:
+def test_the_time_left_is_rounded_up_and_no_finer_than_is_of_use(eta_s: float, words: str) -> None:
     assert formatting.time_left(eta_s) == words
+
+
+@pytest.mark.parametrize(
+    ("span_s", "words"),
+    [
+        ((0.0, 4.2), "up to 5 s left"),
+        ((6.0, 14.2), "5-15 s left"),
+        ((21.0, 38.0), "20-40 s left"),
+        ((40.0, 130.0), "up to 3 min left"),
+        ((181.0, 299.0), "3-5 min left"),
+        ((1000.0, 2000.0), "15-35 min left"),
+        ((4000.0, 9000.0), "60-150 min left"),
+        ((4000.0, 14_000.0), "1-4 h left"),
+        ((190_000.0, 300_000.0), "2-4 d left"),
+    ],
+)
+def test_a_doubtful_time_left_is_a_span_that_is_rounded_outwards(
+    span_s: tuple[float, float], words: str
+) -> None:
+    words = words.replace("-", "\N{EN DASH}")
+    assert formatting.time_left(sum(span_s) / 2, span_s) == words
 
 
 def test_silence_is_in_whole_seconds_passed() -> None:

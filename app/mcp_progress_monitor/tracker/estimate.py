@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import math
 import sys
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 HAIR: Final = 1e-9
 """How far above its total a float may be, relative to it, and still count as all of it."""
@@ -50,132 +51,171 @@ def fraction(progress: float | None, total: float | None) -> float | None:
 
 SAMPLE_S: Final = 0.05
 """Ticks closer together than this share one sample, so that a flood costs next to nothing."""
-TIME_CONSTANT_S: Final = 6.0
-"""Seconds after which a sample counts 1/e of what it did, in each of two rounds of smoothing."""
-SPARSE_GAPS: Final = 2.8
-"""The time constant is at least so many usual gaps: the newest of sparse ticks then counts 0.3."""
 SHOWN_AFTER_TICKS: Final = 3
 SHOWN_AFTER_S: Final = 2.0
-WINDOW_TICKS: Final = 8
-WINDOW_S: Final = 30.0
-WINDOW_STEP_S: Final = 0.5
-"""The window keeps a sample only this long after the one before: at most about 60 of them."""
+WINDOW_TICKS: Final = 12
+WINDOW_S: Final = 45.0
+"""How much of the past counts while the pace is the same: so many points, or so long."""
+POINT_S: Final = 0.5
+"""Samples within this time are one point, the newest of them: at most about 90 in the window."""
+LATE_S: Final = 2.0
+LATE_GAPS: Final = 2.5
+LATE_OF_LONGEST: Final = 1.25
+"""How late ticks may come while the pace is the same: so long, so many usual gaps between points,
+or so much of the longest gap. What is further from the line has another pace."""
+TURN_POINTS: Final = 4
+"""So many points, with the turn itself, make another pace: a leap is none."""
+SURE: Final = 0.1
+"""A time left that may be off by more than this share is an interval."""
+UNSURE: Final = 0.75
+"""One that may be off by more is not known."""
+_SILENT_S: Final = 10.0
 LONGEST_ETA_S: Final = 100 * 86400.0
 
 
+class Pace(NamedTuple):
+    """A rate, and by what share of it the truth may differ; `gap_s` is the usual one of points."""
+
+    rate: float
+    doubt: float
+    gap_s: float
+    lasted_s: float
+
+
+_Points: TypeAlias = "list[tuple[float, float]]"
+
+
 class Rates:
-    """The smoothed rate of the ticks that broke no rule.
+    """The pace of the ticks that broke no rule: the slope of progress over time.
 
-    Two estimates, averaged: exponential smoothing over time, which follows changes; and a window
-    over the last 8 ticks or 30 s, whichever is longer, which is steady. The first value is the
-    start, so that a resumed job is not credited with what was done before.
+    It is the line of least squares through the points of the last 45 s (or 12 ticks, if they take
+    longer). Ticks that arrive in bursts, late or in uneven portions hardly move it, unlike an
+    average of samples. Where progress has left the line by more than lateness explains, the pace
+    has changed, and only what came since counts: a job that works half as fast is known to do so
+    after some 5 s.
 
-    A sample weighs by its duration, however many there are: ticks that arrive in bursts or late do
-    not change the rate of a steady job. Smoothing per sample, as tqdm does, remembers only the last
-    few ticks, which in a flood is a fraction of a second. What is smoothed once still jumps with
-    each burst; smoothed again, as indicatif does it, a sample gains its weight gradually.
+    The first value is the start, so that a resumed job is not credited with what was done before.
     """
 
-    __slots__ = ("_gap", "_smoothed", "_window", "at", "began_at", "first_tick", "value")
+    __slots__ = ("_pace", "_point_from", "_points", "at", "began_at", "first_tick", "value")
 
     def __init__(self, at: float, value: float, first_tick: int) -> None:
         """Begin at `value`; `first_tick` is how many good ticks the job had, including this one."""
-        self.reset(at, value, first_tick)
-
-    def reset(self, at: float, value: float, first_tick: int) -> None:
-        """Forget everything and start again, as when the total changed."""
-        self.began_at = at
+        self.began_at = self.at = self._point_from = at
         self.first_tick = first_tick
-        self.at = at
         self.value = value
-        self._gap = 0.0
-        self._smoothed = _Smoothed()
-        self._window = collections.deque([(at, value)])
+        self._points = collections.deque([(at, value)])
+        self._pace: Pace | None = None
 
     def add(self, at: float, value: float) -> None:
         """Add a sample: the progress after a good tick."""
-        passed = at - self.at
-        if passed <= 0:
+        if at <= self.at:
             return
-        gained = value - self.value
-        self.at, self.value = at, value
-        if gained <= 0:  # continued from a lower value, after a violation
-            self._window = collections.deque([(at, value)])
+        is_rising = value > self.value
+        self.at, self.value, self._pace = at, value, None
+        points = self._points
+        if not is_rising:  # continued from a lower value, after a violation
+            points.clear()
+        elif at - self._point_from < POINT_S and len(points) > 1:
+            points[-1] = (at, value)
             return
-        # By duration as well: of bursts it is the pause between them, not the gaps within, and
-        # most of the time passes in the usual gap.
-        share = -math.expm1(-passed / max(TIME_CONSTANT_S, SPARSE_GAPS * passed))
-        self._gap += (share if self._gap else 1.0) * (passed - self._gap)
-        self._smoothed = self._smoothed.then(gained, passed, self._gap)
-        # The window moves on.
-        window = self._window
-        if at - window[-1][0] >= WINDOW_STEP_S:
-            window.append((at, value))
-        while len(window) > WINDOW_TICKS and window[1][0] <= at - WINDOW_S:
-            window.popleft()
+        points.append((at, value))
+        self._point_from = at
+        while len(points) > WINDOW_TICKS and points[1][0] <= at - WINDOW_S:
+            points.popleft()
 
     def is_known(self, now: float, ticks: int) -> bool:
         """Whether three good ticks of the job's `ticks` and two seconds have passed."""
         is_due = now - self.began_at >= SHOWN_AFTER_S
-        is_any = self._smoothed.weight > 0
-        return is_due and is_any and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
+        return is_due and len(self._points) > 1 and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
 
-    def read(self, now: float, value: float) -> float | None:
-        """Progress per second at `now`, given the newest value; ask only when it `is_known`."""
-        gained, passed, smoothed = 0.0, now - self.at, self._smoothed
-        # Within one usual gap the time since the last sample adds nothing, so that the rate does
-        # not saw between ticks. After it, time counts: all of it if ticks came since the sample,
-        # else the part beyond the usual gap.
-        if passed <= self._gap:
-            passed = 0.0
-        else:
-            gained = max(value - self.value, 0.0)
-            passed = passed if gained else passed - self._gap
-            smoothed = smoothed.then(gained, passed, self._gap)
-        # The mean of both estimates, with the pending step added to each.
-        estimate = smoothed.twice / smoothed.weight
-        began_at, began = self._window[0]
-        if self.at > began_at:
-            window = (self.value - began + gained) / (self.at - began_at + passed)
-            estimate = (estimate + window) / 2
-        # Numbers near the end of a float's range give no finite quotient.
-        return estimate if math.isfinite(estimate) else None
+    def pace(self) -> Pace | None:
+        """The pace up to the newest sample; None if numbers are too large for it."""
+        if self._pace is None and len(self._points) > 1:
+            self._pace = _pace_of(list(self._points))
+        return self._pace
 
+    def read(self, now: float) -> float | None:
+        """Progress per second at `now`; ask only when it `is_known`.
 
-class _Smoothed(NamedTuple):
-    """A rate smoothed exponentially over time, twice; each a sum over the same `weight`.
-
-    The weight is the time that counts, in seconds: dividing by it corrects a young average.
-    """
-
-    once: float = 0.0
-    twice: float = 0.0
-    weight: float = 0.0
-
-    def then(self, gained: float, passed: float, gap: float) -> _Smoothed:
-        """The same after `passed` more seconds in which `gained` was made at an even rate.
-
-        `gap` is the usual one between samples.
+        Within one usual gap the time since the newest sample changes nothing, so that the rate
+        does not saw between ticks; in a longer silence it falls.
         """
-        time_constant = max(TIME_CONSTANT_S, SPARSE_GAPS * gap)
-        share = -math.expm1(-passed / time_constant)
-        kept, added = 1 - share, share * time_constant
-        once = kept * self.once + gained / passed * added
-        weight = kept * self.weight + added
-        return _Smoothed(once, kept * self.twice + once / weight * added, weight)
+        pace = self.pace()
+        if pace is None:
+            return None
+        silent_s = max(now - self.at - max(pace.gap_s, POINT_S), 0.0)
+        told_s = min(pace.lasted_s, max(_SILENT_S, LATE_GAPS * pace.gap_s))
+        return pace.rate * (told_s / (told_s + silent_s))
 
 
-def eta(remaining: float, rate: float | None, passed: float) -> float | None:
-    """Seconds left, `passed` seconds after the tick that `remaining` and `rate` belong to.
+def _pace_of(points: _Points) -> Pace | None:
+    """The pace at the end of `points`, two or more, whose times and values rise."""
+    while True:
+        (begin, base), (end, top) = points[0], points[-1]
+        lasted_s, gained = end - begin, top - base
+        if lasted_s < POINT_S:
+            return None
+        # Where each point is, in seconds: along the clock, and along even progress.
+        times = [at - begin for at, _ in points]
+        shares = [(value - base) / gained * lasted_s for _, value in points]
+        gaps = [after - before for before, after in itertools.pairwise(times)]
+        gap_s = sum(gap * gap for gap in gaps) / lasted_s
+        ahead = [share - time for share, time in zip(shares, times, strict=True)]
+        turn = max(range(len(points)), key=lambda place: abs(ahead[place]))
+        off_s = abs(ahead[turn])
+        if not math.isfinite(off_s):
+            return None
+        is_late = off_s <= max(LATE_S, LATE_GAPS * gap_s, LATE_OF_LONGEST * max(gaps))
+        if is_late or len(points) - turn < TURN_POINTS or end - points[turn][0] < LATE_S:
+            break
+        points = points[turn:]
+    slope = _slope(times, shares)
+    rate = slope * gained / lasted_s
+    if not math.isfinite(rate) or rate <= 0:
+        return None
+    # Few points lie near any line.
+    doubt = (1.5 * off_s + 0.25 * gap_s) / lasted_s * (1 + 4 / len(points))
+    return Pace(rate, doubt, gap_s, lasted_s)
 
-    Counts down on the clock; `math.inf` beyond 100 days. None when the rate is unknown and when
-    the time ran out with something left to do: an estimate that proved wrong is not known.
+
+def _slope(across: list[float], along: list[float]) -> float:
+    """The slope of the line of least squares."""
+    middle, height = math.fsum(across) / len(across), math.fsum(along) / len(along)
+    offsets = [each - middle for each in across]
+    pairs = zip(offsets, along, strict=True)
+    return math.fsum(one * (other - height) for one, other in pairs) / math.fsum(
+        each * each for each in offsets
+    )
+
+
+class TimeLeft(NamedTuple):
+    """Seconds left: the best estimate and, if it cannot be known better, from when to when."""
+
+    best_s: float | None
+    span_s: tuple[float, float] | None = None
+
+
+UNKNOWN_TIME: Final = TimeLeft(None)
+
+
+def time_left(remaining: float, pace: Pace | None, passed: float) -> TimeLeft:
+    """The time left, `passed` seconds after the tick that `remaining` and `pace` belong to.
+
+    Counts down on the clock; `math.inf` beyond 100 days. None when the pace is unknown or may be
+    anything, and when the time ran out with something left to do: an estimate that proved wrong
+    is not known.
     """
     if remaining <= 0:
-        return 0.0
-    if rate is None:
-        return None
-    if rate <= 0 or remaining / LONGEST_ETA_S > rate:
-        return math.inf
-    left = remaining / rate - passed
-    return left if left > 0 else None
+        return TimeLeft(0.0)
+    if pace is None or pace.doubt > UNSURE:
+        return UNKNOWN_TIME
+    if remaining / LONGEST_ETA_S > pace.rate:
+        return TimeLeft(math.inf)
+    whole = remaining / pace.rate
+    if whole <= passed:
+        return UNKNOWN_TIME
+    if pace.doubt <= SURE:
+        return TimeLeft(whole - passed)
+    low, high = whole / (1 + pace.doubt) - passed, whole / (1 - pace.doubt) - passed
+    return TimeLeft(whole - passed, (max(low, 0.0), high))

@@ -196,11 +196,6 @@ class Job:
         """Ticks that broke no rule."""
         return self.tick_count - self.odd_count
 
-    def rated_progress(self, rates: Rates) -> float:
-        """The newest number that may enter the rate."""
-        is_odd = self.course is not None and self.course.odd is self.last
-        return rates.value if is_odd else as_float(self.progress)
-
     def sample(self, at: float) -> bool:
         """Enter the newest tick, a good one of time `at`, into rate, chart and phases.
 
@@ -209,7 +204,7 @@ class Job:
         self.sample_at = at + SAMPLE_S
         value = as_float(self.progress)
         course = self.course = self.course or ProgressHistory(at)
-        if course.rates is None:
+        if course.rates is None or self.state is _STALLED:
             course.rates = Rates(at, value, self.good_count)
         else:
             course.rates.add(at, value)

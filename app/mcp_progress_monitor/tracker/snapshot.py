@@ -190,7 +190,7 @@ class JobSnapshot:
     Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is None.
     `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not positive, or
     clearly exceeded. `eta_s` is None when unknown, also once it ran out, and `math.inf` beyond 100
-    days.
+    days. Where it cannot be known well, `eta_span_s` is from when to when.
 
     A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored of
     it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
@@ -259,6 +259,7 @@ class JobSnapshot:
     watched_client: str | None = None
     can_resume_here: bool = False
     begun_by: str | None = None
+    eta_span_s: tuple[float, float] | None = None
 
 
 class AttemptSnapshot(NamedTuple):

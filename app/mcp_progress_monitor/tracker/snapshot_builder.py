@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import fact_of
 from mcp_progress_monitor.tracker import pending_cancels
-from mcp_progress_monitor.tracker.estimate import as_float, eta, fraction
+from mcp_progress_monitor.tracker.estimate import (
+    UNKNOWN_TIME,
+    TimeLeft,
+    as_float,
+    fraction,
+    time_left,
+)
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobSnapshot, JobState
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ def snapshot_of(
     heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
     progress = None if job.progress == float("-inf") else job.progress
     share = fraction(progress, job.total)
-    rate, eta_s = _pace(job, now, share)
+    rate, left = _pace(job, now, share)
     return JobSnapshot(
         id=job.id,
         connection=request.connection,
@@ -53,7 +59,8 @@ def snapshot_of(
         tick_count=job.tick_count,
         late_count=job.late_count,
         rate=rate,
-        eta_s=eta_s,
+        eta_s=left.best_s,
+        eta_span_s=left.span_s,
         started_at=job.first.at,
         started_when=job.first.when,
         ended_at=job.ended_at,
@@ -136,22 +143,20 @@ def attempt_of(
     return AttemptSnapshot(number, request.when, ended_when, outcome, frame, ticks, detail)
 
 
-def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, float | None]:
-    """Rate and ETA at `now`, None if unknown, which they are once a job has ended."""
+def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, TimeLeft]:
+    """Rate and time left at `now`, unknown before there is enough and once a job has ended."""
     course, last_at, total = job.course, job.last_at, job.total
     if course is None or course.rates is None or last_at is None:
-        return None, None
+        return None, UNKNOWN_TIME
     rates = course.rates
     if not rates.is_known(now, job.good_count):
-        return None, None
-    rated = job.rated_progress(rates)
-    rate = rates.read(now, rated)
+        return None, UNKNOWN_TIME
+    rate = rates.read(now)
     if share is None or total is None:
-        return rate, None
+        return rate, UNKNOWN_TIME
     # The clock runs from the last tick and stops where the job counts as stalled.
     passed = min(max(now - last_at, 0.0), course.gaps.stall_after_s())
-    left = as_float(total) - as_float(job.progress)
-    return rate, eta(left, rates.read(last_at, rated), passed)
+    return rate, time_left(as_float(total) - as_float(job.progress), rates.pace(), passed)
 
 
 def detail_of(

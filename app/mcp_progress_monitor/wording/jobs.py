@@ -126,8 +126,10 @@ def rate(job: JobSnapshot) -> str:
 
 
 def time_left(job: JobSnapshot) -> str:
-    """`"31 s left"`, or nothing while unknown."""
-    return "" if job.eta_s is None or job.state.is_over else formatting.time_left(job.eta_s)
+    """`"31 s left"`, from when to when while that is all that is known, or nothing."""
+    if job.eta_s is None or job.state.is_over:
+        return ""
+    return formatting.time_left(job.eta_s, job.eta_span_s)
 
 
 def elapsed(job: JobSnapshot) -> str:

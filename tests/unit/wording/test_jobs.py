@@ -42,6 +42,12 @@ def test_an_endless_estimate_is_no_number() -> None:
     assert job_texts.time_left(job(eta_s=math.inf)) == "∞ left"
 
 
+def test_an_estimate_that_cannot_be_known_better_is_an_interval() -> None:
+    assert job_texts.time_left(job(eta_s=200.0, eta_span_s=(150.0, 290.0))) == (
+        "2\N{EN DASH}5 min left"
+    )
+
+
 def test_a_job_that_is_over_has_no_time_left_but_a_length_and_a_count() -> None:
     done = job(state=JobState.DONE, elapsed_s=252.4, tick_count=812)
     assert job_texts.time_left(done) == ""

@@ -112,9 +112,7 @@ def _ticks_text(job: JobSnapshot) -> str:
 
 def _time_left_text(job: JobSnapshot) -> str:
     """Under this title the word "left" would only repeat it."""
-    if job.eta_s is None or job.state.is_over:
-        return ""
-    return formatting.duration(math.ceil(job.eta_s) if math.isfinite(job.eta_s) else job.eta_s)
+    return job_texts.time_left(job).removesuffix(" left")
 
 
 def _started_text(job: JobSnapshot) -> str:
