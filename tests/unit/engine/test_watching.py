@@ -389,7 +389,7 @@ async def test_a_session_that_was_over_at_once_is_seen_all_the_same(live: Path) 
         tap.end()
         os.utime(tap.path, (0, 0))  # it is long ago: nobody is about to take the lock
         await until(lambda: states(engine) == [JobState.DONE])
-        assert not engine.watched.snapshots()[0].is_live
+        await until(lambda: not engine.watched.snapshots()[0].is_live)
 
 
 async def test_events_of_http_are_read_with_the_numbers_of_this_window(live: Path) -> None:

@@ -158,7 +158,7 @@ class NotificationPage(QWidget):
         for edit, name in ((self._quiet_from, "begin"), (self._quiet_until, "end")):
             edit.setDisplayFormat("HH:mm")
             edit.setAccessibleName(f"Quiet hours {name}")
-            edit.setToolTip(f"Quiet hours {name} at this time of day")
+            edit.setToolTip(plain_tip(f"Quiet hours {name} at this time of day"))
         return _row(box, self._quiet_from, QLabel("until", self), self._quiet_until)
 
     def _servers(self) -> QWidget:
