@@ -50,7 +50,7 @@ class RecordingStatus(QStatusBar):
         self._findings = 0
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
-        self._label.setAccessibleName("Status")
+        self._label.setAccessibleDescription("Status")
         self.addWidget(self._label, 1)
         replay.changed.connect(self.refresh)
         self.refresh()

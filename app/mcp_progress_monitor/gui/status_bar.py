@@ -52,10 +52,10 @@ class StatusBar(QStatusBar):
         self._findings = 0
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
         self._label = ElidedLabel(self)
-        self._label.set_accessible_name("Status")
+        self._label.describe("Status")
         self._warning = QLabel(self)
         self._warning.setTextFormat(Qt.TextFormat.PlainText)
-        self._warning.setAccessibleName("Recording")
+        self._warning.setAccessibleDescription("Recording")
         self._warning.setFont(emphasised(self.font()))
         appearance.changed.connect(self.refresh)
         self.addWidget(self._label, 1)

@@ -32,7 +32,7 @@ class UndoOffer(QWidget):
         self._undo: Callable[[], object] | None = None
         self._settled: Callable[[], object] | None = None
         self._label = ElidedLabel(self)
-        self._label.set_accessible_name("Removed")
+        self._label.describe("Removed")
         self.action: Final = QAction("&Undo", self)
         """For the window's menu."""
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))

@@ -173,7 +173,7 @@ def test_every_control_has_a_name_a_tip_with_its_key_and_a_place_in_the_tab_orde
     shown: JobClocks,
 ) -> None:
     for line, key in ((shown.idle, "F8"), (shown.total, "F9")):
-        assert line.words.accessibleName().endswith("limit")
+        assert line.words.accessibleDescription().endswith("limit")
         for button in (line.one, line.ten, line.off):
             assert "limit" in button.accessibleName()
             assert key in button.toolTip()

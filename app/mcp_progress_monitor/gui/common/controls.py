@@ -76,6 +76,7 @@ class ElidedLabel(QWidget):
         Such words have room of their own, in steps: a count that grows seldom moves what is around.
         """
         self._text = words
+        self._label.setAccessibleName(words)  # the whole of it, also where it is cut
         if whole:
             self._keep_room(f"{whole}, …", words)
         self._fit()
@@ -95,9 +96,9 @@ class ElidedLabel(QWidget):
         mode = Qt.TextElideMode.ElideRight
         self._label.setText(self.fontMetrics().elidedText(self._text, mode, self.width()))
 
-    def set_accessible_name(self, name: str) -> None:
-        """Say to screen readers what it is about."""
-        self._label.setAccessibleName(name)
+    def describe(self, topic: str) -> None:
+        """Say to screen readers what it is about; a name in place of the words would hide them."""
+        self._label.setAccessibleDescription(topic)
 
     def sizeHint(self) -> QSize:
         """A line high, as wide as words that have room of their own."""

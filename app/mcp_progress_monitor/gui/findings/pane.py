@@ -186,7 +186,7 @@ class FindingsPane(QWidget):
         self.rules_button.setCheckable(True)
         self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+U)")
         self.rules_button.setAccessibleName("Rules by server")
-        self.state.set_accessible_name("Number of findings")
+        self.state.describe("Number of findings")
         self.notice.hide()
         self.notice.setContentsMargins(GAP, 0, GAP, GAP_S)
 

@@ -123,7 +123,7 @@ class ClockLine(QWidget):
         name = "idle limit" if limit is Limit.IDLE else "total limit"
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
-        self.words.setAccessibleName(name)
+        self.words.setAccessibleDescription(name)
         self.words.setMinimumWidth(_LEAST_WORDS)  # read in its tip where the pane is narrow
         key = _KEYS[limit]
         one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
@@ -320,7 +320,7 @@ class JobHeader(QWidget):
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = QLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setAccessibleName(name)
+        label.setAccessibleDescription(name)
         label.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -19,6 +19,7 @@ from PySide6.QtCore import (
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.jobs.actions import offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import spoken
@@ -261,6 +262,8 @@ class JobsModel(QAbstractTableModel):
         about = COLUMNS[Column(section)]
         if role == Qt.ItemDataRole.DisplayRole:
             return about.title()
+        if role == Qt.ItemDataRole.AccessibleTextRole and section == Column.ACTIONS:
+            return "Actions"
         if role == Qt.ItemDataRole.TextAlignmentRole and about.is_number:
             return int(_RIGHT)
         return None
@@ -280,6 +283,8 @@ class JobsModel(QAbstractTableModel):
             badge = self.badge(snapshot)
             found = "" if badge is None else badge.spoken
             return ", ".join(filter(None, (spoken(snapshot), urgent(snapshot), found)))
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
+            return ", ".join(action.words() for action in offered(snapshot))
         column = COLUMNS[Column(index.column())]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return int(_RIGHT if column.is_number else _LEFT)

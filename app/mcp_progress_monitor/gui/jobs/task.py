@@ -113,7 +113,7 @@ class TaskSection(QWidget):
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setMinimumWidth(1)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        label.setAccessibleName(name)
+        label.setAccessibleDescription(name)
         label.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -83,7 +83,7 @@ class RecordingBanner(QWidget):
     def _label(self, name: str) -> QLabel:
         label = QLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setAccessibleName(name)
+        label.setAccessibleDescription(name)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         label.setMinimumWidth(40)
         return label
