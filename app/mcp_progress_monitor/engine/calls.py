@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from typing import TYPE_CHECKING
@@ -127,10 +128,16 @@ class Calls:
     async def reissue(self, job: JobId) -> Outcome:
         """Re-issue a job's request from the start: work may be done twice.
 
-        It becomes a new job, with a new progress token of the same kind. The server is connected
-        first if necessary. `UserError` when the job or its server no longer exists, or the request
-        is not available. `WatchedServerError` for a job of another client whose server was not
-        approved here.
+        It becomes a new job, with a new progress token of the same kind. Errors as for `reach`.
+        """
+        call = await self.reach(job)
+        return await self.make(dataclasses.replace(call, params=from_the_start(call.params)))
+
+    async def reach(self, job: JobId) -> Call:
+        """Connect the server that a job's request can be sent to again; the request as it was.
+
+        `UserError` when the job or its server no longer exists, or the request is not available.
+        `WatchedServerError` for a job of another client whose server was not approved here.
         """
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is None:
@@ -144,7 +151,7 @@ class Calls:
         else:
             server, params = await self._resumer.reach(origin), origin.params
         token = token_like(detail.snapshot.token, self._integers)
-        return await self.make(Call(server, detail.snapshot.method, from_the_start(params), token))
+        return Call(server, detail.snapshot.method, params, token)
 
     async def check_arguments(self, server: str, tool: str, arguments: JsonObject) -> Checked:
         """What of `arguments` does not fit the tool's schema, and what could not be checked.

@@ -108,6 +108,7 @@ class ExportController(QObject):
         window.late.job.when_made(self._join_job_pane)
         window.log_pane.export_requested.connect(self.ask_for_shown)
         window.log_pane.snippet_requested.connect(self.copy_snippet)
+        window.job_list.snippet_requested.connect(self.copy_snippet)
         window.actions_.export.triggered.connect(self.ask_for_session)
 
     def _join_job_pane(self) -> None:

@@ -269,6 +269,8 @@ class Program(QObject):
         window.job_list.cancel_requested.connect(jobs.cancel)
         window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
+        self.calls.server_wanted.connect(jobs.edit)
+        jobs.edit_ready.connect(self.calls.edit)
         window.job_list.remove_requested.connect(self.removal.remove)
         self._join_jobs(window.job_list)
         window.late.job.when_made(self._join_job_pane)

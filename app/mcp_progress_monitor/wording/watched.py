@@ -45,6 +45,12 @@ def reissue_here(client: str) -> str:
     return f"Send the request of {name} from the start on a connection of this program"
 
 
+def edit_here(client: str) -> str:
+    """What editing another client's request does."""
+    name = formatting.one_line(client, _NAME)
+    return f"Edit the request of {name} and send it on a connection of this program"
+
+
 def request_of(client: str) -> str:
     """What a definition is needed for, to be approved with it."""
     name = formatting.one_line(client, _NAME)

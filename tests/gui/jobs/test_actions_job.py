@@ -43,6 +43,7 @@ KEYS = (
     "request",
     "result",
     "token",
+    "snippet",
     "report",
     "ticks",
     "remove",
@@ -90,6 +91,35 @@ def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
     pane.select(3)
     pane.action(what).trigger()
     assert said == [(3, what)]
+
+
+def test_a_snippet_is_made_of_a_jobs_request(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    said = heard(pane.snippet_requested)
+    source.put(job(id=1, request=40, watched_client="Cursor", state=JobState.DONE))
+    source.put(job(id=2, request=-2))
+    jobs.apply(ChangeSet(progressed=frozenset({1, 2})))
+    pane.select(1)
+    pane.action("snippet").trigger()
+    pane.select(2)
+    assert not pane.action("snippet").isEnabled()  # it was found on disk
+    assert said == [40]
+
+
+def test_the_request_of_another_client_can_be_edited_after_its_end(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    own = pane.action("edit").text()
+    source.put(job(id=1, watched_client="Cursor", state=JobState.DONE))
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
+    pane.select(1)
+    edit = pane.action("edit")
+    assert edit.isEnabled()
+    assert edit.text() == "&Edit and re-issue here…"
+    assert edit.toolTip().startswith("Edit the request of Cursor and send it on a connection")
+    pane.select(2)
+    assert edit.text() == own
 
 
 @pytest.mark.parametrize("action", ["edit", "follow", "report", "ticks"])

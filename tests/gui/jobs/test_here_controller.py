@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.jobs.actions import RESUME_HERE, offered
 from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.jobs.job_lists import heard
 from tests.gui.programs import until, until_quit
 from tests.integration.resumable import Place, whole
 from tests.integration.test_watching_here import agent
@@ -49,6 +52,41 @@ def dialogs(qapp: QApplication) -> list[ConsentDialog]:
 def made_by(pane: JobPane) -> list[str]:
     model = pane.attempts.model
     return [model.index(row, 1).data() for row in range(model.rowCount())]
+
+
+async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approved(
+    qapp: QApplication, place: Place
+) -> None:
+    def forms() -> list[CallDialog]:
+        found = [w for w in qapp.topLevelWidgets() if isinstance(w, CallDialog)]
+        return [form for form in found if form.isVisible()]
+
+    async with until_quit(Program(qapp, WindowOptions(data_dir=place.data_dir))) as program:
+        jobs = program.window.job_list
+        with agent(place):
+            await until(lambda: state(program) is JobState.RESUMABLE)
+        await until(lambda: jobs.select(1))
+        edit = jobs.action("edit")
+        await until(edit.isEnabled)
+        edit.trigger()
+        await until(lambda: len(dialogs(qapp)) == 1)
+        assert forms() == []
+        dialogs(qapp)[0].accept()
+        await until(lambda: len(forms()) == 1)
+        (dialog,) = forms()
+        asked = heard(dialog.call_requested)
+        dialog.form.send()
+        (call,) = asked
+        assert isinstance(call, Call)
+        assert (call.server, call.params["name"]) == ("export", "resumable_export")
+        assert call.params["arguments"]["chunks_per_attempt"] == 5
+        await until(lambda: len(program.engine.jobs.ids()) == 2)
+        jobs.action("snippet").trigger()
+        code = QApplication.clipboard().text()
+        assert "resumable_export" in code
+        compile(code, "snippet", "exec")
+        again = program.engine.jobs.ids()[1]
+        await until(lambda: program.engine.jobs.snapshot(again).can_resume)  # type: ignore[union-attr]
 
 
 async def test_a_job_is_resumed_here_after_its_command_was_approved(

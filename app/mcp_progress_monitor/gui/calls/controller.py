@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
+from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, READ_RESOURCE
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from mcp_progress_monitor.engine.call import Call, CallSeries
+    from mcp_progress_monitor.engine.call import CallSeries
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 class CallsController(QObject):
     """Shows the call form and sends its calls to the engine."""
+
+    server_wanted = Signal(object)
+    """The job of another client, in a tuple, that is to be edited: `edit` gets its call."""
 
     def __init__(
         self,
@@ -149,16 +153,29 @@ class CallsController(QObject):
 
     @Slot(object)
     def edit_and_send(self, job: JobId) -> None:
-        """Open the call form with what a job asked for, to be changed and sent again."""
+        """Open the call form with what a job asked for, to be changed and sent again.
+
+        Of another client's job, once its server is connected here.
+        """
         detail = self._engine.jobs.detail(job)
         if detail is None:
             return
         asked = detail.snapshot
-        arguments = detail.params.get("arguments")
-        is_found = self._shown_call().form.choose(
+        if asked.watched_client is not None:
+            self.server_wanted.emit((job,))
+        else:
+            self.edit(Call(asked.server, asked.method, detail.params))
+
+    @Slot(object)
+    def edit(self, asked: Call) -> None:
+        """Open the call form with a call; its server is connected, or was."""
+        arguments = asked.params.get("arguments")
+        form = self._shown_call().form
+        self.refresh_servers()
+        is_found = form.choose(
             asked.server,
             asked.method,
-            str(detail.params.get("uri" if asked.method == READ_RESOURCE else "name", "")),
+            str(asked.params.get("uri" if asked.method == READ_RESOURCE else "name", "")),
             arguments if isinstance(arguments, dict) else None,
         )
         if not is_found:

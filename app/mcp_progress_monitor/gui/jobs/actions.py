@@ -87,9 +87,9 @@ def is_kept(job: JobSnapshot) -> bool:
     return job.state is JobState.RESUMABLE or is_left_at_server(job)
 
 
-def is_ours(job: JobSnapshot) -> bool:
-    """Whether the request of `job` is one of this program's."""
-    return not is_watched(job)
+def is_repeatable(job: JobSnapshot) -> bool:
+    """Whether a program can be made of the request of `job`: a client's that was seen here."""
+    return job.sender is Side.CLIENT and job.request > 0
 
 
 def is_removable(job: JobSnapshot) -> bool:
@@ -220,6 +220,14 @@ _MADE: Final = (
     ("result", "Copy re&sult", "copy", "Ctrl+Shift+C", _LIST, ""),
     ("token", "Copy &token", "copy", "Ctrl+C", _LIST, ""),
     (
+        "snippet",
+        "Copy as Pyt&hon snippet",
+        "copy",
+        "",
+        _LIST,
+        "Copy a program that makes the request again, without its secrets",
+    ),
+    (
         "report",
         "Sa&ve report…",
         "save",
@@ -319,7 +327,8 @@ class JobActions(QObject):
             "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
             "reissue": any(is_reissuable(job) for job in chosen),
-            "edit": current is not None and is_ours(current),
+            "edit": current is not None and is_reissuable(current),
+            "snippet": current is not None and is_repeatable(current),
             "result": current is not None and current.reply_size is not None,
             "token": current is not None and current.token is not None,
             "ticks": current is not None and current.tick_count > 0,
@@ -340,19 +349,25 @@ class JobActions(QObject):
         if self._never or (client, can_resume, can_reissue) == self._explained:
             return
         self._explained = client, can_resume, can_reissue
+        works = {"resume": can_resume, "reissue": can_reissue, "edit": can_reissue}
         for key in _SENDING:
-            can_work = {"resume": can_resume, "reissue": can_reissue}.get(key, False)
+            can_work = works.get(key, False)
             tip = self._tips[key] if client is None else self._tip_of(key, client, can_work)
             self[key].setToolTip(plain_tip(tip))
         here = "" if client is None else " here"
         self["resume"].setText(f"&Resume{here if can_resume else ''}")
         self["reissue"].setText(f"Re-&issue{here}")
+        self["edit"].setText(f"&Edit and re-issue{here}…")
 
     def _tip_of(self, key: str, client: str, can_work: bool) -> str:
         """What an action does, or why it does nothing, with the job of another client."""
         if not can_work:
             return watched_texts.why_read_only(client)
-        tips = {"resume": watched_texts.resume_here, "reissue": watched_texts.reissue_here}
+        tips = {
+            "resume": watched_texts.resume_here,
+            "reissue": watched_texts.reissue_here,
+            "edit": watched_texts.edit_here,
+        }
         return _tip(self[key], tips[key](client))
 
     @Slot()

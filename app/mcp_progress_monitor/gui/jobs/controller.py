@@ -38,8 +38,10 @@ class JobsController(QObject):
 
     server_wanted = Signal(object, object)
     """A `JobId` and the `ServerChangedError` that keeps it: the user is to see what is run."""
-    approval_wanted = Signal(object, object, bool)
-    """A `JobId` of another client, its `Origin`, and whether it is to be re-issued."""
+    approval_wanted = Signal(object, object, object)
+    """A `JobId` of another client, its `Origin`, and the slot that does it again once approved."""
+    edit_ready = Signal(object)
+    """The `Call` of a job of another client, whose server is connected here."""
 
     def __init__(
         self,
@@ -130,6 +132,12 @@ class JobsController(QObject):
             self._tasks.start(f"re-issue job {job}", self._reissue, job)
 
     @Slot(object)
+    def edit(self, jobs: Iterable[JobId]) -> None:
+        """Connect the servers of other clients' `jobs` here, for their requests to be edited."""
+        for job in jobs:
+            self._tasks.start(f"edit job {job}", self._edit, job)
+
+    @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete what is kept of `jobs`, and their rows."""
         self._tasks.start("forget jobs", self._forget, tuple(jobs))
@@ -155,7 +163,7 @@ class JobsController(QObject):
         except ServerChangedError as changed:
             self.server_wanted.emit(job, changed)
         except WatchedServerError as error:
-            self.approval_wanted.emit(job, error.origin, False)
+            self.approval_wanted.emit(job, error.origin, self.resume)
 
     async def _reissue(self, job: JobId) -> None:
         """No token binds a new job to the old server: the user may well want the one of today."""
@@ -168,7 +176,13 @@ class JobsController(QObject):
             )
             raise UserError(changed.details._replace(hint=hint)) from changed
         except WatchedServerError as error:
-            self.approval_wanted.emit(job, error.origin, True)
+            self.approval_wanted.emit(job, error.origin, self.reissue)
+
+    async def _edit(self, job: JobId) -> None:
+        try:
+            self.edit_ready.emit(await self._engine.calls.reach(job))
+        except WatchedServerError as error:
+            self.approval_wanted.emit(job, error.origin, self.edit)
 
     async def _pick_up(self, job: JobId) -> None:
         try:

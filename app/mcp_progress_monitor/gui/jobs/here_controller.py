@@ -1,4 +1,4 @@
-"""Resumes or re-issues other clients' jobs here, once what is started for that is approved."""
+"""Resumes, re-issues or edits other clients' jobs here, once what that starts is approved."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from PySide6.QtWidgets import QWidget
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.store.chains import Origin
     from mcp_progress_monitor.tracker.snapshot import JobId
 
+    Again: TypeAlias = Callable[[tuple[JobId]], None]
+    """What is to be done with a job as soon as its server may be started."""
+
 
 class _Pending:
     """What waits for the approval of one server of another client."""
@@ -36,8 +40,7 @@ class _Pending:
         self.origin = origin
         self.found = found
         self.dialog = dialog
-        self.wanted: list[tuple[JobId, bool]] = []
-        """Jobs, and whether each is to be re-issued."""
+        self.wanted: list[tuple[JobId, Again]] = []
 
 
 class ServersHere(QObject):
@@ -62,18 +65,17 @@ class ServersHere(QObject):
         self._engine = engine
         self._tasks = tasks
         self._tell = tell
-        self._jobs = jobs
         self._saved = saved
         self._approvals = approvals
         self._pending: dict[str, _Pending] = {}
         jobs.approval_wanted.connect(self.ask)
 
-    @Slot(object, object, bool)
-    def ask(self, job: JobId, origin: Origin, is_reissue: bool) -> None:
+    @Slot(object, object, object)
+    def ask(self, job: JobId, origin: Origin, again: Again) -> None:
         """Find the server of another client's job; ask unless it was approved before."""
-        self._tasks.start(f"find the server of job {job}", self._find, job, origin, is_reissue)
+        self._tasks.start(f"find the server of job {job}", self._find, job, origin, again)
 
-    async def _find(self, job: JobId, origin: Origin, is_reissue: bool) -> None:
+    async def _find(self, job: JobId, origin: Origin, again: Again) -> None:
         from mcp_progress_monitor.engine.servers_here import (
             find_server_here,  # late: it reads other clients' files, which few sessions need
         )
@@ -82,15 +84,15 @@ class ServersHere(QObject):
         found = await anyio.to_thread.run_sync(find_server_here, origin, entries)
         if self._approvals.is_agreed(found.definition):
             self._engine.resumer.use_here(origin, found.definition)
-            self._go(job, is_reissue)
+            again((job,))
             return
         pending = self._pending.get(origin.server_key)
         if pending is None:
             pending = self._asked(origin, found)
         else:
             pending.dialog.raise_()
-        if (job, is_reissue) not in pending.wanted:
-            pending.wanted.append((job, is_reissue))
+        if (job, again) not in pending.wanted:
+            pending.wanted.append((job, again))
 
     def _asked(self, origin: Origin, found: ServerHere) -> _Pending:
         """Show what would be started."""
@@ -119,8 +121,8 @@ class ServersHere(QObject):
         for pending in self._pending.values():
             if pending.dialog is self.sender():
                 self._engine.resumer.use_here(pending.origin, pending.found.definition)
-                for job, is_reissue in pending.wanted:
-                    self._go(job, is_reissue)
+                for job, again in pending.wanted:
+                    again((job,))
 
     @Slot()
     def _on_finished(self) -> None:
@@ -129,6 +131,3 @@ class ServersHere(QObject):
             for key, pending in self._pending.items()
             if pending.dialog is not self.sender()
         }
-
-    def _go(self, job: JobId, is_reissue: bool) -> None:
-        (self._jobs.reissue if is_reissue else self._jobs.resume)((job,))

@@ -211,7 +211,7 @@ _MENU: Final = (
     ("open", "answer"),
     ("cancel", "resume", "pick-up", "automatic", "reconnect"),
     ("reissue", "edit", "follow", "findings"),
-    ("request", "result", "token"),
+    ("request", "result", "token", "snippet"),
     ("report", "ticks"),
     ("remove", "forget"),
 )
@@ -249,6 +249,8 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
     copy_requested = Signal(object, str)
     """`JobId` and what of it: request, result or token."""
+    snippet_requested = Signal(object)
+    """The number of the frame with the request that a program is to be made of."""
     report_requested = Signal(object)
     """`JobId` of which a report is to be saved."""
     ticks_requested = Signal(object)
@@ -349,6 +351,7 @@ class JobList(QWidget):
         do["request"].triggered.connect(self._on_copy_request)
         do["result"].triggered.connect(self._on_copy_result)
         do["token"].triggered.connect(self._on_copy_token)
+        do["snippet"].triggered.connect(self._on_copy_snippet)
         do["report"].triggered.connect(self._on_report)
         do["ticks"].triggered.connect(self._on_ticks)
         do["remove"].triggered.connect(self._on_remove)
@@ -445,6 +448,11 @@ class JobList(QWidget):
     @Slot()
     def _on_copy_token(self) -> None:
         self._copy("token")
+
+    @Slot()
+    def _on_copy_snippet(self) -> None:
+        for job in self._chosen()[:1]:
+            self.snippet_requested.emit(job.request)
 
     def _copy(self, what: str) -> None:
         for job in self.selected()[:1]:
