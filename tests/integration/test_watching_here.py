@@ -20,10 +20,11 @@ from mcp_progress_monitor.engine.origins import WatchedServerError
 from mcp_progress_monitor.engine.servers_here import RECORDED, find_server_here
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.integration.commands import ROOT, run
+from tests.integration.commands import ROOT, linux_only, run
 from tests.integration.resumable import Place, saved_tokens, whole
 from tests.integration.tapping import tap_words
 from tests.integration.tasks import saved_tasks
+from tests.integration.terminals import Terminal
 from tests.integration.test_watching import jobs_of, until
 from tests.servers.definition import COMMAND
 
@@ -239,3 +240,41 @@ async def test_the_command_line_lists_and_resumes_it_after_approval(place: Place
     Trust(place.data_dir / FILE_NAME).approve(found.definition)
     resumed = await anyio.to_thread.run_sync(resume)
     assert (resumed.code, place.chunks()) == (0, whole())
+
+
+async def saved_chain(place: Place) -> int:
+    """A job of a client that was killed after the first attempt, as it is saved here."""
+    async with watching(place) as engine:
+        with agent(place):
+            await until(lambda: jobs_of(engine) and the_job(engine).can_resume_here)
+        await until(lambda: the_job(engine).chain)
+        return the_job(engine).chain or 0
+
+
+@linux_only
+async def test_the_user_of_a_terminal_is_asked_before_it_is_resumed(place: Place) -> None:
+    words = ("resume", "--data-dir", str(place.data_dir), str(await saved_chain(place)))
+
+    def asked(answer: bytes, *expected: str) -> int:
+        with Terminal(*words, "--auto-resume") as user:
+            user.expect("Agent ran this server.")
+            user.expect(str(place.state_dir))  # what would be run
+            user.expect("Approve?")
+            user.press(answer)
+            for text in expected:
+                user.expect(text)
+            code = user.end()
+        assert "Traceback" not in user.shown
+        assert "Exception" not in user.shown
+        return code
+
+    def all_asked() -> list[int]:
+        refused = "You have not approved this server, so nothing was run"
+        no, gone = asked(b"n\n", refused), asked(b"\x04", refused)
+        interrupted = asked(b"\x03")
+        assert place.chunks() == whole(5)
+        return [no, gone, interrupted, asked(b"y\n", "done")]
+
+    codes = await anyio.to_thread.run_sync(all_asked)
+    assert codes == [2, 2, 5, 0]
+    assert place.chunks() == whole()

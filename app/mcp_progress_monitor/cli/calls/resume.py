@@ -27,9 +27,9 @@ from mcp_progress_monitor.cli.output.stdout import show_warnings
 from mcp_progress_monitor.cli.servers.approval import require_approval
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
-from mcp_progress_monitor.snapshots.watched import watched_by
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, watched_by
 from mcp_progress_monitor.store.resumes import FILE
-from mcp_progress_monitor.wording.watched import unknown_values
+from mcp_progress_monitor.wording.watched import request_of, unknown_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,9 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
         show_warnings(ErrorDetails(what, origin.server, unknown))
     hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
     is_saved = found.source == SAVED
-    require_approval(found.definition, common, found.source, None if is_saved else hint)
+    client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
+    hint_here = None if is_saved else hint
+    require_approval(found.definition, common, found.source, hint_here, request_of(client))
     return found.definition
 
 

@@ -86,12 +86,17 @@ def trust_of(common: CommonOptions) -> Trust:
 
 
 def require_approval(
-    definition: ServerDefinition, common: CommonOptions, source: str, hint: str | None = None
+    definition: ServerDefinition,
+    common: CommonOptions,
+    source: str,
+    hint: str | None = None,
+    note: str = "",
 ) -> None:
     """Require the user's approval of exactly this definition; ask for it on a terminal.
 
     `source` says where the definition is from, `hint` how to approve it without a terminal, if it
-    is not among the saved servers or in a file. `CommandFailed` without approval.
+    is not among the saved servers or in a file, `note` what it is for. `CommandFailed` without
+    approval.
     """
     trust = trust_of(common)
     if trust.is_trusted(definition):
@@ -101,7 +106,7 @@ def require_approval(
     earlier = earlier_of(trust, definition)
     if keyboard is None:
         raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source, earlier, hint))
-    if not asked(definition, source, keyboard, earlier):
+    if not asked(definition, source, keyboard, earlier, note):
         raise CommandFailed(ExitCode.USAGE, approval.not_approved(definition.name, ""))
     approve(trust, definition)
 
@@ -112,20 +117,30 @@ def earlier_of(trust: Trust, definition: ServerDefinition) -> EarlierApproval | 
 
 
 def asked(
-    definition: ServerDefinition, source: str, keyboard: Keyboard, earlier: EarlierApproval | None
+    definition: ServerDefinition,
+    source: str,
+    keyboard: Keyboard,
+    earlier: EarlierApproval | None,
+    note: str = "",
 ) -> bool:
     """Whether the user approves; hanging up means no."""
     dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
     try:
-        return anyio.run(_answer, dialogue, definition, source, earlier)
+        return anyio.run(_answer, dialogue, definition, source, earlier, note)
     except HungUpError:
         return False
 
 
 async def _answer(
-    dialogue: Dialogue, definition: ServerDefinition, source: str, earlier: EarlierApproval | None
+    dialogue: Dialogue,
+    definition: ServerDefinition,
+    source: str,
+    earlier: EarlierApproval | None,
+    note: str,
 ) -> bool:
     dialogue.begin(approval.question(definition, source))
+    if note:
+        dialogue.say_whole(note)
     dialogue.say_whole(f"Server: {one_line(definition.name, _LONGEST_NAME)}")
     for line in approval.lines(definition, earlier):
         dialogue.say_whole(line)
