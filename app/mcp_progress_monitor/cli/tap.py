@@ -18,6 +18,7 @@ Examples:
   mcp-progress-monitor tap --name files -- python my_server.py
   mcp-progress-monitor tap --to https://example.com/mcp
   mcp-progress-monitor tap --script faults.txt -- python my_server.py
+  mcp-progress-monitor tap --script faults.txt --to https://example.com/mcp
 
 \b
 In an MCP client's configuration, put the program's full path in place of the
@@ -30,9 +31,6 @@ was not found. If it cannot be recorded, one line on standard error says why, an
 the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot begin.
 """
 
-_NOT_HTTP = (
-    "--script changes only servers that are commands: -- COMMAND. It cannot be used with --to URL."
-)
 _MISSING = (
     "No server command. Put -- before it. Example: mcp-progress-monitor tap -- python server.py"
 )
@@ -106,19 +104,25 @@ def tap(
     if to is not None:
         if common.command is not None:
             raise click.UsageError("Use either --to URL or -- COMMAND.")
-        if script is not None:
-            raise click.UsageError(_NOT_HTTP)
         _refuse_others(common)
+        _check_seed(script, seed)
         from mcp_progress_monitor.cli.tap_http import tap_url
 
-        return tap_url(to, listen=listen, name=name, client=client, data_dir=common.data_dir)
+        return tap_url(
+            to,
+            listen=listen,
+            name=name,
+            client=client,
+            data_dir=common.data_dir,
+            script=script,
+            seed=seed,
+        )
     if listen is not None:
         raise click.UsageError("--listen needs --to URL.")
     if common.command is None:
         raise click.UsageError(_MISSING)
     _refuse_others(common)
-    if seed is not None and script is None:
-        raise click.UsageError("--seed needs --script FILE.")
+    _check_seed(script, seed)
     from mcp_progress_monitor.cli.exits import ExitCode, failing
     from mcp_progress_monitor.cli.tapping import TapOrder, load_script, run_tap
 
@@ -126,6 +130,11 @@ def tap(
     with failing(ExitCode.USAGE):
         rules = None if script is None else load_script(script, seed)
     return run_tap(TapOrder(common.command, name, client, folder, rules))
+
+
+def _check_seed(script: str | None, seed: int | None) -> None:
+    if seed is not None and script is None:
+        raise click.UsageError("--seed needs --script FILE.")
 
 
 def _refuse_others(common: CommonOptions) -> None:

@@ -11,13 +11,22 @@ if TYPE_CHECKING:
 
 
 def tap_url(
-    to: str, *, listen: str | None, name: str | None, client: str | None, data_dir: Path | None
+    to: str,
+    *,
+    listen: str | None,
+    name: str | None,
+    client: str | None,
+    data_dir: Path | None,
+    script: str | None = None,
+    seed: int | None = None,
 ) -> int:
-    """Run a tap until a signal ends it; the exit code.
+    """Run a tap until a signal ends it; the exit code. The file `script` has rules for it.
 
     `CommandFailed` with code 2 if it cannot begin.
     """
+    from mcp_progress_monitor.cli.tapping import load_script
     from mcp_progress_monitor.tap_http.program import TapOptions, run_tap
 
     with failing(ExitCode.USAGE):
-        return run_tap(TapOptions(to, listen, name, client, data_dir))
+        rules = None if script is None else load_script(script, seed, is_http=True)
+        return run_tap(TapOptions(to, listen, name, client, data_dir, rules))

@@ -85,19 +85,22 @@ def _with_script(order: TapOrder, options: Mapping[str, str]) -> TapOrder | None
     return order
 
 
-def load_script(path: str, seed: int | None) -> Script:
+def load_script(path: str, seed: int | None, *, is_http: bool = False) -> Script:
     """The rules in a file; without a seed for its chances, one is drawn. `UserError` says why not.
 
-    Nothing of this is imported for a tap without a script.
+    With `is_http` all of them have to have a meaning over HTTP. Nothing of this is imported for a
+    tap without a script.
     """
     from mcp_progress_monitor.errors import ErrorDetails, UserError
-    from mcp_progress_monitor.tap.script import Script, ScriptError, read_rules
+    from mcp_progress_monitor.tap.script import Script, ScriptError, read_rules, refuse_over_http
 
     name = os.path.basename(path)  # noqa: PTH119  # as elsewhere here
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             text = file.read().decode()
         rules = read_rules(text)
+        if is_http:
+            refuse_over_http(rules)
     except (OSError, ValueError) as error:
         if isinstance(error, ScriptError):
             where = f"{path}, line {error.line}"
@@ -148,9 +151,7 @@ def _relay_changed(server: Server, about: About, script: Script) -> NoReturn:
     from mcp_progress_monitor.tap.faults import Faults
     from mcp_progress_monitor.tap.relay import relay
 
-    count = f"{len(script.rules)} rule{'' if len(script.rules) == 1 else 's'}"
-    how = f"{count}, --seed {script.seed}"
-    text = f"mcp-progress-monitor tap: The script {script.name} changes this session ({how})\n"
+    text = f"mcp-progress-monitor tap: {script.text}\n"
     import contextlib
 
     with contextlib.suppress(OSError):  # nobody reads it; the recording says so as well

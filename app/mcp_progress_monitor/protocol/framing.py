@@ -197,7 +197,7 @@ class Framer:
         """Frame one line of the server's standard error."""
         return self._frame(Channel.STDERR, line, when, at)
 
-    def event(self, name: str, when: float, at: float, **fields: object) -> Frame:
+    def event(self, name: str, when: float, at: float, /, **fields: object) -> Frame:
         """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
 
         Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),

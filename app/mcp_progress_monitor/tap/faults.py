@@ -12,19 +12,18 @@ import heapq
 import itertools
 import json
 import os
-import random
 import signal
 import threading
 import time
 
 from mcp_progress_monitor.tap.journal import Journal, Lane
 from mcp_progress_monitor.tap.relay import Stream, close_number
-from mcp_progress_monitor.tap.script import Part, Rule, Script
+from mcp_progress_monitor.tap.script import Effect, Rule, Script, ScriptRun, as_sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sys
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import Server
@@ -33,41 +32,17 @@ if TYPE_CHECKING:
 
 _QUEUE_BYTES = 64 * 1024 * 1024
 """As much waits to be passed on later; then the sender waits."""
-_OPEN_REQUESTS = 10_000
-_DAMAGE = b"\x1a"
-"""Stands in a message in place of one of its bytes: no JSON may have it anywhere."""
 _STREAMS = {"stdin": "client", "stdout": "server"}
 
 
-class Effect:
-    """What the rules make of one message."""
-
-    __slots__ = ("copies", "data", "delay_s", "finals", "group", "is_alone", "is_dropped", "rules")
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.rules: list[Rule] = []
-        self.finals: list[Rule] = []
-        """What is killed or closed once it was passed on."""
-        self.copies = 1
-        self.delay_s = 0.0
-        self.is_alone = False
-        self.is_dropped = False
-        self.group: Rule | None = None
-        """The rule by which it waits for others, to be passed on in reverse order."""
-
-
 class Faults:
-    """A session's script at work: what it has counted, and the requests that are open."""
+    """A session's script at work on the streams of a process."""
 
     def __init__(self, server: Server, script: Script) -> None:
         self._server = server
         self._script = script
-        self._began = time.monotonic()
+        self._run = ScriptRun(script)
         self._lock = threading.Lock()
-        self._counts = dict.fromkeys((rule.line for rule in script.rules), 0)
-        self._random = {r.line: random.Random(f"{script.seed}:{r.line}") for r in script.rules}  # noqa: S311
-        self._requests: dict[tuple[str, str], str] = {}
         self._events: Lane | None = None
         self._streams: dict[str, ScriptedStream] = {}
         self._is_over = False
@@ -81,10 +56,8 @@ class Faults:
             "client": ScriptedStream(server, 0, server.stdin, Lane(journal, ">"), "client", self),
             "server": ScriptedStream(server, server.stdout, 1, Lane(journal, "<"), "server", self),
         }
-        rules = [f"{rule.line}: {rule.text}" for rule in self._script.rules]
-        script = self._script
-        self._note({"event": "script", "name": script.name, "seed": script.seed, "rules": rules})
-        for rule in script.rules:
+        self._note({"event": "script", **self._run.opening()})
+        for rule in self._script.rules:
             if rule.is_final and rule.after_s is not None:
                 timer = threading.Timer(rule.after_s, self.finish, (rule,))
                 timer.daemon = True
@@ -98,35 +71,17 @@ class Faults:
 
     def judged(self, side: str, raw: bytes) -> Effect:
         """What the rules make of a message of one side."""
-        effect = Effect(raw)
         with self._lock:
-            parts = list(self._parts(side, raw))
-            for rule in self._script.rules:
-                if rule.side == side and self._fires(rule, raw, parts):
-                    self._apply(rule, effect)
-                    if effect.is_dropped:
-                        break
-        return effect
+            return self._run.judged(side, raw)
 
     def note_changed(self, side: str, number: int, raw: bytes, effect: Effect) -> None:
         """Record a message as it was sent, the one of this number, and what rules did about it."""
-        fields: dict[str, object] = {
-            "event": "changed",
-            "actions": [rule.action for rule in effect.rules],
-            "from": side,
-            "message": number,
-            "passed": effect.copies,
-            "rules": [f"{rule.line}: {rule.text}" for rule in effect.rules],
-            "by": self._script.name,
-        }
-        if effect.delay_s:
-            fields["delay_s"] = round(effect.delay_s, 6)
-        self._note({**fields, **_sent(raw)})
+        self._note({"event": "changed", **self._run.change(side, number, raw, effect)})
 
     def note_closed(self, side: str, raw: bytes) -> None:
         """Record a message that came after its stream was closed."""
         fields = {"event": "changed", "actions": ["close"], "from": side, "passed": 0, "rules": []}
-        self._note({**fields, "by": self._script.name, **_sent(raw)})
+        self._note({**fields, "by": self._script.name, **as_sent(raw)})
 
     def finish(self, rule: Rule) -> None:
         """Kill the server, or close a stream."""
@@ -152,62 +107,6 @@ class Faults:
         """The server has ended: its number may be given to another process."""
         with self._lock:
             self._is_over = True
-
-    def _fires(self, rule: Rule, raw: bytes, parts: list[Part]) -> bool:
-        if not rule.matches(raw, parts):
-            return False
-        if rule.after_s is not None and time.monotonic() - self._began < rule.after_s:
-            return False
-        self._counts[rule.line] += 1
-        return rule.fires(self._counts[rule.line], self._random[rule.line].random)
-
-    def _apply(self, rule: Rule, effect: Effect) -> None:
-        if rule.is_final:
-            effect.finals.append(rule)
-            return
-        effect.rules.append(rule)
-        chance = self._random[rule.line]
-        match rule.action:
-            case "drop":
-                effect.is_dropped = True
-                effect.copies = 0
-            case "delay":
-                effect.delay_s += chance.uniform(*rule.delay_s)
-                effect.is_alone = effect.is_alone or rule.is_alone
-            case "duplicate":
-                effect.copies += rule.copies
-            case "reorder":
-                effect.group = rule
-            case "cut":
-                effect.data = effect.data[: len(effect.data) // 2]
-            case "corrupt":
-                place = chance.randrange(max(1, len(effect.data)))
-                effect.data = effect.data[:place] + _DAMAGE + effect.data[place + 1 :]
-
-    def _parts(self, side: str, raw: bytes) -> Iterator[Part]:
-        """What a line says, for the rules; each message of a batch."""
-        try:
-            found = json.loads(raw)
-        except (ValueError, RecursionError):
-            found = None
-        for message in found if isinstance(found, list) and found else [found]:
-            yield self._part(side, message) if isinstance(message, dict) else Part("other")
-
-    def _part(self, side: str, message: dict[str, object]) -> Part:
-        method, found = message.get("method"), message.get("id")
-        identity = json.dumps(found) if isinstance(found, str | int | float) else ""
-        if isinstance(method, str):
-            if "id" not in message:
-                return Part("notification", method)
-            if len(self._requests) >= _OPEN_REQUESTS:
-                del self._requests[next(iter(self._requests))]
-            self._requests[side, identity] = method
-            return Part("request", method)
-        if "result" not in message and "error" not in message:
-            return Part("other")
-        asker = "client" if side == "server" else "server"
-        kind = "result" if "result" in message else "error"
-        return Part(kind, self._requests.pop((asker, identity), ""))
 
     def _note(self, fields: dict[str, object]) -> None:
         line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
@@ -377,11 +276,3 @@ def _record(lane: Lane, data: bytes) -> None:
         journal.give_up(repr(error))
     if journal.is_asleep:
         journal.wake()
-
-
-def _sent(raw: bytes) -> dict[str, object]:
-    """A message as it was sent: as text, or where it is none, in hexadecimal digits."""
-    try:
-        return {"sent": raw.decode()}
-    except UnicodeDecodeError:
-        return {"sent_hex": raw.hex()}

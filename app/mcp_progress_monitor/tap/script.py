@@ -8,7 +8,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import fnmatch
+import json
+import random
 import re
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +21,9 @@ LONGEST_SCRIPT = 1_000_000
 """Characters."""
 REORDER_S = 1.0
 """How long a rule waits for all messages that it passes on in reverse order."""
+_OPEN_REQUESTS = 10_000
+_DAMAGE = b"\x1a"
+"""Stands in a message in place of one of its bytes: no JSON may have it anywhere."""
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s"#][^\s"]*)|#.*|(")')
 _TIME = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|s|m)", re.ASCII)
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)", re.ASCII)
@@ -70,6 +76,19 @@ _EXAMPLES = {
     "close": "close stdout after 3s",
 }
 ACTIONS = tuple(_EXAMPLES)
+_ORDERED = "A stream over HTTP keeps its order"
+_NOT_OVER_HTTP = {
+    "kill": (
+        "A server with a URL is no process of ours to kill",
+        "Let its messages get lost: drop server after 10 progress",
+    ),
+    "close": (
+        "A server with a URL has no standard streams to close",
+        "Let its messages get lost: drop server after 3s",
+    ),
+    "reorder": (_ORDERED, "Delay messages, or duplicate them: delay 2s server progress"),
+}
+"""What has no meaning with `--to URL`: why, and what to try."""
 
 
 class ScriptError(ValueError):
@@ -170,6 +189,157 @@ class Script:
     name: str
     rules: tuple[Rule, ...]
     seed: int
+
+    @property
+    def text(self) -> str:
+        """That it changes what passes, for the client's user."""
+        count = f"{len(self.rules)} rule{'' if len(self.rules) == 1 else 's'}"
+        return f"The script {self.name} changes this session ({count}, --seed {self.seed})"
+
+
+class Effect:
+    """What the rules make of one message."""
+
+    __slots__ = ("copies", "data", "delay_s", "finals", "group", "is_alone", "is_dropped", "rules")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.rules: list[Rule] = []
+        self.finals: list[Rule] = []
+        """What is killed or closed once it was passed on."""
+        self.copies = 1
+        self.delay_s = 0.0
+        self.is_alone = False
+        self.is_dropped = False
+        self.group: Rule | None = None
+        """The rule by which it waits for others, to be passed on in reverse order."""
+
+
+class ScriptRun:
+    """A script at work: what it has counted, and the requests that are open."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._began = time.monotonic()
+        self._counts = dict.fromkeys((rule.line for rule in script.rules), 0)
+        self._random = {r.line: random.Random(f"{script.seed}:{r.line}") for r in script.rules}  # noqa: S311
+        self._requests: dict[tuple[str, str, str], str] = {}
+
+    def opening(self) -> dict[str, object]:
+        """What is recorded of it at the beginning: the name, the seed, all rules."""
+        rules = [f"{rule.line}: {rule.text}" for rule in self._script.rules]
+        return {"name": self._script.name, "seed": self._script.seed, "rules": rules}
+
+    def judged(self, side: str, raw: bytes, scopes: Sequence[str] = ("",)) -> Effect:
+        """What the rules make of a message of one side.
+
+        An answer is to the request of its id that was seen in one of the same `scopes`, the first
+        of them first.
+        """
+        effect = Effect(raw)
+        parts = list(self._parts(side, raw, scopes))
+        for rule in self._script.rules:
+            if rule.side == side and self._fires(rule, raw, parts):
+                self._apply(rule, effect)
+                if effect.is_dropped:
+                    break
+        return effect
+
+    def change(self, side: str, number: int, raw: bytes, effect: Effect) -> dict[str, object]:
+        """What is recorded of a message as it was sent, the one of this number."""
+        fields: dict[str, object] = {
+            "actions": [rule.action for rule in effect.rules],
+            "from": side,
+            "message": number,
+            "passed": effect.copies,
+            "rules": [f"{rule.line}: {rule.text}" for rule in effect.rules],
+            "by": self._script.name,
+        }
+        if effect.delay_s:
+            fields["delay_s"] = round(effect.delay_s, 6)
+        return {**fields, **as_sent(raw)}
+
+    def _fires(self, rule: Rule, raw: bytes, parts: list[Part]) -> bool:
+        if not rule.matches(raw, parts):
+            return False
+        if rule.after_s is not None and time.monotonic() - self._began < rule.after_s:
+            return False
+        self._counts[rule.line] += 1
+        return rule.fires(self._counts[rule.line], self._random[rule.line].random)
+
+    def _apply(self, rule: Rule, effect: Effect) -> None:
+        if rule.is_final:
+            effect.finals.append(rule)
+            return
+        effect.rules.append(rule)
+        chance = self._random[rule.line]
+        match rule.action:
+            case "drop":
+                effect.is_dropped = True
+                effect.copies = 0
+            case "delay":
+                effect.delay_s += chance.uniform(*rule.delay_s)
+                effect.is_alone = effect.is_alone or rule.is_alone
+            case "duplicate":
+                effect.copies += rule.copies
+            case "reorder":
+                effect.group = rule
+            case "cut":
+                effect.data = effect.data[: len(effect.data) // 2]
+            case "corrupt":
+                place = chance.randrange(max(1, len(effect.data)))
+                effect.data = effect.data[:place] + _DAMAGE + effect.data[place + 1 :]
+
+    def _parts(self, side: str, raw: bytes, scopes: Sequence[str]) -> Iterator[Part]:
+        """What a line says, for the rules; each message of a batch."""
+        try:
+            found = json.loads(raw)
+        except (ValueError, RecursionError):
+            found = None
+        for message in found if isinstance(found, list) and found else [found]:
+            is_message = isinstance(message, dict)
+            yield self._part(side, message, scopes) if is_message else Part("other")
+
+    def _part(self, side: str, message: dict[str, object], scopes: Sequence[str]) -> Part:
+        method, found = message.get("method"), message.get("id")
+        identity = json.dumps(found) if isinstance(found, str | int | float) else ""
+        if isinstance(method, str):
+            if "id" not in message:
+                return Part("notification", method)
+            for scope in scopes:
+                if len(self._requests) >= _OPEN_REQUESTS:
+                    del self._requests[next(iter(self._requests))]
+                self._requests[scope, side, identity] = method
+            return Part("request", method)
+        if "result" not in message and "error" not in message:
+            return Part("other")
+        asker = "client" if side == "server" else "server"
+        kind = "result" if "result" in message else "error"
+        methods = [self._requests.pop((scope, asker, identity), "") for scope in scopes]
+        return Part(kind, next(filter(None, methods), ""))
+
+
+def as_sent(raw: bytes) -> dict[str, object]:
+    """A message as it was sent: as text, or where it is none, in hexadecimal digits."""
+    try:
+        return {"sent": raw.decode()}
+    except UnicodeDecodeError:
+        return {"sent_hex": raw.hex()}
+
+
+def refuse_over_http(rules: Sequence[Rule]) -> None:
+    """See to it that each rule has a meaning for a server with a URL; `ScriptError` if not."""
+    for rule in rules:
+        found = _NOT_OVER_HTTP.get(rule.action)
+        if rule.action == "delay" and rule.is_alone:
+            found = _ORDERED, 'Leave out "alone": calls overtake each other anyway.'
+        elif rule.action == "duplicate" and rule.side == "client":
+            found = (
+                "A request over HTTP has one response, and is not sent twice",
+                f"Duplicate what the server sends: {_EXAMPLES['duplicate']}",
+            )
+        if found is not None:
+            raise ScriptError(rule.line, *found)
 
 
 def read_rules(text: str) -> tuple[Rule, ...]:

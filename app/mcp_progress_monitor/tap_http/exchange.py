@@ -212,6 +212,10 @@ class TappedExchange:
         self._put_gap()
         self._tap.put(self._record_piece(data), len(data))
 
+    def changed(self, fields: dict[str, object]) -> None:
+        """A script changed a message; the request is complete."""
+        self._tap.put(self._record_change(fields))
+
     def ended(self, reason: str, ended_by: str) -> None:
         """Nothing more passes; `ended_by` is `server`, `client` or `tap`."""
         if not self._is_sent:
@@ -237,8 +241,7 @@ class TappedExchange:
         self._body.clear()
         is_readable = is_whole and "content-encoding" not in headers
         found = outline(raw, headers) if raw and is_readable else None
-        path = self._target.partition("?")[0]
-        self._is_at_endpoint = path == tap.addresses.path or tap.sessions.is_endpoint(self._target)
+        self._is_at_endpoint = tap.is_endpoint(self._target)
         self._message = found if self._is_at_endpoint or (found and found.is_message) else None
         asked = Asked(self._method, self._target, headers, self._message)
         self._session = session = tap.sessions.of(asked)
@@ -343,6 +346,11 @@ class TappedExchange:
             self._tell_gap(sink.too_large.size, 1, FULL)
             sink.begin_again()
         self._count_held()
+
+    def _record_change(self, fields: dict[str, object]) -> Iterator[None]:
+        session, _ = self._known()
+        self._tell("changed", **fields)
+        yield from self._tap.drain(session)
 
     def _record_gap(self, size: int, messages: int) -> Iterator[None]:
         session, _ = self._known()

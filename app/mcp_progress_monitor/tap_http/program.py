@@ -19,6 +19,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.signal_watch import SignalWatch
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
+from mcp_progress_monitor.tap_http.faults import HttpFaults
 from mcp_progress_monitor.tap_http.journal import Journal, live_folder
 from mcp_progress_monitor.tap_http.proxy import ProxyConnection
 from mcp_progress_monitor.tap_http.recorder import TapRecorder
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
     from anyio.streams.stapled import MultiListener
 
+    from mcp_progress_monitor.tap.script import Script
+
 _PROGRAM: Final = "mcp-progress-monitor tap"
 
 
@@ -37,7 +40,8 @@ _PROGRAM: Final = "mcp-progress-monitor tap"
 class TapOptions:
     """What a tap is to do. `name` is the server's, the host of `to` by default.
 
-    `client` is the name of the client that it is set up for; None if nobody knows.
+    `client` is the name of the client that it is set up for; None if nobody knows. By the rules of
+    `script` it changes what passes.
     """
 
     to: str
@@ -45,6 +49,7 @@ class TapOptions:
     name: str | None = None
     client: str | None = None
     data_dir: Path | None = None
+    script: Script | None = None
 
 
 class Tap:
@@ -59,9 +64,15 @@ class Tap:
         self._settings, _ = load_settings(data_dir)
         self._name = options.name or self.addresses.upstream.host
         self._client = options.client
+        self._script = options.script
         self._report = report
         self._listener: MultiListener[SocketStream] | None = None
         self._journal: Journal | None = None
+
+    @property
+    def change_text(self) -> str:
+        """That a script changes what passes; empty where none does."""
+        return "" if self._script is None else self._script.text
 
     @property
     def recording(self) -> Path | None:
@@ -89,6 +100,8 @@ class Tap:
             "parent": os.getppid(),
             "transport": "http",
         }
+        if self._script is not None:
+            fields["script"] = self._script.name
         stamp = clock.wall(), clock.monotonic()
         self._journal = Journal(
             self._folder, self._name, fields, stamp, self._report, self._settings
@@ -99,7 +112,8 @@ class Tap:
         listener, journal = self._listener, self._journal
         if listener is None or journal is None:
             raise anyio.ClosedResourceError
-        recorder = TapRecorder(self._name, self.addresses, journal, self._report)
+        faults = None if self._script is None else HttpFaults(self._script)
+        recorder = TapRecorder(self._name, self.addresses, journal, self._report, faults=faults)
         try:
             async with listener, anyio.create_task_group() as tasks:
                 tasks.start_soon(recorder.run)
@@ -146,6 +160,8 @@ async def _run(tap: Tap) -> None:
         sys.stdout.write(f"{tap.addresses.own}\n")
         sys.stdout.flush()
         _report(f"Passing on to {tap.addresses.shown}. Use the URL above in the client.")
+        if tap.change_text:
+            _report(tap.change_text)
         _report(f"Recording to {tap.recording}. Press Ctrl+C to stop.")
         await tap.run(stop)
 

@@ -2,7 +2,8 @@
 
 What is changed on the way: `Host` names the server, `Accept-Encoding` asks for no compression,
 `Expect` is answered here, `Upgrade` is left out; `Location`, and the URL of the `endpoint` event of
-HTTP+SSE, lead back through the tap where they name the server's origin. Names, values and order of
+HTTP+SSE, lead back through the tap where they name the server's origin. By a script (`faults`)
+messages are changed as well. Names, values and order of
 all other headers stay, but for `Host`, which comes first. The limits of chunks may change, and
 trailers are left out. Nothing is asked again, and nothing answered here but for what cannot be
 passed on: 502 where the server cannot be reached, 403 for another host or origin than this
@@ -24,7 +25,7 @@ from mcp_progress_monitor.sessions.transport.http.client import (
     make_breakable,
     route_through,
 )
-from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
+from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
 from mcp_progress_monitor.sessions.transport.http.errors import (
     UnreachableError,
     no_client,
@@ -32,6 +33,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
 )
 from mcp_progress_monitor.sessions.transport.http.proxies import proxy_for
 from mcp_progress_monitor.tap_http.addresses import EndpointRewriter
+from mcp_progress_monitor.tap_http.client_sessions import outline
 from mcp_progress_monitor.tap_http.exchange import (
     CLIENT_GONE,
     COMPLETE,
@@ -41,11 +43,12 @@ from mcp_progress_monitor.tap_http.exchange import (
 from mcp_progress_monitor.tap_http.recorder import STOPPED
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
     from anyio.abc import SocketStream
 
     from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.tap_http.faults import ChangedExchange
     from mcp_progress_monitor.tap_http.recorder import TapRecorder
 
     RawHeaders = list[tuple[bytes, bytes]]
@@ -60,6 +63,7 @@ _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
+_CHANGEABLE: Final = frozenset({EVENTS, JSON})
 _NO_TUNNELS: Final = "The tap leads to one server and makes no tunnels"
 
 
@@ -156,19 +160,12 @@ class ProxyConnection:
         self, event: h11.Request, exchange: TappedExchange, target: str
     ) -> tuple[str, str]:
         """Pass on one request and its response; how that ended, and who ended it."""
-        pieces = self._body(event, exchange)
-        if not _has_body(event.headers):
-            async for _ in pieces:  # there are none: the request is complete before it goes on
-                pass
-        made = httpx2.Request(
-            event.method.decode("ascii"),
-            self._addresses.upstream_url("/"),
-            headers=self._to_server(event.headers.raw_items()),
-            stream=_RequestBody(pieces),
-            extensions={"target": target.encode("latin-1")},
-        )
+        changed = self._changed(event, exchange, target)
         where = self._addresses.shown
         try:
+            made = await self._request(event, exchange, target, changed)
+            if made is None:
+                return COMPLETE, "server"
             response = await self._connection().handle_async_request(made)
         except _ClientGoneError:
             return CLIENT_GONE, "client"
@@ -184,10 +181,36 @@ class ProxyConnection:
                 return await self._unreachable(event, exchange, failure.details)
             return f"broken: {failure}", "server"
         try:
-            return await self._respond(event, exchange, response)
+            return await self._respond(event, exchange, response, changed)
         finally:
             with anyio.move_on_after(_CLOSING_S, shield=True):
                 await response.aclose()
+
+    async def _request(
+        self,
+        event: h11.Request,
+        exchange: TappedExchange,
+        target: str,
+        changed: ChangedExchange | None,
+    ) -> httpx2.Request | None:
+        """The request for the server; None for one that a script has dropped."""
+        headers = self._to_server(event.headers.raw_items())
+        pieces = self._body(event, exchange)
+        if changed is not None and event.method == b"POST":
+            body = await self._changed_body(exchange, changed)
+            if body is None:
+                return None
+            pieces, headers = _whole(body), _with_length(headers, len(body))
+        elif not _has_body(event.headers):
+            async for _ in pieces:  # there are none: the request is complete before it goes on
+                pass
+        return httpx2.Request(
+            event.method.decode("ascii"),
+            self._addresses.upstream_url("/"),
+            headers=headers,
+            stream=_RequestBody(pieces),
+            extensions={"target": target.encode("latin-1")},
+        )
 
     def _connection(self) -> httpx2.AsyncHTTPTransport:
         """The way to the server, the same for all requests; `NoRouteError` where there is none."""
@@ -207,13 +230,17 @@ class ProxyConnection:
         await self._answer(502, problem.as_text())
         return f"{NOT_SENT}: {problem.what}", "server"
 
-    async def _body(self, event: h11.Request, exchange: TappedExchange) -> AsyncIterator[bytes]:
-        """The request's body, each piece as it comes; it is on record before its last one goes."""
-        left = _length(event.headers)
+    async def _received(self) -> AsyncIterator[bytes]:
+        """The request's body as the client sends it."""
         if self._http.they_are_waiting_for_100_continue:
             await self._send(h11.InformationalResponse(status_code=100, headers=[]))
         while isinstance(piece := await self._event(), h11.Data):
-            data = bytes(piece.data)
+            yield bytes(piece.data)
+
+    async def _body(self, event: h11.Request, exchange: TappedExchange) -> AsyncIterator[bytes]:
+        """The request's body, each piece as it comes; it is on record before its last one goes."""
+        left = _length(event.headers)
+        async for data in self._received():
             exchange.sent(data)
             if left is not None:
                 left -= len(data)
@@ -223,22 +250,66 @@ class ProxyConnection:
         exchange.sent_all()
         self._has_request.set()
 
+    def _changed(
+        self, event: h11.Request, exchange: TappedExchange, target: str
+    ) -> ChangedExchange | None:
+        """What a script does to a request; None where there is none, or it is not about MCP."""
+        faults = self._recorder.faults
+        if faults is None or not self._recorder.is_endpoint(target):
+            return None
+        session = dict(event.headers).get(SESSION.encode(), b"")
+        return faults.exchange(_text(session), exchange.changed)
+
+    async def _changed_body(
+        self, exchange: TappedExchange, changed: ChangedExchange
+    ) -> bytes | None:
+        """A request's body as a script leaves it; None for one that is dropped.
+
+        Whoever sent a request that is dropped waits for its reply; others are told that it came.
+        """
+        raw = b"".join([piece async for piece in self._received()])
+        self._has_request.set()
+        data, fields = await changed.message("client", raw)
+        if data:
+            exchange.sent(data)
+        exchange.sent_all()
+        if fields is not None:
+            exchange.changed(fields)
+        if data is None:
+            if outline(raw, {}).is_request:
+                await anyio.sleep_forever()  # until the client goes
+            headers = [("Content-Length", "0")]
+            exchange.answered(202, "Accepted", "HTTP/1.1", headers)
+            await self._send(h11.Response(status_code=202, headers=headers, reason="Accepted"))
+            await self._send(h11.EndOfMessage())
+        return data
+
     async def _respond(
-        self, event: h11.Request, exchange: TappedExchange, response: httpx2.Response
+        self,
+        event: h11.Request,
+        exchange: TappedExchange,
+        response: httpx2.Response,
+        changed: ChangedExchange | None,
     ) -> tuple[str, str]:
-        raw: RawHeaders = response.headers.raw
-        reason: bytes = response.extensions.get("reason_phrase", b"")
-        headers = [(_text(name), _text(value)) for name, value in raw]
-        status = response.status_code
-        exchange.answered(status, _text(reason), response.http_version, headers)
-        head = h11.Response(status_code=status, headers=self._to_client(raw), reason=reason)
         rewriter = self._rewriter(event, response)
+
+        async def pass_on(piece: bytes) -> None:
+            exchange.received(piece)
+            await self._send_data(piece if rewriter is None else rewriter.pass_on(piece))
+
+        kind = _kind(response)
         try:
-            await self._send(head)
             async with contextlib.aclosing(_body_of(response)) as pieces:
-                async for piece in pieces:
-                    exchange.received(piece)
-                    await self._send_data(piece if rewriter is None else rewriter.pass_on(piece))
+                if changed is None or kind not in _CHANGEABLE:
+                    await self._send_head(exchange, response)
+                    async for piece in pieces:
+                        await pass_on(piece)
+                elif kind == EVENTS:
+                    await self._send_head(exchange, response, without_length=True)
+                    await changed.stream(pieces, pass_on)
+                else:
+                    body = b"".join([piece async for piece in pieces])
+                    await self._answer_changed(exchange, response, changed, body, pass_on)
             await self._send_data(b"" if rewriter is None else rewriter.rest())
             await self._send(h11.EndOfMessage())
         except _ClientGoneError:
@@ -248,6 +319,45 @@ class ProxyConnection:
         except _NO_RESPONSE as error:
             return f"broken: {translated(error, self._addresses.shown, 0.0)}", "server"
         return COMPLETE, "server"
+
+    async def _send_head(
+        self,
+        exchange: TappedExchange,
+        response: httpx2.Response,
+        *,
+        length: int | None = None,
+        without_length: bool = False,
+    ) -> None:
+        """Pass on a response's head, with another `length`, or without any."""
+        raw: RawHeaders = response.headers.raw
+        if length is not None:
+            raw = _with_length(raw, length)
+        elif without_length:
+            raw = [each for each in raw if each[0].lower() != b"content-length"]
+        reason: bytes = response.extensions.get("reason_phrase", b"")
+        headers = [(_text(name), _text(value)) for name, value in raw]
+        status = response.status_code
+        exchange.answered(status, _text(reason), response.http_version, headers)
+        head = h11.Response(status_code=status, headers=self._to_client(raw), reason=reason)
+        await self._send(head)
+
+    async def _answer_changed(
+        self,
+        exchange: TappedExchange,
+        response: httpx2.Response,
+        changed: ChangedExchange,
+        body: bytes,
+        pass_on: Callable[[bytes], Awaitable[None]],
+    ) -> None:
+        """Pass on a response that is one message, as a script leaves it."""
+        data, fields = await changed.message("server", body)
+        if fields is not None:
+            exchange.changed(fields)
+        if data is None:
+            await anyio.sleep_forever()  # until the client goes
+        else:
+            await self._send_head(exchange, response, length=len(data))
+            await pass_on(data)
 
     def _rewriter(self, event: h11.Request, response: httpx2.Response) -> EndpointRewriter | None:
         """What leads a legacy stream's posts back; None for all that cannot be such a stream."""
@@ -357,6 +467,26 @@ def _length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     """The length of a request's body; None where only its end tells that."""
     values = [value for name, value in headers if name == b"content-length"]
     return int(values[0]) if values and values[0].isdigit() else None
+
+
+def _with_length(headers: RawHeaders, length: int) -> RawHeaders:
+    """The headers with the length of another body."""
+    others = [
+        each for each in headers if each[0].lower() not in {b"content-length", b"transfer-encoding"}
+    ]
+    return [*others, (b"Content-Length", str(length).encode())]
+
+
+async def _whole(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+def _kind(response: httpx2.Response) -> str:
+    """The kind of a response's body; empty for one that is compressed, or has none."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        return ""
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
 
 
 def _text(value: bytes) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
     from mcp_progress_monitor.tap_http.client_sessions import Asked
+    from mcp_progress_monitor.tap_http.faults import HttpFaults
     from mcp_progress_monitor.tap_http.sign_in import SignIn
 
 MOST_WAITING: Final = 64 * 1024 * 1024
@@ -84,8 +85,13 @@ class TapRecorder:
         report: Callable[[str], None],
         clock: Clock | None = None,
         numbers: FrameNumbers | None = None,
+        faults: HttpFaults | None = None,
     ) -> None:
-        """Connections are called `name#1` and so on; `report` gets a line for the user."""
+        """Connections are called `name#1` and so on; `report` gets a line for the user.
+
+        `faults` change what passes; without, nothing does.
+        """
+        self.faults = faults
         self.addresses = addresses
         self.journal = journal
         self.sessions = ClientSessions(self.begin_session)
@@ -117,6 +123,11 @@ class TapRecorder:
         self._steps.append(_Step(pieces, *self._stamp(), size))
         self._step_bytes += size
         self._is_some.set()
+
+    def is_endpoint(self, target: str) -> bool:
+        """Whether messages of MCP are posted to a target."""
+        path = target.partition("?")[0]
+        return path == self.addresses.path or self.sessions.is_endpoint(target)
 
     # Recording
 
@@ -244,6 +255,8 @@ class TapRecorder:
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
         session = ClientSession(framer, clock, agent)
         session.inbound.record_event("opened", **self.opening(asked))
+        if self.faults is not None:
+            session.inbound.record_event("script", **self.faults.opening())
         return session
 
     def opening(self, asked: Asked) -> dict[str, object]:

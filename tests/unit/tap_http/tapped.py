@@ -13,6 +13,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.tap.script import Script, read_rules
 from mcp_progress_monitor.tap_http.program import Tap, TapOptions
 from tests.patience import PATIENCE_S
 
@@ -86,10 +87,14 @@ class Tapped:
 
 
 @contextlib.asynccontextmanager
-async def tapped(url: str, folder: Path, name: str = "demo") -> AsyncIterator[Tapped]:
+async def tapped(
+    url: str, folder: Path, name: str = "demo", script: str = ""
+) -> AsyncIterator[Tapped]:
     """A tap to a server; its recording is complete after the context."""
     lines: list[str] = []
-    tap = Tap(TapOptions(url, listen="127.0.0.1:0", name=name, data_dir=folder), lines.append)
+    rules = Script("faults.txt", read_rules(script), 1) if script else None
+    options = TapOptions(url, listen="127.0.0.1:0", name=name, data_dir=folder, script=rules)
+    tap = Tap(options, lines.append)
     await tap.open()
     stop = anyio.Event()
     async with anyio.create_task_group() as tasks:

@@ -81,7 +81,7 @@ class ReceiveQueue:
         """Put an item back at the front."""
         self._line.appendleft(item)
 
-    def record_event(self, event: str, **fields: object) -> None:
+    def record_event(self, event: str, /, **fields: object) -> None:
         """Queue an event (see `Framer.event`)."""
         self.put(_Told(event, fields, *self.stamp()))
 
@@ -119,7 +119,7 @@ class ReceiveQueue:
             stamp = self._in_order((when, at))
             yield from self.framer.in_slices(part, *stamp)
 
-    def event(self, name: str, stamp: _Stamp, **fields: object) -> Frame:
+    def event(self, name: str, stamp: _Stamp, /, **fields: object) -> Frame:
         """Frame an event (see `Framer.event`)."""
         when, at = self._in_order(stamp)
         return self.framer.event(name, when, at, **fields)
