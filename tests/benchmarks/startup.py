@@ -1,5 +1,7 @@
-"""How long the window takes to be painted, beside a bare one, and the command line to answer.
+"""What it costs to paint the window, beside a bare one, and to answer on the command line.
 
+Processor time counts: on a shared machine, seconds say how busy it is. What a command's server
+costs does not count.
 Everything runs from compiled modules, as it is installed: a checkout may be forbidden to write
 them (`PYTHONDONTWRITEBYTECODE`), and compiling at each start costs as much as starting.
 """
@@ -7,12 +9,13 @@ them (`PYTHONDONTWRITEBYTECODE`), and compiling at each start costs as much as s
 from __future__ import annotations
 
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tests.benchmarks.figures import Figure, Size
 
@@ -27,7 +30,7 @@ class Window(QMainWindow):
     def paintEvent(self, event):
         QTimer.singleShot(0, painted)
 def painted():
-    print(time.monotonic(), flush=True)
+    print(time.monotonic(), time.process_time(), flush=True)
     application.quit()
 application = QApplication(sys.argv)
 window = Window()
@@ -37,23 +40,56 @@ application.exec()
 """
 _BARE: Final = (sys.executable, "-c", _BARE_WINDOW)
 _OURS: Final = (sys.executable, "-m", "tests.benchmarks.first_paint")
-_HELP: Final = (sys.executable, "-m", "mcp_progress_monitor", "--help")
+_OWN_TIME: Final = """
+import resource, sys
+from mcp_progress_monitor.cli.entry import main
+code = main(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(f"\\n{used.ru_utime + used.ru_stime}")
+sys.exit(code)
+"""
+"""Runs a command and prints the processor time of its own process: servers' are not in it."""
+_COMMANDS: Final = {
+    "help": ("--help",),
+    "servers_list": ("servers", "list"),
+    "resume_list": ("resume", "--list"),
+    "tools": ("tools", "--demo"),
+    "call": ("call", "--demo", "burst", "--arg", "count=1"),
+}
+_DUES: Final = {
+    "help": "<= 0.3",
+    "servers_list": "<= 0.25",
+    "resume_list": "<= 0.25",
+    "tools": "<= 0.25",
+}
 
 
 def startup(size: Size) -> list[Figure]:
-    """Process start to the painted window beside a bare one, in turn; and ``--help``."""
+    """Process start to the painted window beside a bare one, in turn; and commands."""
     with tempfile.TemporaryDirectory(prefix="bench-startup-") as folder:
         environ = compiling(folder)
+        data = str(pathlib.Path(folder) / "data")
         if size is not Size.TINY:
-            _round(environ)  # compiles
-        rounds = [_round(environ) for _ in range(size.pick(21, 5, 1))]
-    bare, ours, text = zip(*rounds, strict=True)
-    ratio = statistics.median(a / b for a, b in zip(ours, bare, strict=True))
+            _round(environ, data)  # compiles
+        rounds = [_round(environ, data) for _ in range(size.pick(21, 5, 1))]
+    bare = statistics.median(each.bare.used_s for each in rounds)
+    ratio = statistics.median(each.ours.used_s / each.bare.used_s for each in rounds)
+    loop = statistics.median(each.loop_s for each in rounds)
+    commands = {
+        name: statistics.median(each.commands[name] for each in rounds) for name in _COMMANDS
+    }
+    call = statistics.median(each.commands["call"] / each.loop_s for each in rounds)
     return [
-        Figure("window", statistics.median(ours), "s"),
-        Figure("bare_window", statistics.median(bare), "s"),
-        Figure("ratio_to_bare_window", ratio, "x", "<= 3"),
-        Figure("help", statistics.median(text), "s", "<= 0.3"),
+        Figure("window", statistics.median(each.ours.elapsed_s for each in rounds), "s"),
+        Figure("bare_window", statistics.median(each.bare.elapsed_s for each in rounds), "s"),
+        Figure("bare_window_cpu", bare, "s of a core"),
+        Figure("window_cpu_to_bare", ratio, "x", "<= 2.5"),
+        Figure("import_anyio", loop, "s of a core"),
+        *(
+            Figure(name, seconds, "s of a core", _DUES.get(name, ""))
+            for name, seconds in commands.items()
+        ),
+        Figure("call_to_import_anyio", call, "x", "<= 2"),
     ]
 
 
@@ -64,23 +100,47 @@ def compiling(folder: str) -> Mapping[str, str]:
     return {**kept, "PYTHONPYCACHEPREFIX": folder}
 
 
-def _round(environ: Mapping[str, str]) -> tuple[float, float, float]:
-    """Seconds to a bare window and to ours, painted, and to the end of ``--help``."""
-    return _painted(_BARE, environ), _painted(_OURS, environ), _ended(_HELP, environ)
+class _Painted(NamedTuple):
+    """Seconds from the start of a process to its painted window, and of a processor in it."""
+
+    elapsed_s: float
+    used_s: float
 
 
-def _painted(command: Sequence[str], environ: Mapping[str, str]) -> float:
-    """Seconds until the moment that `command` prints; a clock that all processes share."""
+class _Round(NamedTuple):
+    """Everything once; `loop_s` is what importing anyio costs."""
+
+    bare: _Painted
+    ours: _Painted
+    loop_s: float
+    commands: Mapping[str, float]
+
+
+def _round(environ: Mapping[str, str], data: str) -> _Round:
+    own = (sys.executable, "-c", _OWN_TIME)
+    code = "import anyio, time; print(time.process_time())"
+    return _Round(
+        _painted(_BARE, environ),
+        _painted(_OURS, environ),
+        float(_last_line((sys.executable, "-c", code), environ)),
+        {
+            name: float(_last_line((*own, *words, *_in(data, words)), environ))
+            for name, words in _COMMANDS.items()
+        },
+    )
+
+
+def _in(data: str, words: Sequence[str]) -> Sequence[str]:
+    return () if "--help" in words else ("--data-dir", data)
+
+
+def _painted(command: Sequence[str], environ: Mapping[str, str]) -> _Painted:
+    """The two times that `command` prints; the first is of a clock that all processes share."""
     started = time.monotonic()
-    return float(_run(command, environ).splitlines()[-1]) - started
+    painted, used = _last_line(command, environ).split()
+    return _Painted(float(painted) - started, float(used))
 
 
-def _ended(command: Sequence[str], environ: Mapping[str, str]) -> float:
-    started = time.monotonic()
-    _run(command, environ)
-    return time.monotonic() - started
-
-
-def _run(command: Sequence[str], environ: Mapping[str, str]) -> bytes:
+def _last_line(command: Sequence[str], environ: Mapping[str, str]) -> bytes:
     done = subprocess.run(command, check=True, capture_output=True, timeout=120, env=dict(environ))
-    return done.stdout
+    return done.stdout.splitlines()[-1]

@@ -1,4 +1,8 @@
-"""The options of each command as typed, checked for contradictions but not resolved."""
+"""The options of each command as typed, checked for contradictions but not resolved.
+
+Loaded at every start. Nobody compares them: the methods for that, and for being frozen, would take
+two thirds of the time to load this.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ def _read(value: str, ctx: click.Context, param: click.Parameter) -> SavedId:
     return SavedId(int(found[2]), bool(found[1]))
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class RequestOrder:
     """The options of every command that makes requests and waits for them, as typed.
 
@@ -72,7 +76,7 @@ class RequestOrder:
             raise click.UsageError("Use only one of --token, --int-token and --no-token.")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class CallOrder(RequestOrder):
     """The options of one `call` command, as typed.
 
@@ -99,7 +103,7 @@ class CallOrder(RequestOrder):
         _check_pairs(self.pairs, "To pass a list, use {name}='[1, 2]'.")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class ReadOrder(RequestOrder):
     """The options of one `read` command, as typed; `output` is the file to write to."""
 
@@ -107,7 +111,7 @@ class ReadOrder(RequestOrder):
     output: Path | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class PromptOrder(RequestOrder):
     """The options of one `prompt` command, as typed; `pairs` are the `--arg NAME=VALUE`s."""
 
@@ -120,7 +124,7 @@ class PromptOrder(RequestOrder):
         _check_pairs(self.pairs, "A prompt argument has a single value.")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class RawOrder(RequestOrder):
     """The options of one `request` command, as typed; `params` is the text of `--params`."""
 
@@ -128,14 +132,14 @@ class RawOrder(RequestOrder):
     params: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class TaskOrder(RequestOrder):
     """The options of a command about one task of a server, as typed."""
 
     task: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(eq=False)
 class ResumeOrder:
     """The options of one `resume` command, as typed; `ids` name saved jobs."""
 
@@ -154,7 +158,7 @@ class ResumeOrder:
         _check_limit(self.resume_limit, auto_resume=self.auto_resume)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(eq=False)
 class OpenOrder:
     """The options of one `open` command, as typed; times in seconds."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher, named, words_of
 from mcp_progress_monitor.snapshots.servers import not_connected
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
     from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
     from mcp_progress_monitor.sessions.connection.session import Session
@@ -241,6 +241,8 @@ class Connector:
             watcher.scope.cancel()
         self._manager.note_watch(name, None)
         if definition.watch.is_on:
+            from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher  # few do
+
             watcher = self._watches[reconnecting] = FileWatcher(definition)
             self._manager.note_watch(name, watcher.problem)
             tasks = self._group()
@@ -263,6 +265,8 @@ class Connector:
 
     async def _on_files(self, paths: tuple[str, ...], reconnecting: ReconnectPolicy) -> None:
         """Restart a server, whatever its state: a changed file may be the fix."""
+        from mcp_progress_monitor.sessions.connection.file_watch import named, words_of
+
         reason = f"The server was restarted because files changed: {words_of(paths)}"
         cause = {"reason": reason, "files": named(paths), "count": len(paths)}
         # A restart may replace this very watch, which must not end half-way through it.
