@@ -38,6 +38,8 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.gui.welcome import Welcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
@@ -151,6 +153,11 @@ class MainWindow(QMainWindow):
     def offer_undo(self, action: QAction) -> None:
         """Put the action that undoes the last removal into the menu."""
         self._jobs_menu.insertAction(self._below_removal, action)
+
+    def add_to_view_menu(self, actions: Sequence[QAction]) -> None:
+        """Put actions at the end of the menu View."""
+        self._view_menu.addSeparator()
+        self._view_menu.addActions(actions)
 
     def add_bar(self, bar: QWidget) -> None:
         """Put a bar above the jobs, below those that are there."""
@@ -348,7 +355,7 @@ class MainWindow(QMainWindow):
         recordings.addAction(do.associate)
         self._jobs_menu = self.menuBar().addMenu("&Jobs")
         self._fill_jobs_menu(self._jobs_menu)
-        view = self.menuBar().addMenu("&View")
+        self._view_menu = view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         view.addSeparator()
         view.addActions([do.next_message, do.previous_message, do.back])

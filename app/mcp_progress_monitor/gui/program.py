@@ -17,10 +17,10 @@ from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
-from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
+from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.jobs.here_controller import ServersHere
-from mcp_progress_monitor.gui.jobs.removal import JobRemoval
 from mcp_progress_monitor.gui.navigation import Navigation
+from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.servers.controller import ServersController
@@ -180,6 +180,14 @@ class Program(QObject):
             self._navigation.open_job,
         )
         self.findings.counted.connect(self._status.count_findings)
+        self.notifications = NotificationsController(
+            self.window,
+            self._models,
+            appearance,
+            self._preferences,
+            self.settings,
+            self._navigation.open_job,
+        )
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
         )
@@ -346,6 +354,7 @@ class Program(QObject):
         self._afterwards.stop()
         self._preferences.keep_json(FIRST, {"has_jobs": self.window.welcome.isHidden()})
         self.engine.tasks.leave()
+        self.notifications.close()
         self.window.remember()
         self.window.remember_limit()
         self.calls.close()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QMainWindow
 
+from mcp_progress_monitor.gui.jobs.controller import JobRemoval
 from mcp_progress_monitor.gui.jobs.model import JobsModel
-from mcp_progress_monitor.gui.jobs.removal import JobRemoval
 from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from tests.job_stand_ins import FakeJobs, job, resumable

@@ -1,0 +1,186 @@
+"""The mini window: the running jobs, always on top of other windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    QSortFilterProxyModel,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QKeySequence, QPainter, QShortcut
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
+from mcp_progress_monitor.gui.jobs.delegate import BarPainter
+from mcp_progress_monitor.gui.jobs.model import NEWEST
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+from mcp_progress_monitor.wording import jobs as job_texts
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+    from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
+
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
+    from mcp_progress_monitor.gui.preferences import Preferences
+
+_GEOMETRY: Final = "mini/geometry"
+_FIRST_SIZE: Final = QSize(340, 180)
+_BAR: Final = 5
+_SECOND_MS: Final = 1_000
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class ActiveJobs(QSortFilterProxyModel):
+    """The jobs that have not ended, without what servers asked because of them."""
+
+    def __init__(self, jobs: JobsModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self.setDynamicSortFilter(False)
+        self.setSourceModel(jobs)
+        jobs.groups_changed.connect(self._on_groups_changed)
+
+    def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
+        """Whether the job of a source row has not ended."""
+        job = self._jobs.job_at(source_row)
+        if job is None or self._jobs.parent_of(job) is not None:
+            return False
+        state = self._jobs.settled_state(job)
+        return state is not None and not state.is_over
+
+    @Slot()
+    def _on_groups_changed(self) -> None:
+        self.beginFilterChange()
+        self.endFilterChange(self.Direction.Rows)
+
+
+class _MiniDelegate(SideDelegate):
+    """A job in two lines and a bar."""
+
+    def __init__(self, appearance: Appearance, parent: QObject) -> None:
+        super().__init__(appearance, parent)
+        self._bars = BarPainter(appearance)
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """Two lines and the bar between them."""
+        faces = self.faces(option.font)
+        return QSize(160, faces.heavy.height + faces.second.height + _BAR + 3 * GAP_S + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint a job."""
+        job = index.data(NEWEST)
+        if not isinstance(job, JobSnapshot):
+            return
+        painter.save()
+        area = self.begin(painter, option, state_icon(job.state), tone_of(job))
+        faces = self.faces(option.font)
+        line = QRect(area.left(), area.top() + GAP_S, area.width(), faces.heavy.height)
+        amount = job_texts.amount(job)
+        self.write(painter, faces.first, line, amount, Tone.TEXT, RIGHT)
+        line.setRight(line.right() - faces.first.width(amount) - GAP)
+        self.write(painter, faces.heavy, line, job_texts.name(job), Tone.TEXT)
+        bar = QRectF(area.left(), line.bottom() + GAP_S, area.width(), _BAR)
+        self._bars.paint(painter, bar, job)
+        line = QRect(area.left(), round(bar.bottom()) + 1, area.width(), faces.second.height)
+        about = job_texts.time_left(job) or job_texts.state(job)
+        words = " · ".join(filter(None, (job_texts.server(job), about)))
+        self.write(painter, faces.second, line, words, Tone.MUTED)
+        painter.restore()
+
+
+class _MiniList(QListView):
+    """The rows; says so when there are none."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.model().rowCount() == 0:
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().placeholderText().color())
+            painter.drawText(
+                self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), "No running jobs"
+            )
+            painter.end()
+
+
+class MiniWindow(QWidget):
+    """A small window that stays on top, where the desktop lets a window do so."""
+
+    job_opened = Signal(object)
+    """The `JobId` of the row that was opened."""
+    closed = Signal()
+
+    def __init__(
+        self, jobs: JobsModel, appearance: Appearance, preferences: Preferences, owner: QWidget
+    ) -> None:
+        # No child of the main window: it stays when that is minimised.
+        super().__init__(None, Qt.WindowType.Window | Qt.WindowType.WindowStaysOnTopHint)
+        owner.destroyed.connect(self.deleteLater)
+        self.setWindowTitle("Running jobs")
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
+        self._jobs = jobs
+        self._preferences = preferences
+        self._active = ActiveJobs(jobs, self)
+        self.view: Final = _MiniList(self)
+        self.view.setFrameShape(QListView.Shape.NoFrame)
+        self.view.setUniformItemSizes(True)
+        self.view.setMouseTracking(True)
+        self.view.setModel(self._active)
+        self.view.setItemDelegate(_MiniDelegate(appearance, self.view))
+        self.view.setAccessibleName("Running jobs")
+        self.view.activated.connect(self._on_activated)
+        appearance.changed.connect(self.view.viewport().update)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.view)
+        QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.close)
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.timeout.connect(self._on_second)
+        jobs.groups_changed.connect(self._keep_time)
+        self.resize(_FIRST_SIZE)
+        self.restoreGeometry(preferences.bytes_of(_GEOMETRY))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Let time pass in the rows."""
+        super().showEvent(event)
+        self._keep_time()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """A hidden window costs nothing; it comes back where it was."""
+        super().hideEvent(event)
+        self._preferences.keep_bytes(_GEOMETRY, self.saveGeometry())
+        self._keep_time()
+        self.closed.emit()
+
+    @Slot()
+    def _keep_time(self) -> None:
+        is_wanted = self.isVisible() and self._jobs.is_anything_running
+        if is_wanted and not self._second.isActive():
+            self._second.start()
+        elif not is_wanted:
+            self._second.stop()
+
+    @Slot()
+    def _on_second(self) -> None:
+        view, rows = self.view, self._active.rowCount()
+        first, last = view.indexAt(view.rect().topLeft()), view.indexAt(view.rect().bottomLeft())
+        seen = range(max(first.row(), 0), (last.row() if last.isValid() else rows - 1) + 1)
+        source = (self._active.mapToSource(self._active.index(row, 0)).row() for row in seen)
+        self._jobs.tick(list(source))
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        job = self._jobs.job_at(self._active.mapToSource(index).row())
+        if job is not None:
+            self.job_opened.emit(job)

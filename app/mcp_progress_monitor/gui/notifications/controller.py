@@ -1,0 +1,274 @@
+"""Joins notifications, tray icon, task bar, title and mini window to the jobs."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QApplication
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
+from mcp_progress_monitor.gui.notifications.desktop import (
+    BusHere,
+    DesktopNotifier,
+    TaskBarButton,
+)
+from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
+from mcp_progress_monitor.gui.notifications.tray import TrayIcon
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.notifications.events import JobEvent
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.user_settings import UserSettings
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot
+
+GATHERED_MS: Final = 1_000
+"""Events of one second are one notification."""
+_APART_MS: Final = 5_000
+"""Least time between two notifications: what comes meanwhile is in the next."""
+_SHARE_MS: Final = 1_000
+_AVERAGED: Final = 20
+"""So many running jobs make the progress in the task bar, the oldest first."""
+_TITLE: Final = "MCP Progress Monitor"
+
+
+class NotificationsController(QObject):
+    """Tells of jobs where the window is not seen; idle while nothing changes."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        models: Models,
+        appearance: Appearance,
+        preferences: Preferences,
+        settings: UserSettings,
+        open_job: Callable[[JobId], object],
+    ) -> None:
+        """`open_job` shows a job in the window, and is called for one that is still there."""
+        super().__init__(window)
+        self._window = window
+        self._models = models
+        self._appearance = appearance
+        self._preferences = preferences
+        self._settings = settings
+        self._open_job = open_job
+        self.mini: MiniWindow | None = None
+        """Made when it is first wanted."""
+        self._running: dict[JobId, None] = {}
+        self._pending: list[JobEvent] = []
+        self._events = JobEvents(time.time())
+        self.mini_action: Final = QAction("&Mini window", self)
+        self.mini_action.setCheckable(True)
+        self.mini_action.setShortcut(QKeySequence("Ctrl+Shift+M"))
+        self.mini_action.setToolTip("Show the running jobs on top of other windows")
+        self.mini_action.toggled.connect(self._on_mini_toggled)
+        self.on_action: Final = QAction("&Notifications", self)
+        self.on_action.setCheckable(True)
+        self.on_action.setToolTip("Notify while the window is in the background")
+        self.on_action.toggled.connect(self._on_switched)
+        window.add_to_view_menu([self.mini_action, self.on_action])
+        bus = BusHere(self)
+        self.button: Final = TaskBarButton(bus)
+        self.desktop: Final = DesktopNotifier(window, bus)
+        self.desktop.clicked.connect(self.open_job)
+        last = [self.mini_action, self.on_action, window.actions_.quit]
+        self.tray: Final = TrayIcon(window, appearance, self._running_jobs, last)
+        self.tray.shown.connect(self.come_to_front)
+        self.tray.job_opened.connect(self.open_job)
+        self._due = self._timer(GATHERED_MS, self._on_due)
+        self._share_due = self._timer(_SHARE_MS, self.show_share)
+        models.feed.jobs_changed.connect(self._on_jobs_changed)
+        models.groups.dataChanged.connect(self._show_counts)
+        settings.notifications_changed.connect(self._apply)
+        self._application = QGuiApplication.instance()
+        if isinstance(self._application, QGuiApplication):
+            self._application.focusWindowChanged.connect(self._on_focus_changed)
+        self._begin()
+
+    def close(self) -> None:
+        """Take everything back: the program ends."""
+        if isinstance(self._application, QGuiApplication):
+            self._application.focusWindowChanged.disconnect(self._on_focus_changed)
+        self._due.stop()
+        self._share_due.stop()
+        self._preferences.keep_json("mini/open", {"is_open": self.mini_action.isChecked()})
+        if self.mini is not None:
+            self.mini.hide()
+        self.tray.set_wanted(is_wanted=False)
+        self.button.show(0, None)
+        self.desktop.withdraw()
+
+    def is_in_front(self) -> bool:
+        """Whether the user is at one of our windows; the mini window shows too little to count."""
+        active = QApplication.activeWindow()
+        return active is not None and active is not self.mini
+
+    @Slot()
+    def come_to_front(self) -> None:
+        """Bring the window to the front."""
+        window = self._window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    @Slot(object)
+    def open_job(self, job: JobId) -> None:
+        """Bring the row of a job up, whatever the list is filtered by."""
+        self.come_to_front()
+        if self._models.jobs.row_of(job) is None:
+            return
+        if not self._window.job_list.select(job):
+            self._window.filter_edit.clear()
+            self._window.job_filters.select(JobGroup.ALL)
+        self._open_job(job)
+
+    def _timer(self, interval_ms: int, due: Callable[[], None]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(interval_ms)
+        timer.timeout.connect(due)
+        return timer
+
+    def _begin(self) -> None:
+        jobs = self._models.jobs
+        there = [jobs.job_at(row) for row in range(jobs.rowCount())]
+        found = [jobs.snapshot(job) for job in there if job is not None]
+        self._events.prime(found)
+        self._note_running(found)
+        self._apply()
+        if self._preferences.json_of("mini/open").get("is_open"):
+            self.mini_action.setChecked(True)
+
+    @Slot()
+    def _apply(self) -> None:
+        """Follow the settings."""
+        settings = self._settings.notifications
+        self.tray.set_wanted(is_wanted=settings.shows_tray)
+        self.desktop.set_tray(self.tray.icon)
+        self.on_action.setChecked(settings.is_on)
+        self._show_counts()
+        self.show_share()
+
+    @Slot(object)
+    def _on_jobs_changed(self, changes: ChangeSet) -> None:
+        self._events.forget(changes.removed)
+        for job in changes.removed:
+            self._running.pop(job, None)
+        ids = dict.fromkeys((*changes.added, *changes.moved))
+        if ids:
+            source = self._models.jobs
+            found = [source.snapshot(job) for job in ids]
+            self._note_running(found)
+            self._gather(self._events.changed(found))
+        if (self._running or ids) and not self._share_due.isActive():
+            self._share_due.start()
+
+    def _note_running(self, jobs: Sequence[JobSnapshot | None]) -> None:
+        for job in jobs:
+            if job is None or job.parent is not None:
+                continue
+            if job.state.is_over:
+                self._running.pop(job.id, None)
+            else:
+                self._running[job.id] = None
+
+    def _running_jobs(self) -> list[JobSnapshot]:
+        """The first of the jobs that have not ended."""
+        first = list(self._running)[:_AVERAGED]
+        return [job for job in map(self._models.jobs.snapshot, first) if job is not None]
+
+    def _gather(self, events: Sequence[JobEvent]) -> None:
+        if self.is_in_front():
+            return
+        settings = self._settings.notifications
+        now = datetime.datetime.now().astimezone().time()
+        self._pending += [event for event in events if is_wanted(event, settings, now)]
+        if self._pending and not self._due.isActive():
+            self._due.start()
+
+    @Slot()
+    def _on_due(self) -> None:
+        """Show what is still true of what was gathered."""
+        self._due.setInterval(GATHERED_MS)
+        pending, self._pending = self._pending, []
+        newest = {event.job.id: event for event in pending}
+        jobs = self._models.jobs
+        true = [
+            event
+            for event in newest.values()
+            if (found := jobs.snapshot(event.job.id)) is None or found.state is event.job.state
+        ]
+        if true and not self.is_in_front():
+            self.desktop.show(notice_of(true), has_sound=self._settings.notifications.has_sound)
+            self._due.setInterval(_APART_MS)
+            self._due.start()
+
+    @Slot()
+    def _show_counts(self) -> None:
+        groups, settings = self._models.groups, self._settings.notifications
+        text = counted(groups.count)
+        title = f"{text} — {_TITLE}" if text and settings.shows_counts else _TITLE
+        self._window.setWindowTitle(title)
+        needs_you = groups.count(JobGroup.NEEDS_YOU)
+        urgent = needs_you or groups.count(JobGroup.STALLED)
+        tone = Tone.WARNING if urgent else Tone.ACCENT if text else None
+        self.tray.show_state(text, tone)
+
+    @Slot()
+    def show_share(self) -> None:
+        """Show the progress of what runs in the task bar."""
+        is_wanted = self._settings.notifications.shows_task_bar
+        count = self._models.groups.count(JobGroup.NEEDS_YOU) if is_wanted else 0
+        shares = [job.fraction for job in self._running_jobs() if job.fraction is not None]
+        share = sum(shares) / len(shares) if shares and is_wanted else None
+        self.button.show(count, share)
+
+    @Slot(bool)
+    def _on_switched(self, is_on: bool) -> None:
+        settings = self._settings.notifications
+        self._settings.set_notifications(settings.model_copy(update={"is_on": is_on}))
+
+    @Slot(bool)
+    def _on_mini_toggled(self, is_wanted: bool) -> None:
+        if is_wanted and self.mini is None:
+            from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow  # late: few want it
+
+            made = MiniWindow(self._models.jobs, self._appearance, self._preferences, self._window)
+            made.job_opened.connect(self.open_job)
+            made.closed.connect(self._on_mini_closed)
+            self.mini = made
+        if self.mini is not None:
+            self.mini.setVisible(is_wanted)
+
+    @Slot()
+    def _on_mini_closed(self) -> None:
+        self.mini_action.setChecked(False)
+
+    @Slot()
+    def _on_focus_changed(self) -> None:
+        if self.is_in_front():
+            self._pending.clear()
+            self.desktop.withdraw()
+
+
+def counted(count: Callable[[JobGroup], int]) -> str:
+    """`"3 running, 1 needs you"`; nothing when no job runs."""
+    running, needs_you = count(JobGroup.RUNNING), count(JobGroup.NEEDS_YOU)
+    stalled = count(JobGroup.STALLED)
+    parts = (
+        f"{number(running)} running" if running else "",
+        f"{number(needs_you)} {'needs' if needs_you == 1 else 'need'} you" if needs_you else "",
+        f"{number(stalled)} stalled" if stalled else "",
+    )
+    return ", ".join(filter(None, parts))
