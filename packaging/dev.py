@@ -254,6 +254,14 @@ def bench(environment: Environment, arguments: Sequence[str]) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
+def pictures(environment: Environment, arguments: Sequence[str]) -> int:
+    """Save pictures of every state of the window, on screens of many sizes, in every theme."""
+    environment.ensure()
+    ensure_platform(environment, "offscreen", os.environ)
+    command = [str(environment.python), "-m", "tests.gui.pictures", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
 def docs(environment: Environment, *, is_check: bool, is_site: bool) -> int:
     """Write or check the pages that the program can write; build the site, where links must fit."""
     environment.ensure()
@@ -290,6 +298,7 @@ def _parser() -> argparse.ArgumentParser:
         "run": "run the program: what follows is passed to it",
         "test": "run every check and test; --coverage: measure what is reached; then pytest's",
         "bench": "run benchmarks: [NAME …] [--json]",
+        "pictures": "save pictures of every state of the window: [FOLDER] [SCREEN …]",
         "lint": "run ruff, mypy and import-linter",
         "docs": "write the reference pages of the manual",
         "build": "build the wheel into dist/, or with --bundle a folder that needs no Python",
@@ -305,7 +314,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-PASSING_ON = {"run": run, "test": test, "bench": bench}
+PASSING_ON = {"run": run, "test": test, "bench": bench, "pictures": pictures}
 _PLAIN = {"setup": setup, "lint": lint}
 
 

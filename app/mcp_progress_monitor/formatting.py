@@ -55,6 +55,19 @@ def number(value: int | float) -> str:
     return f"{value:,}" if abs(value) < _LONG_INTEGER else _power_of_ten(value)
 
 
+def rounded(value: int | float, decimals: int = 2) -> str:
+    """A number as one reads it: `632`, `0.717`, `12.35`, `39.8 M`; exact up to ten million."""
+    size = abs(value)
+    if size >= 1e15 or not math.isfinite(value):
+        return number(value) if isinstance(value, int) else f"{value:.3g}"
+    for unit, one in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if size >= max(one, 1e7):
+            return f"{value / one:,.4g} {unit}"
+    if isinstance(value, int) or value.is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.{decimals}f}" if size >= 1 else f"{value:.{decimals + 1}g}"
+
+
 def _power_of_ten(value: int) -> str:
     """The first digits and the magnitude of a long integer."""
     sign = "-" if value < 0 else ""
@@ -81,19 +94,22 @@ def percent(fraction: float) -> str:
     return f"{math.floor(round(max(fraction, 0.0) * 1000, 6)) / 10:.1f} %"
 
 
-def rate(per_second: float) -> str:
-    """A rate in the unit that reads best: `1,204/s`, `12/s`, `1.2/s`, `3.0/min`, `2.5/h`."""
-    for unit, seconds in (("s", 1), ("min", _MINUTE)):
+def rate(per_second: float, unit: str = "") -> str:
+    """A rate per the time that reads best: `5.5 M/s`, `1,204/s`, `1.2/s`, `3.0/min`, `2.5/h`."""
+    for span, seconds in (("s", 1), ("min", _MINUTE)):
         value = per_second * seconds
         if value >= 1:
-            return f"{_three_digits(value)}/{unit}"
-    return f"{_three_digits(per_second * _HOUR)}/h"
+            return f"{_three_digits(value)}{unit}/{span}"
+    return f"{_three_digits(per_second * _HOUR)}{unit}/h"
 
 
 def _three_digits(value: float) -> str:
-    """One decimal below ten, whole and grouped above, a power of ten where digits say nothing."""
+    """One decimal below ten, whole and grouped above, in millions, as a power of ten."""
     if value >= 1e15:
         return f"{value:.1e}"
+    for unit, one in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if value >= one:
+            return f"{value / one:,.1f} {unit}"
     return f"{value:,.1f}" if value < 9.95 else f"{value:,.0f}"
 
 

@@ -108,6 +108,25 @@ def test_less_than_the_whole_is_never_a_hundred_percent(fraction: float) -> None
 
 
 @pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (632, "632"),
+        (1_234_567, "1,234,567"),
+        (39_765_000, "39.77 M"),
+        (1_400_000_000, "1.4 G"),
+        (0.7166666666666667, "0.717"),
+        (12.3456, "12.35"),
+        (1400.0, "1,400"),
+        (-0.25, "-0.25"),
+        (math.inf, "inf"),
+        (10**40, "1.000e+40"),
+    ],
+)
+def test_a_rounded_number_has_no_digits_that_nobody_reads(value: float, words: str) -> None:
+    assert formatting.rounded(value) == words
+
+
+@pytest.mark.parametrize(
     ("per_second", "words"),
     [
         (12, "12/s"),
@@ -119,6 +138,7 @@ def test_less_than_the_whole_is_never_a_hundred_percent(fraction: float) -> None
         (0.0007, "2.5/h"),
         (0.0, "0.0/h"),
         (1e300, "1.0e+300/s"),
+        (6_244_657, "6.2 M/s"),
     ],
 )
 def test_a_rate_is_in_the_unit_that_reads_best(per_second: float, words: str) -> None:

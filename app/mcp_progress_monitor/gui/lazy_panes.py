@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=QWidget)
 
-_JOB_PANE_HEIGHT: Final = 240
+_JOB_PANE_HEIGHT: Final = 200
 """Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
 BESIDE_PANE: Final = QSize(150, 240)
 """What the rest of the window needs at least, beside a pane at the bottom."""

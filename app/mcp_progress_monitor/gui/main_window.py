@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStackedWidget,
     QStatusBar,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -82,7 +83,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MCP Progress Monitor")
         self._appearance = appearance
         self._preferences = preferences
-        self._scheme = ThemeChoice(preferences, self)
+        self.scheme = ThemeChoice(preferences, self)
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
         self.welcome = Welcome(appearance, self)
@@ -93,6 +94,9 @@ class MainWindow(QMainWindow):
         self.watched = WatchedList(models.watched, appearance, self)
         self.log_pane = TrafficPane(models.log, models.followed, appearance, self, models.notes)
         self.docks: dict[str, QDockWidget] = {}
+        self._titling = QTimer(self)
+        self._titling.setSingleShot(True)
+        self._titling.timeout.connect(self._fit_titles)
         self._is_first = True
         self._why_read_only = ""
         self._sorting = SortChoice(self.job_list.table)
@@ -103,6 +107,7 @@ class MainWindow(QMainWindow):
             self.docks[name].visibilityChanged.connect(self._on_dock_seen)
         self.docks["log"].visibilityChanged.connect(models.log.set_watched)
         self.docks["log"].raise_()
+        self._slim_titles()
         fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)
         self._add_menus()
@@ -255,10 +260,11 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their first sizes; Qt takes them only once there is a layout."""
         super().showEvent(event)
+        self._fit_titles()
         if self._is_first:
             self._is_first = False
             self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
-            self.resizeDocks([self.docks["log"]], [260], Qt.Orientation.Vertical)
+            self.resizeDocks([self.docks["log"]], [280], Qt.Orientation.Vertical)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask for the end of the program, which hides the window when it comes to that.
@@ -312,6 +318,29 @@ class MainWindow(QMainWindow):
         before.hide()
         return late
 
+    def _slim_titles(self) -> None:
+        """Leave out titles that say what is there anyway: the tab's, and the first heading's.
+
+        A tab is dragged as a title is; a pane that stands alone has its title back.
+        """
+        self.setTabPosition(_BOTTOM, QTabWidget.TabPosition.North)
+        self.setDocumentMode(True)
+        self.docks["side"].setTitleBarWidget(self.job_filters.heading)
+        for name in _TABS:
+            dock = self.docks[name]
+            for moved in (dock.visibilityChanged, dock.topLevelChanged, dock.dockLocationChanged):
+                moved.connect(self._titling.start)
+
+    @Slot()
+    def _fit_titles(self) -> None:
+        for name in _TABS:
+            dock = self.docks[name]
+            beside = self.tabifiedDockWidgets(dock)
+            has_tab = not dock.isFloating() and any(not each.isHidden() for each in beside)
+            if has_tab != (dock.titleBarWidget() is not None):
+                none = QWidget(dock) if has_tab else None
+                dock.setTitleBarWidget(none)  # type: ignore[arg-type]  # None is Qt's own title
+
     def _side(self) -> QWidget:
         self._parts = side = QSplitter(Qt.Orientation.Vertical, self)
         side.setChildrenCollapsible(False)
@@ -361,7 +390,7 @@ class MainWindow(QMainWindow):
         view.addActions([do.next_message, do.previous_message, do.back])
         view.addSeparator()
         self._sorting.add_to(view.addMenu("&Sort jobs by"))
-        self._scheme.add_to(view.addMenu("&Theme"))
+        self.scheme.add_to(view.addMenu("&Theme"))
         self.menuBar().addMenu("&Help").addAction(do.about)
         for menu in self.menuBar().findChildren(QMenu):
             menu.setToolTipsVisible(True)

@@ -8,6 +8,7 @@ until the window is there.
 from __future__ import annotations
 
 import enum
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt, Signal, Slot
@@ -116,6 +117,13 @@ GAP_L: Final = 12
 """Spacing in device-independent pixels: within a group, between things, around panes."""
 
 
+SELECTED: Final = 0.20
+SELECTED_BEHIND: Final = 0.12
+HOVERED: Final = 0.04
+"""How much of the accent is in the ground of a selected row, also in a window that is not in front;
+and how much of the text colour in that of the row under the mouse."""
+
+
 class Tone(enum.Enum):
     """The meaning of a colour; an icon or a word always says the same."""
 
@@ -148,6 +156,7 @@ _SIGNALS: Final = {
     True: {Tone.GOOD: "#5cc48d", Tone.WARNING: "#e3ad48", Tone.BAD: "#f37f7f"},
 }
 _CONTRAST: Final = 4.5  # WCAG 2.2, 1.4.3
+_HIGH_CONTRAST: Final = 7.0  # 1.4.6, where the ground is black as in themes of high contrast
 
 
 def tone_of(job: JobSnapshot) -> Tone:
@@ -188,9 +197,10 @@ def _linear(part: float) -> float:
 
 def _readable(colour: QColor, base: QColor, text: QColor) -> QColor:
     """`colour`, moved towards the text colour until it can be read on `base`."""
+    wanted = _HIGH_CONTRAST if base == Qt.GlobalColor.black else _CONTRAST
     for step in range(11):
         moved = mixed(colour, text, step / 10)
-        if contrast(moved, base) >= _CONTRAST:
+        if contrast(moved, base) >= wanted:
             return moved
     return text
 
@@ -302,11 +312,19 @@ def emphasised(font: QFont) -> QFont:
     return heavy
 
 
+def smaller(font: QFont) -> QFont:
+    """The same font for small print."""
+    small = QFont(font)
+    small.setPointSizeF(font.pointSizeF() * 0.92)
+    return small
+
+
 _KEY: Final = "appearance"
 _BASES: Final = {
     # button, window, base, text, accent
     "dark": ("#3d3d42", "#222225", "#2c2c30", "#e6e6e8", "#3d8fd1"),
     "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
+    "contrast": ("#454545", "#202020", "#000000", "#ffffff", "#ffd500"),
 }
 _LINES: Final = "#a0a0a8"
 _WITH_BOXES: Final = ("QListWidget", "QTreeWidget", "QCheckBox", "QRadioButton")
@@ -316,11 +334,12 @@ _THEMES: Final = {
     "system": Qt.ColorScheme.Unknown,
     "light": Qt.ColorScheme.Light,
     "dark": Qt.ColorScheme.Dark,
+    "contrast": Qt.ColorScheme.Dark,
 }
 
 
 class ThemeChoice(QObject):
-    """Three exclusive actions; the chosen one is applied at once and kept."""
+    """Exclusive actions; the chosen one is applied at once and kept."""
 
     def __init__(self, preferences: Preferences, parent: QObject) -> None:
         super().__init__(parent)
@@ -330,6 +349,7 @@ class ThemeChoice(QObject):
             "system": "&System",
             "light": "&Light",
             "dark": "&Dark",
+            "contrast": "High &contrast",
         }
         chosen = preferences.json_of(_KEY).get("scheme", "system")
         for name in _THEMES:
@@ -346,7 +366,7 @@ class ThemeChoice(QObject):
         menu.addActions(self._group.actions())
 
     def choose(self, name: str) -> None:
-        """Choose "system", "light" or "dark"."""
+        """Choose "system", "light", "dark" or "contrast"."""
         for action in self._group.actions():
             if action.data() == name:
                 action.trigger()
@@ -361,12 +381,31 @@ class ThemeChoice(QObject):
         scheme = _THEMES.get(name, Qt.ColorScheme.Unknown)
         QGuiApplication.styleHints().setColorScheme(scheme)
         # A desktop without a theme of its own ignores the wish: then the palette is ours.
-        QGuiApplication.setPalette(QPalette())
-        if name in _BASES and is_dark(QGuiApplication.palette()) != (name == "dark"):
+        palette = QPalette()
+        QGuiApplication.setPalette(palette)
+        is_wanted_dark = scheme is Qt.ColorScheme.Dark
+        is_other = is_dark(QGuiApplication.palette()) != is_wanted_dark
+        is_ours = name in _BASES and (is_other or name == "contrast")
+        if is_ours:
             palette = _palette(*_BASES[name])
             QGuiApplication.setPalette(palette)
-            if name == "dark":
-                _outline(palette)
+        _deepen_selection(palette)
+        if is_ours and is_wanted_dark:
+            _outline(palette)
+
+
+def _deepen_selection(palette: QPalette) -> None:
+    """Let the words in selected rows and menus be read; Qt's own blue is too light for white.
+
+    `palette` has the roles that are ours: the others go on following the desktop.
+    """
+    roles, used = QPalette.ColorRole, QGuiApplication.palette()
+    ground, words = used.color(roles.Highlight), used.color(roles.HighlightedText)
+    away = QColor(Qt.GlobalColor.black if words.lightnessF() > 0.5 else Qt.GlobalColor.white)
+    better = _readable(ground, words, away)
+    if better != ground:
+        palette.setColor(roles.Highlight, better)
+        QGuiApplication.setPalette(palette)
 
 
 def is_dark(palette: QPalette) -> bool:
@@ -384,6 +423,10 @@ def _outline(palette: QPalette) -> None:
     QApplication.setPalette(palette, "QHeaderView")  # type: ignore[arg-type]
 
 
+def _contrast_of(one: str, other: str) -> float:
+    return contrast(QColor(one), QColor(other))
+
+
 def _palette(button: str, window: str, base: str, text: str, link: str) -> QPalette:
     """Qt derives the bevels from two colours; grounds and texts are set by hand."""
     palette = QPalette(QColor(button), QColor(window))
@@ -399,13 +442,14 @@ def _palette(button: str, window: str, base: str, text: str, link: str) -> QPale
         roles.Highlight: link,
         roles.Accent: link,
         roles.Link: link,
-        roles.HighlightedText: "#ffffff",
+        roles.HighlightedText: max("#ffffff", "#000000", key=partial(_contrast_of, link)),
     }.items():
         palette.setColor(role, QColor(colour))
+    is_strong = base == "#000000"
     faint = QColor(text)
-    faint.setAlphaF(0.45)
+    faint.setAlphaF(0.7 if is_strong else 0.45)
     for role in (roles.Text, roles.WindowText, roles.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, faint)
-    faint.setAlphaF(0.55)
+    faint.setAlphaF(0.8 if is_strong else 0.55)
     palette.setColor(roles.PlaceholderText, faint)
     return palette

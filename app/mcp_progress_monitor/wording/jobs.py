@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import figures
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
@@ -117,12 +118,13 @@ def progress_of(amount: int | float | None, total: int | float | None, share: fl
 
 def amount(job: JobSnapshot) -> str:
     """What stands beside the bar: the percentage, else the count."""
-    return percent(job) or count(job)
+    return percent(job) or figures.count(job)
 
 
-def rate(job: JobSnapshot) -> str:
-    """`"12/s"`, or nothing while unknown."""
-    return "" if job.rate is None else formatting.rate(job.rate)
+def exact(job: JobSnapshot) -> str:
+    """The count and the rate with all their digits, for whoever wants to see them."""
+    pace = "" if job.rate is None else f"{job.rate:,.6g}/s"
+    return " · ".join(part for part in (count(job), pace) if part)
 
 
 def time_left(job: JobSnapshot) -> str:
@@ -220,8 +222,11 @@ def moment(when: float) -> str:
     return formatting.clock(when) if is_today else dated
 
 
-def status(job: JobSnapshot) -> str:
-    """The second line under the state: rate, time left, elapsed; or how it ended."""
+def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
+    """The second line under the state: time left, rate, elapsed; or how it ended.
+
+    Unless `is_timed`, without how long it runs.
+    """
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif is_left_at_server(job):
@@ -232,8 +237,8 @@ def status(job: JobSnapshot) -> str:
         # First how its cancel stands, or that its time runs out.
         parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
         is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
-        parts += [last_tick(job)] if is_silent else [rate(job), time_left(job)]
-        parts.append(elapsed(job))
+        parts += [last_tick(job)] if is_silent else [time_left(job), figures.rate(job)]
+        parts.append(elapsed(job) if is_timed else "")
     return " · ".join(part for part in parts if part)
 
 

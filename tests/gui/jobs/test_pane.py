@@ -124,7 +124,7 @@ def test_the_header_says_everything_in_words(pane: JobPane) -> None:
     assert "export_orders" in shown
     assert "Running" in shown
     assert "63.2 %" in shown
-    assert "632 / 1,000 · 632 ticks · 12/s · 31 s left · 52 s" in shown
+    assert "632 / 1,000 · 632 ticks · 31 s left · 12/s · 52 s" in shown
     assert any(text.startswith("local-db#1 · tools/call · token prog-1 · id 3") for text in shown)
 
 

@@ -47,7 +47,7 @@ def test_the_columns_fit_into_every_usual_room(room: int) -> None:
 
 def test_the_arrow_of_the_direction_and_the_token_stay_longest() -> None:
     widths = fitted(500, _width, {}, (), ())
-    assert widths[TrafficColumn.DIRECTION] == _width(1)
+    assert widths[TrafficColumn.DIRECTION] == _width(2)
     assert widths[TrafficColumn.KEY] == _width(9)
     assert widths[TrafficColumn.SIZE] == 0
 

@@ -116,6 +116,12 @@ def test_names_and_options_reach_the_benchmarks(recorder: Recorder) -> None:
     assert recorder.commands == ["python -m tests.benchmarks ingest --json"]
 
 
+def test_a_folder_and_screens_reach_the_pictures(recorder: Recorder) -> None:
+    dev.main(["pictures", "out", "1280x800"])
+
+    assert recorder.commands == ["python -m tests.gui.pictures out 1280x800"]
+
+
 def test_what_follows_run_is_the_programs(monkeypatch: pytest.MonkeyPatch, ready: None) -> None:
     passed: list[Sequence[str]] = []
 

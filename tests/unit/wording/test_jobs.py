@@ -131,7 +131,7 @@ def test_waiting_for_the_next_attempt_is_told_in_whole_seconds() -> None:
 
 
 def test_a_running_attempt_says_which_it_is() -> None:
-    assert job_texts.status(job(attempt_count=7)).startswith("attempt 7 · 12/s")
+    assert job_texts.status(job(attempt_count=7)).startswith("attempt 7 · 31 s left")
     assert job_texts.state(job(is_automatic=True)) == "Running"
 
 

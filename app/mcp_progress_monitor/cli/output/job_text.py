@@ -13,6 +13,7 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.jobs import ASKED_TO_STOP
 from mcp_progress_monitor.wording.tasks import status_text
@@ -50,7 +51,7 @@ def pace(job: JobSnapshot) -> str:
     parts = [
         job_texts.attempts(job),
         state(job) if job.state is not JobState.RUNNING else "",
-        job_texts.rate(job) if is_wanted else "",
+        figures.rate(job) if is_wanted else "",
         job_texts.time_left(job) if is_wanted else "",
         formatting.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]

@@ -7,17 +7,33 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import (
     QAbstractItemModel,
     QAbstractTableModel,
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QPoint,
+    QRect,
     Qt,
     Slot,
 )
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QCursor,
+    QGuiApplication,
+    QKeySequence,
+    QPainter,
+    QPalette,
+    QPen,
+)
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.gui.theme import SELECTED, SELECTED_BEHIND, mixed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from PySide6.QtGui import QPaintEvent
 
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -75,11 +91,73 @@ def scroll_to_end(view: QAbstractItemView) -> None:
         view.scrollTo(chosen, QAbstractItemView.ScrollHint.PositionAtTop)
 
 
+_PADDING: Final = 4
+_ARROW: Final = 3
+
+
+class FlatHeader(QHeaderView):
+    """Titles without bevels, on the ground of the rows below; the one under the mouse is tinted.
+
+    A style sheet would do the same, but does not follow a change of the theme.
+    """
+
+    def __init__(self, view: QAbstractItemView) -> None:
+        super().__init__(Qt.Orientation.Horizontal, view)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the ground also beside the last title."""
+        painter = QPainter(self.viewport())
+        painter.fillRect(self.viewport().rect(), self.palette().base())
+        painter.end()
+        super().paintEvent(event)
+
+    def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
+        """Paint one title and, if the rows are sorted by it, which way."""
+        palette, model = self.palette(), self.model()
+        ink, line = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Text)
+        line.setAlphaF(0.16)
+        place = self.viewport().mapFromGlobal(QCursor.pos())
+        if self.viewport().underMouse() and rect.contains(place):
+            tint = QColor(ink)
+            tint.setAlphaF(0.07)
+            painter.fillRect(rect, tint)
+        painter.setPen(line)
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        painter.drawLine(rect.right(), rect.top() + 4, rect.right(), rect.bottom() - 4)
+        words = rect.adjusted(_PADDING, 0, -_PADDING - 1, -1)
+        if self.isSortIndicatorShown() and self.sortIndicatorSection() == section:
+            self._paint_arrow(painter, words, ink)
+            words.setRight(words.right() - 3 * _ARROW)
+        title = model.headerData(section, self.orientation(), Qt.ItemDataRole.DisplayRole)
+        aligned = model.headerData(section, self.orientation(), Qt.ItemDataRole.TextAlignmentRole)
+        ink.setAlphaF(0.8)
+        painter.setPen(ink)
+        painter.setFont(self.font())
+        text = self.fontMetrics().elidedText(
+            str(title or ""), Qt.TextElideMode.ElideRight, words.width()
+        )
+        alignment = int(self.defaultAlignment().value) if aligned is None else int(aligned)
+        painter.drawText(words, alignment | int(Qt.TextFlag.TextSingleLine), text)
+
+    def _paint_arrow(self, painter: QPainter, area: QRect, ink: QColor) -> None:
+        is_up = self.sortIndicatorOrder() is Qt.SortOrder.AscendingOrder
+        middle, x = area.center().y(), area.right() - _ARROW
+        tip, foot = (middle - _ARROW // 2 - 1, middle + _ARROW // 2 + 1)[:: 1 if is_up else -1]
+        arrow = [QPoint(x - _ARROW, foot), QPoint(x, tip), QPoint(x + _ARROW, foot)]
+        painter.setPen(QPen(ink, 1.4))
+        painter.drawPolyline(arrow)
+
+
 class PlainTable(QTableView):
     """A dense, read-only table of plain text; Ctrl+C copies the selected rows."""
 
     def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setHorizontalHeader(FlatHeader(self))
         self.setModel(model)
         self.setAccessibleName(name)
         self.setFrameShape(self.Shape.NoFrame)
@@ -90,16 +168,32 @@ class PlainTable(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
+        self._soften_selection()
         rows = self.verticalHeader()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.horizontalHeader().setHighlightSections(False)
         copy = QAction("Copy", self)
         copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
         copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         copy.triggered.connect(self._on_copy)
         self.addAction(copy)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ApplicationPaletteChange:
+            self._soften_selection()
+
+    def _soften_selection(self) -> None:
+        """Select as the lists of jobs and messages do: a tinted ground under the usual colours."""
+        palette, group = QGuiApplication.palette(), QPalette.ColorGroup
+        base, text = palette.color(QPalette.ColorRole.Base), palette.color(QPalette.ColorRole.Text)
+        accent = palette.color(QPalette.ColorRole.Highlight)
+        for of, share in ((group.Active, SELECTED), (group.Inactive, SELECTED_BEHIND)):
+            palette.setColor(of, QPalette.ColorRole.Highlight, mixed(base, accent, share))
+            palette.setColor(of, QPalette.ColorRole.HighlightedText, text)
+        self.setPalette(palette)
 
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier

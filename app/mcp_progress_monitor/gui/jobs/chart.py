@@ -99,7 +99,7 @@ class ProgressChart(QWidget):
         metrics = self.fontMetrics()
         total = self._total()
         labels = [_label(value) for value in self._values.lines(4)]
-        labels += [] if total is None else [_exactly(total)]
+        labels += [] if total is None else [formatting.rounded(_plain(total))]
         widest = max(map(metrics.horizontalAdvance, labels), default=0)
         left = min(widest, self.width() // 3) + 2 * GAP
         low = metrics.height() + GAP
@@ -127,7 +127,7 @@ class ProgressChart(QWidget):
         """The numbers beside the lines and where they stand: the total's own before all others."""
         area, height = self._area(), float(self.fontMetrics().height())
         total = self._total()
-        named = [] if total is None else [(total, _exactly(total))]
+        named = [] if total is None else [(total, formatting.rounded(_plain(total)))]
         named += [(value, _label(value)) for value in self._rows(area)]
         centres = [self._place(area, 0.0, value).y() for value, _ in named]
         tops = label_places([(y, height) for y in centres], 0.0, float(self.height()))
@@ -255,4 +255,4 @@ def _exactly(value: float) -> str:
 
 
 def _label(value: float) -> str:
-    return formatting.number(_plain(float(f"{value:.6g}")))
+    return formatting.rounded(_plain(float(f"{value:.6g}")))

@@ -41,9 +41,20 @@ from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFac
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, SNAPSHOT
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.gui.theme import (
+    GAP,
+    GAP_S,
+    HOVERED,
+    SELECTED,
+    SELECTED_BEHIND,
+    Appearance,
+    Tone,
+    state_icon,
+    tone_of,
+)
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording.watched import why_read_only
@@ -325,7 +336,7 @@ class JobCells:
         face = faces.second
         is_calm = job.failure is None or job.state is JobState.RESUMABLE
         is_counted = is_calm and job.fraction is not None
-        count = job_texts.count(job) if is_counted else ""
+        count = figures.count(job) if is_counted else ""
         room = face.width(count) + GAP if count else 0
         if line.width() < max(_COUNT_FROM, 2 * room):
             room = 0
@@ -343,8 +354,12 @@ class JobCells:
     ) -> None:
         first, second = faces.lines(cell)
         word = job_texts.state(job)
-        self._write(painter, faces, faces.first, first, word, tone_of(job))
-        words = "" if is_settling(job) else job_texts.status(job)
+        is_timed = job.state.is_over
+        spent = "" if is_timed or is_settling(job) else job_texts.elapsed(job)
+        room = faces.second.width(spent) + GAP if spent else 0
+        self._write(painter, faces, faces.second, first, spent, Tone.MUTED, _RIGHT)
+        self._write(painter, faces, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
+        words = "" if is_settling(job) else job_texts.status(job, is_timed=is_timed)
         self._write(painter, faces, faces.second, second, words, Tone.MUTED)
 
     def _write(
@@ -512,8 +527,10 @@ class JobDelegate(QStyledItemDelegate):
 
     def _ground(self, state: int) -> QColor:
         if state & _SELECTED:
-            return self._appearance.ground(Tone.ACCENT, 0.20 if state & _ACTIVE else 0.12)
-        return self._appearance.ground(Tone.TEXT, 0.04 if state & _UNDER_MOUSE else 0.0)
+            return self._appearance.ground(
+                Tone.ACCENT, SELECTED if state & _ACTIVE else SELECTED_BEHIND
+            )
+        return self._appearance.ground(Tone.TEXT, HOVERED if state & _UNDER_MOUSE else 0.0)
 
     @Slot()
     def _on_appearance_changed(self) -> None:
@@ -531,15 +548,16 @@ class JobDelegate(QStyledItemDelegate):
 
 
 def _tip(job: JobSnapshot, column: Column) -> str:
+    parts: tuple[str, ...]
     if column is Column.PROGRESS:
         said = filter(None, (stream_texts.note(job), job_texts.message(job)))
-        parts = (job_texts.count(job), job_texts.percent(job), "\n".join(said))
+        parts = (job_texts.exact(job), job_texts.percent(job), "\n".join(said))
     elif column is Column.SERVER:
         client = "" if job.watched_client is None else why_read_only(job.watched_client)
         parts = (job_texts.line(job.connection), job_texts.token(job), client)
     elif column is Column.STATUS:
         state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
-        parts = (state, job_texts.status(job), _more(job))
+        parts = (state, job_texts.status(job), job_texts.exact(job), _more(job))
     elif column is Column.JOB:
         about = (job_texts.summary(job), job_texts.cause(job))
         parts = (job_texts.name(job), "\n".join(filter(None, about)), job_texts.marks(job))

@@ -26,9 +26,19 @@ from mcp_progress_monitor.gui.jobs.actions import (
     offered,
 )
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.gui.theme import (
+    GAP,
+    GAP_L,
+    GAP_S,
+    Appearance,
+    Tone,
+    smaller,
+    state_icon,
+    tone_of,
+)
 from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -196,10 +206,10 @@ class ClockLine(QWidget):
             self.limit_wanted.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
 
 
-_ICON: Final = 22
+_ICON: Final = 20
 _EYE: Final = 16
 _BAR: Final = 14
-_LARGE: Final = 1.25
+_LARGE: Final = 1.1
 _STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
 
 
@@ -268,6 +278,7 @@ class JobHeader(QWidget):
             self._eye.setToolTip(plain_tip(watched_texts.why_read_only(job.watched_client)))
         self._put(self._amount, job_texts.amount(job))
         self._put(self._numbers, _numbers(job), Tone.MUTED)
+        self._numbers.setToolTip(plain_tip(job_texts.exact(job)))
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
         self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
         self._show_stream(job)
@@ -351,40 +362,23 @@ class JobHeader(QWidget):
         return menu
 
     def _lay_out(self) -> None:
-        for label in self._cut_off:
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self._icon)
-        head.addWidget(self._name, 1)
-        head.addWidget(self._state)
-        head.addSpacing(GAP)
-        head.addWidget(self._cancel)
-        head.addWidget(self._resume)
-        head.addWidget(self._pick_up)
-        head.addWidget(self._reissue)
-        head.addWidget(self._save)
-        bar = QHBoxLayout()
-        bar.setSpacing(GAP_L)
-        bar.addWidget(self._bar, 1)
-        bar.addWidget(self._amount)
-        below = QHBoxLayout()
-        below.setSpacing(GAP_L)
-        ids = QHBoxLayout()
-        ids.setSpacing(GAP)
-        ids.addWidget(self._eye)
-        ids.addWidget(self._ids, 1)
-        below.addLayout(ids, 1)
-        below.addWidget(self._numbers)
+        """One line says all that matters; two of small print are below it."""
+        for label in (self._ids, self._numbers):
+            label.setFont(smaller(label.font()))
+        self._ids.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        buttons = (self._cancel, self._resume, self._pick_up, self._reissue, self._save)
+        head = _row(self._icon, self._name, self._state, self._bar, self._amount, *buttons)
+        head.setStretchFactor(self._bar, 1)
+        words = _row(self._message, self._numbers)
+        words.setStretchFactor(self._message, 1)
+        ids = _row(self._eye, self._ids, self.clocks)
+        ids.setStretchFactor(self._ids, 1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
-        layout.setSpacing(GAP // 2)
-        layout.addLayout(head)
-        layout.addLayout(bar)
-        layout.addLayout(below)
-        layout.addWidget(self.clocks)
+        layout.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        layout.setSpacing(2)
+        for row in (head, words, ids):
+            layout.addLayout(row)
         layout.addWidget(self._stream)
-        layout.addWidget(self._message)
 
     def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:
         """Set a label's text and colour, only where they are other ones: ten times a second."""
@@ -403,6 +397,14 @@ class JobHeader(QWidget):
             self.show_job(self._job)
 
 
+def _row(*parts: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(GAP)
+    for part in parts:
+        row.addWidget(part)
+    return row
+
+
 class _LargeBar(QWidget):
     """One large bar."""
 
@@ -411,7 +413,7 @@ class _LargeBar(QWidget):
         self._painter = BarPainter(appearance)
         self._job: JobSnapshot | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setMinimumWidth(80)
+        self.setMinimumWidth(60)
 
     def show_job(self, job: JobSnapshot) -> None:
         """Show the bar of `job`."""
@@ -444,13 +446,13 @@ def _ids(job: JobSnapshot) -> str:
 
 def _numbers(job: JobSnapshot) -> str:
     parts = (
-        job_texts.count(job) if job.fraction is not None else "",
+        figures.count(job) if job.fraction is not None else "",
         job_texts.ticks(job),
         job_texts.attempts(job),
         job_texts.saved(job) if job.state is JobState.RESUMABLE else "",
         job_texts.next_attempt(job),
-        job_texts.rate(job),
         job_texts.time_left(job),
+        figures.rate(job),
         job_texts.elapsed(job),
         job_texts.last_tick(job) if job.silent_s >= job_texts.SILENT_AFTER_S else "",
     )

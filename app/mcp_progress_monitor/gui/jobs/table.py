@@ -19,6 +19,7 @@ from PySide6.QtGui import QAccessible, QAction, QCursor, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
+from mcp_progress_monitor.gui.common.tables import FlatHeader
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.model import NEWEST
@@ -78,6 +79,7 @@ class JobTable(QTreeView):
         self._turn.setSingleShot(True)
         self._turn.timeout.connect(self._on_turn)
         self._column_menu = QMenu(self)
+        self.setHeader(FlatHeader(self))
         self.setFrameShape(self.Shape.NoFrame)
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
@@ -244,7 +246,6 @@ class JobTable(QTreeView):
         header = self.header()
         header.setSectionsMovable(True)
         header.setStretchLastSection(False)
-        header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._on_columns_requested)

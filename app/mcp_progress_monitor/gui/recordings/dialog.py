@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.tables import FlatHeader
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class RecordingsDialog(QDialog):
         self._settings = settings
         self._items: list[_RecordingItem] = []
         self.tree = QTreeWidget(self)
+        self.tree.setHeader(FlatHeader(self.tree))
         self.total = QLabel(self)
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)

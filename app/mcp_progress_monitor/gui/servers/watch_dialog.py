@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.tables import FlatHeader
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
 from mcp_progress_monitor.wording.taps import refusal_text, server_title, state_text
 
@@ -203,6 +204,7 @@ class WatchDialog(QDialog):
 
     def _made_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
+        tree.setHeader(FlatHeader(tree))
         tree.setHeaderLabels(["Server", "State"])
         tree.setUniformRowHeights(True)
         tree.setAllColumnsShowFocus(True)

@@ -214,7 +214,7 @@ class TrafficCells(QObject):
         return (
             ("Time", "Local time"),
             ("Δ s", "Seconds since the row above"),
-            ("Direction", "Whether the message was sent or received"),
+            ("⇄", "Direction: whether the message was sent or received"),
             ("Server", "Name of the server"),
             ("Kind", "Kind of message"),
             ("Method", "Method of the request or notification"),

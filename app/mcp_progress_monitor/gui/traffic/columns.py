@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import QByteArray, QObject, Qt, Slot
 from PySide6.QtWidgets import QMenu
 
+from mcp_progress_monitor.gui.common.tables import FlatHeader
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 
 if TYPE_CHECKING:
@@ -19,19 +20,18 @@ if TYPE_CHECKING:
 FIRST: Final = {
     TrafficColumn.TIME: 12,
     TrafficColumn.DELTA: 8,
-    TrafficColumn.DIRECTION: 10,
-    TrafficColumn.SERVER: 10,
-    TrafficColumn.KIND: 12,
+    TrafficColumn.DIRECTION: 2,
+    TrafficColumn.SERVER: 9,
+    TrafficColumn.KIND: 10,
     TrafficColumn.METHOD: 22,
-    TrafficColumn.KEY: 11,
+    TrafficColumn.KEY: 12,
     TrafficColumn.SUMMARY: 28,
-    TrafficColumn.SIZE: 9,
+    TrafficColumn.SIZE: 8,
     TrafficColumn.DURATION: 10,
 }
 """Characters in each column where there is room; the summary takes what is left over as well."""
 
 _STEPS: Final = (
-    (TrafficColumn.DIRECTION, 1),
     (TrafficColumn.SIZE, 0),
     (TrafficColumn.DURATION, 8),
     (TrafficColumn.DELTA, 0),
@@ -89,10 +89,10 @@ class TrafficColumns(QObject):
         self._hidden: set[TrafficColumn] = set()
         self._shown: set[TrafficColumn] = set()
         self._is_fitting = False
-        header = view.horizontalHeader()
+        header = FlatHeader(view)
+        view.setHorizontalHeader(header)
         header.setMinimumSectionSize(1)
         header.setSectionsMovable(True)
-        header.setHighlightSections(False)
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     Qt,
     Slot,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.row_painting import CellCache
-from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.theme import SELECTED, SELECTED_BEHIND, Appearance, Tone
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficColumn
 from mcp_progress_monitor.protocol.frames import FrameKind
 
@@ -73,10 +73,9 @@ _ACTIVE: Final = QStyle.StateFlag.State_Active.value
 
 
 class RowLook(NamedTuple):
-    """The look of all rows of a kind; `ink` is None where the text has its own colour."""
+    """The look of all rows that are selected, or not."""
 
     ground: QColor
-    ink: QColor | None
     cells: tuple[tuple[int, int, int], ...]
     """Column, left edge and width of what is in sight, from the row's left edge."""
 
@@ -112,13 +111,12 @@ class TrafficDelegate(QStyledItemDelegate):
         """Return the height of every row."""
         return round(self._metrics.height()) + 4
 
-    def look(self, palette: QPalette, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
+    def look(self, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
         """How rows look whose cells are in sight like that, selected or not."""
-        if not state & _SELECTED:
-            return RowLook(self._appearance.ground(Tone.TEXT, 0.0), None, tuple(cells))
-        group, role = _group(state), QPalette.ColorRole
-        ink = palette.color(group, role.HighlightedText)
-        return RowLook(palette.color(group, role.Highlight), ink, tuple(cells))
+        tone, strength = Tone.TEXT, 0.0
+        if state & _SELECTED:
+            tone, strength = Tone.ACCENT, SELECTED if state & _ACTIVE else SELECTED_BEHIND
+        return RowLook(self._appearance.ground(tone, strength), tuple(cells))
 
     def paint_row(self, painter: QPainter, place: QRect, row: int, look: RowLook) -> None:
         """Paint the cells of a row that are in sight."""
@@ -135,7 +133,7 @@ class TrafficDelegate(QStyledItemDelegate):
     ) -> tuple[QPixmap, bool]:
         words = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
         signs = tuple(self._signs(row))
-        kind, ink = self._model.kind(row), None if look.ink is None else look.ink.rgba()
+        kind = self._model.kind(row)
         if kind is FrameKind.ERROR and self._model.is_expected(row):
             kind = FrameKind.EVENT  # as quiet as what this program says itself
 
@@ -146,10 +144,10 @@ class TrafficDelegate(QStyledItemDelegate):
                 if column == TrafficColumn.SUMMARY:
                     for icon, tone in signs:
                         cell = self._mark(on_picture, cell, icon, tone)
-                on_picture.setPen(look.ink or self._colour(kind, column))
+                on_picture.setPen(self._colour(kind, column))
                 self._write(on_picture, cell.adjusted(PADDING, 0, -PADDING, 0), column, text)
 
-        shown = (words, kind, signs, ink, look.cells)
+        shown = (words, kind, signs, look.cells)
         return self._pictures.of(view, size, shown, look.ground, paint)
 
     def paint(
@@ -160,7 +158,7 @@ class TrafficDelegate(QStyledItemDelegate):
     ) -> None:
         """Paint one cell."""
         cells = [(index.column(), 0, option.rect.width())]
-        look = self.look(option.palette, cells, int(option.state.value))
+        look = self.look(cells, int(option.state.value))
         self.paint_row(painter, option.rect, index.row(), look)
 
     def _write(self, painter: QPainter, area: QRect, column: int, text: str) -> None:
@@ -256,7 +254,3 @@ def cut_words(text: str, room: int, head: int) -> str:
     """The end of `text`, and `head` characters of its beginning, in so many characters."""
     tail = room - head - 1
     return f"{text[:head]}…{text[-tail:]}" if tail > 0 else ""
-
-
-def _group(state: int) -> QPalette.ColorGroup:
-    return QPalette.ColorGroup.Active if state & _ACTIVE else QPalette.ColorGroup.Inactive

@@ -177,10 +177,9 @@ class TrafficView(QTableView):
         if self.isActiveWindow():
             state |= QStyle.StateFlag.State_Active
         cells = tuple(cells_in_sight(self.horizontalHeader(), self.viewport().width()))
-        palette = self.palette()
-        plain = self._delegate.look(palette, cells, int(state.value))
+        plain = self._delegate.look(cells, int(state.value))
         state |= QStyle.StateFlag.State_Selected
-        selected = self._delegate.look(palette, cells, int(state.value))
+        selected = self._delegate.look(cells, int(state.value))
         selection = self.selectionModel()
         has_any = selection.hasSelection()
 
@@ -242,7 +241,7 @@ class TrafficView(QTableView):
             painter.setPen(self._appearance.colour(Tone.ACCENT))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
         elif self.hasFocus():
-            painter.setPen(look_of(current.row()).ink or self._appearance.colour(Tone.TEXT))
+            painter.setPen(self._appearance.colour(Tone.TEXT))
             painter.drawRect(self.visualRect(current).adjusted(0, 0, -1, -1))
 
     def _is_framed(self) -> bool:

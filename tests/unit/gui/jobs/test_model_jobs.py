@@ -307,7 +307,7 @@ def test_a_row_reads_as_one_sentence_to_a_screen_reader(model: JobsModel, source
     spoken = model.data(model.index(0, Column.JOB), Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == (
         "export_orders, local-db, Running, 63.2 %, Processing batch 632 of 1000, "
-        "12/s · 31 s left · 52 s, 1 finding: warning"
+        "31 s left · 12/s · 52 s, 1 finding: warning"
     )
 
 
