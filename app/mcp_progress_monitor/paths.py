@@ -77,6 +77,12 @@ def resource(name: str) -> Path:
     raise FileNotFoundError(f"the resource {name!r} is missing beside {_PACKAGE}")
 
 
+def manual() -> Path:
+    """The folder of the manual's pages: with the resources once installed, else `docs`."""
+    shipped = _PACKAGE / "resources" / "manual"
+    return shipped if shipped.exists() else _PACKAGE.parents[1] / "docs"
+
+
 def import_root() -> Path:
     """The folder from which Python imports this program."""
     return _PACKAGE.parent

@@ -36,6 +36,7 @@ def test_every_module_and_every_resource_is_in_the_wheel(wheel: zipfile.ZipFile)
     assert modules <= names
     assert shipped
     assert {f"{PACKAGE}/{p.as_posix()}" for p in shipped} <= names
+    assert f"{PACKAGE}/resources/manual/index.md" in names
 
 
 def test_nothing_else_is_installed_beside_the_program(wheel: zipfile.ZipFile) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue
 from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE, FoundFile
@@ -35,9 +35,10 @@ from mcp_progress_monitor.gui.confirmations import (
     ReissueQuestion,
     RemoveQuestion,
 )
+from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog
+from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.navigation import About
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
@@ -50,6 +51,15 @@ from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
 from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
+from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
+from mcp_progress_monitor.gui.settings.keys import KeysPage
+from mcp_progress_monitor.gui.settings.pages import (
+    AppearancePage,
+    GeneralPage,
+    LimitsPage,
+    PrivacyPage,
+    RecordingsPage,
+)
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.gui.tasks.model import ListedTask
@@ -68,6 +78,7 @@ from mcp_progress_monitor.snapshots.definitions import (
     OAuthClient,
     StdioDefinition,
 )
+from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, SignIn
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot
@@ -137,8 +148,7 @@ class EveryWindow(QObject):
         yield "recording", self.kept[1]
         for dialog in self._dialogs():
             self.kept.append(dialog)
-            kind = type(dialog).__name__
-            name = dialog.windowTitle() if kind == "QMessageBox" else kind
+            name = type(dialog).__name__
             yield f"{name} {dialog.property('case') or ''}".strip(), dialog
 
     def main(self, *, is_recording: bool = False) -> MainWindow:
@@ -225,8 +235,39 @@ class EveryWindow(QObject):
         self.kept.append(held)
         yield FilterHelp(held)
         yield NoteEditor(7, words, held)
-        About(held).open()
-        yield from held.findChildren(QMessageBox)
+        yield from self._settings()
+        yield AboutDialog(held)
+        yield ReportDialog(folder, held)
+        yield ManualWindow(held)
+
+    def _settings(self) -> Iterator[QWidget]:
+        held, look, kept = self.kept[0], self.appearance, Preferences(self._folder)
+        assert isinstance(held, MainWindow)
+        theme, size = held.theme, held.text_size
+        folder = self._folder / self._words.replace("/", "_")
+        pages = (
+            SettingsPage("general", "General", "settings", lambda on: GeneralPage(kept, look, on)),
+            SettingsPage(
+                "look", "Appearance", "image", lambda on: AppearancePage(theme, size, look, on)
+            ),
+            SettingsPage(
+                "limits", "Limits", "recent", lambda on: LimitsPage(DEFAULT_LIMITS, 5, look, on)
+            ),
+            SettingsPage(
+                "records",
+                "Records",
+                "log",
+                lambda on: RecordingsPage(RecordingSettings(), look, on),
+            ),
+            SettingsPage(
+                "privacy", "Privacy", "info", lambda on: PrivacyPage(folder, kept, look, on)
+            ),
+            SettingsPage("keys", "Keys", "edit", lambda on: KeysPage(held.shortcuts, look, on)),
+        )
+        for each in pages:
+            dialog = SettingsDialog(pages, look)
+            dialog.open_page(each.key)
+            yield _case(each.key, dialog)
 
     def _editors(self) -> Iterator[QWidget]:
         for kind, definition in ((ServerKind.COMMAND, self._stdio), (ServerKind.URL, self._http)):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.arguments import Checked
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.connection.manager import SessionManager
-    from mcp_progress_monitor.snapshots.limits import Limits
+    from mcp_progress_monitor.snapshots.limits import DefaultLimits, Limits
     from mcp_progress_monitor.store.chains import Origin
 
 
@@ -62,6 +62,15 @@ class Calls:
         self._servers = servers
         self._tracker, self._clock, self._publish = live
         self._integers = itertools.count(int(live.clock.wall() * 1000))
+
+    @property
+    def default_limits(self) -> DefaultLimits:
+        """The limits of calls, from now on, for which neither user nor server set any."""
+        return self._requests.default_limits
+
+    @default_limits.setter
+    def default_limits(self, limits: DefaultLimits) -> None:
+        self._requests.default_limits = limits
 
     async def make(self, call: Call) -> Outcome:
         """Send a request and wait for its end, which may be a reply, a limit or the server's end.

@@ -20,7 +20,14 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
 from mcp_progress_monitor.sessions.connection.failures import evidence, in_line
 from mcp_progress_monitor.sessions.tasks.follow import TaskFate, TaskRun
-from mcp_progress_monitor.snapshots.limits import Limit, Limits, chosen_limits, usual_limits
+from mcp_progress_monitor.snapshots.limits import (
+    DEFAULT_LIMITS,
+    DefaultLimits,
+    Limit,
+    Limits,
+    chosen_limits,
+    usual_limits,
+)
 from mcp_progress_monitor.snapshots.servers import not_connected
 from mcp_progress_monitor.tracker import endings
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobId, JobSnapshot, JobState
@@ -144,6 +151,8 @@ class Requests:
         self._runs = runs
         self._now = now
         self._kept: dict[JobId, CallClock] = {}
+        self.default_limits: DefaultLimits = DEFAULT_LIMITS
+        """Of calls for which neither user nor server set any."""
 
     def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, PendingRequest]:
         """Post a request, with the clock of the call that it continues, else a new one.
@@ -181,7 +190,9 @@ class Requests:
 
     def _limits_of(self, call: Call) -> Limits:
         server = self._manager.snapshot(call.server).definition
-        usual = usual_limits(call.method, server.idle_timeout_s, server.total_timeout_s)
+        usual = usual_limits(
+            call.method, server.idle_timeout_s, server.total_timeout_s, self.default_limits
+        )
         return chosen_limits(call.idle_timeout_s, call.total_timeout_s, usual)
 
     async def complete(

@@ -139,7 +139,10 @@ class Tasks:
             self._tracker.note_task_server(job, self._manager.key_of(server))
         definition = self._manager.snapshot(server).definition
         limits = usual_limits(
-            entry.origin.method, definition.idle_timeout_s, definition.total_timeout_s
+            entry.origin.method,
+            definition.idle_timeout_s,
+            definition.total_timeout_s,
+            self._requests.default_limits,
         )
         followed = self._runs.followed(job, entry.view, entry.began_at)._replace(is_known=False)
         clock = CallClock(self._clock.monotonic(), limits)
@@ -159,7 +162,12 @@ class Tasks:
         already.
         """
         definition = self._manager.snapshot(server).definition
-        usual = usual_limits(CALL_TOOL, definition.idle_timeout_s, definition.total_timeout_s)
+        usual = usual_limits(
+            CALL_TOOL,
+            definition.idle_timeout_s,
+            definition.total_timeout_s,
+            self._requests.default_limits,
+        )
         limits = chosen_limits(idle_timeout_s, total_timeout_s, usual)
         connection = self._manager.connection(server)
         session = self._manager.session_of(connection.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
@@ -54,9 +54,28 @@ _MADE = (
         "Show the previous message that breaks the rule",
     ),
     ("back", "&Back to the finding", "warning", "Ctrl+F7", "Show the finding in Findings"),
+    (
+        "palette",
+        "Command &palette…",
+        "search",
+        "Ctrl+K",
+        "Find a command, server, tool, job or recording by its name",
+    ),
+    ("settings", "&Settings…", "settings", "Ctrl+,", "Change how the program looks and works"),
+    ("keys", "&Keyboard shortcuts…", "keyboard", "Ctrl+Alt+K", "List and change all keys"),
+    ("manual", "&Manual", "help", "F1", "Read the manual"),
+    ("report", "&Report a defect…", "warning", "", "Prepare a report about this program"),
+    ("next_pane", "Ne&xt pane", "", "F6", "Move the focus to the next pane"),
+    ("previous_pane", "Pre&vious pane", "", "Shift+F6", "Move the focus to the previous pane"),
     ("quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit"),
-    ("about", "&About", "info", "", "Show version and licence"),
+    ("about", "&About", "info", "", "Show versions and licence"),
 )
+_ROLES: Final = {
+    "settings": QAction.MenuRole.PreferencesRole,
+    "about": QAction.MenuRole.AboutRole,
+    "quit": QAction.MenuRole.QuitRole,
+}
+"""Where macOS has places of its own; it would guess others by their words."""
 
 
 class Actions(QObject):
@@ -78,6 +97,13 @@ class Actions(QObject):
     next_message: QAction
     previous_message: QAction
     back: QAction
+    palette: QAction
+    settings: QAction
+    keys: QAction
+    manual: QAction
+    report: QAction
+    next_pane: QAction
+    previous_pane: QAction
     quit: QAction
     about: QAction
 
@@ -86,7 +112,10 @@ class Actions(QObject):
         self._appearance = appearance
         self._icons: dict[QAction, str] = {}
         for name, words, icon, key, tip in _MADE:
-            setattr(self, name, self._made(words, icon, key, tip))
+            action = self._made(words, icon, key, tip)
+            action.setObjectName(f"window.{name}")
+            action.setMenuRole(_ROLES.get(name, QAction.MenuRole.NoRole))
+            setattr(self, name, action)
         self._recolour()
         appearance.changed.connect(self._recolour)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QApplication,
     QDockWidget,
     QMainWindow,
@@ -31,15 +30,18 @@ from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from mcp_progress_monitor.gui.panes import PaneFocus, first_control
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.servers.watched import WatchedList
-from mcp_progress_monitor.gui.theme import ThemeChoice
+from mcp_progress_monitor.gui.shortcuts import Shortcuts
+from mcp_progress_monitor.gui.theme import TextSize, ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.gui.welcome import Welcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
@@ -83,7 +85,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MCP Progress Monitor")
         self._appearance = appearance
         self._preferences = preferences
-        self.scheme = ThemeChoice(preferences, self)
+        self.theme = ThemeChoice(preferences, self)
+        self.text_size = TextSize(preferences, self)
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
         self.welcome = Welcome(appearance, self)
@@ -97,6 +100,7 @@ class MainWindow(QMainWindow):
         self._titling = QTimer(self)
         self._titling.setSingleShot(True)
         self._titling.timeout.connect(self._fit_titles)
+        self.shortcuts = Shortcuts(self, preferences)
         self._is_first = True
         self._why_read_only = ""
         self._sorting = SortChoice(self.job_list.table)
@@ -110,13 +114,22 @@ class MainWindow(QMainWindow):
         self._slim_titles()
         fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)
+        self.pane_focus = PaneFocus(self, self.panes, self.show_pane)
+        self.actions_.next_pane.triggered.connect(self.pane_focus.go_on)
+        self.actions_.previous_pane.triggered.connect(self.pane_focus.go_back)
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
         for late in self.late.panes:
-            late.when_made(partial(self._end_tabs_with_tool_bar, late))
+            late.when_made(partial(self._on_pane_made, late))
         self._place_find()
         self._restore()
+        self.shortcuts.apply()
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder of all that is kept."""
+        return self._preferences.folder
 
     @property
     def job_pane(self) -> JobPane:
@@ -143,6 +156,29 @@ class MainWindow(QMainWindow):
         """What servers ask."""
         return self.late.questions.pane()
 
+    @property
+    def middle(self) -> QWidget:
+        """What stands in the middle now: the jobs, the first choices, or a server's page."""
+        found: QWidget = self._middle.currentWidget() or self.job_list
+        return found
+
+    def panes(self) -> list[QWidget]:
+        """The panes in the order in which F6 goes round."""
+        side = (self.job_filters, self.servers, self.watched)
+        docks = [dock for name, dock in self.docks.items() if name != "side"]
+        return [*side, self.middle, *docks, self.notices, self.tool_bar]
+
+    def show_pane(self, name: str) -> QWidget:
+        """Show a pane by its name in `docks`, the jobs or the servers; returns it."""
+        if name == "jobs":
+            self.show_job_list()
+            return self.middle
+        if name == "servers":
+            self.docks["side"].show()
+            return self.servers
+        self.open_dock(name)
+        return self.docks[name]
+
     def set_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
         self.actions_.set_read_only(why)
@@ -168,6 +204,12 @@ class MainWindow(QMainWindow):
         """Put a bar above the jobs, below those that are there."""
         self._column.insertWidget(self._column.indexOf(self.notices), bar)
 
+    @Slot()
+    def show_job_list(self) -> None:
+        """Show the jobs in place of a server's page, if there are any or could be."""
+        if self._middle.currentWidget() is not self.welcome:
+            self._middle.setCurrentWidget(self.job_list)
+
     def show_jobs(self, *, are_any: bool) -> None:
         """Show the list, or the three choices while there is neither a job nor a server."""
         self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
@@ -182,7 +224,7 @@ class MainWindow(QMainWindow):
         hides_focus = any(map(_has_focus, self.tabifiedDockWidgets(dock)))
         dock.raise_()
         if hides_focus:
-            _first_control(dock.widget()).setFocus()
+            first_control(dock).setFocus()
 
     def show_questions(self, count: int, *, is_new: bool) -> None:
         """Say how many questions are open; a new one opens their pane, none left closes it.
@@ -211,6 +253,10 @@ class MainWindow(QMainWindow):
         dock.hide()
         if had_focus:
             self.job_list.setFocus()
+
+    def _on_pane_made(self, late: LazyPane[Any]) -> None:
+        self._end_tabs_with_tool_bar(late)
+        self.shortcuts.apply()
 
     def _end_tabs_with_tool_bar(self, late: LazyPane[Any]) -> None:
         """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
@@ -375,7 +421,7 @@ class MainWindow(QMainWindow):
         servers.addAction(do.export_servers)
         servers.addAction(do.watch)
         servers.addSeparator()
-        servers.addAction(do.quit)
+        servers.addActions([do.settings, do.quit])
         recordings = self.menuBar().addMenu("&Recordings")
         recordings.addActions([do.open_recording, do.recordings])
         recordings.addSeparator()
@@ -387,11 +433,17 @@ class MainWindow(QMainWindow):
         self._view_menu = view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         view.addSeparator()
+        view.addAction(do.palette)
+        go = view.addMenu("&Go to")
+        self.pane_focus.add_to(go)
+        go.addSeparator()
+        go.addActions([do.next_pane, do.previous_pane])
+        view.addSeparator()
         view.addActions([do.next_message, do.previous_message, do.back])
         view.addSeparator()
         self._sorting.add_to(view.addMenu("&Sort jobs by"))
-        self.scheme.add_to(view.addMenu("&Theme"))
-        self.menuBar().addMenu("&Help").addAction(do.about)
+        self.theme.add_to(view.addMenu("&Theme"))
+        self.menuBar().addMenu("&Help").addActions([do.manual, do.keys, do.report, do.about])
         for menu in self.menuBar().findChildren(QMenu):
             menu.setToolTipsVisible(True)
 
@@ -439,17 +491,6 @@ def _is_behind(dock: QDockWidget) -> bool:
     """Whether another pane is in front: Qt keeps those behind it shown, beyond the window."""
     geometry = dock.geometry()
     return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
-
-
-def _first_control(pane: QWidget) -> QWidget:
-    """Where one begins in a pane: where it says, at its first list, or at what stands first."""
-    if isinstance(pane, ScreenFit):
-        pane = pane.content
-    if pane.focusProxy() is not None:
-        return pane
-    usable = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]
-    lists = (each for each in usable if isinstance(each, QAbstractItemView))
-    return next(lists, usable[0] if usable else pane)
 
 
 def _has_focus(widget: QWidget) -> bool:

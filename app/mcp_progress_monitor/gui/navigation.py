@@ -5,47 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 
-from mcp_progress_monitor import __version__
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.gui.help.controller import Help
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from PySide6.QtWidgets import QWidget
-
     from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
-
-
-class About(QObject):
-    """Opens the box over a window."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._parent = parent
-
-    @Slot()
-    def open(self) -> None:
-        """Say what this program is."""
-        from PySide6.QtWidgets import QMessageBox  # late: no start waits for it
-
-        box = QMessageBox(self._parent)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("About")
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(f"MCP Progress Monitor {__version__}")
-        box.setInformativeText(
-            "Shows every MCP request with a progress token as a live row and records every "
-            "message. Licensed under Apache-2.0."
-        )
-        box.open()
 
 
 class Navigation(QObject):
@@ -78,8 +52,7 @@ class Navigation(QObject):
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
         window.actions_.find.triggered.connect(window.focus_filter)
-        self._about = About(window)
-        window.actions_.about.triggered.connect(self._about.open)
+        self._help = Help(window)
 
     def _join_question_panel(self) -> None:
         self._window.question_panel.job_opened.connect(self.open_job)

@@ -26,6 +26,11 @@ class Preferences:
         self._settings = QSettings(str(path), QSettings.Format.IniFormat)
         self._path = path
 
+    @property
+    def folder(self) -> Path:
+        """The data directory."""
+        return self._path.parent
+
     def bytes_of(self, key: str) -> QByteArray:
         """The bytes kept under `key`, empty when there are none."""
         value = self._settings.value(f"v{_VERSION}/{key}")

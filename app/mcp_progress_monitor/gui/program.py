@@ -29,6 +29,7 @@ from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
 from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
 from mcp_progress_monitor.gui.servers.sign_in_controller import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
+from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
@@ -197,6 +198,15 @@ class Program(QObject):
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
+        )
+        self.settings = SettingsController(
+            self.window,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings,
+            self._options.data_dir.absolute(),
+            self.engine,
         )
         self._join_feed()
         self._join_panes()

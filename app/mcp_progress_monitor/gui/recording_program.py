@@ -26,6 +26,7 @@ from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
+from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
 from mcp_progress_monitor.gui.theme import Appearance
 
@@ -174,6 +175,14 @@ class RecordingProgram(QObject):
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
+        )
+        self.settings = SettingsController(
+            self.window,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings,
+            self._options.data_dir.absolute(),
         )
         self._set_up_window()
         self._join()

@@ -361,6 +361,12 @@ class ThemeChoice(QObject):
         self._group.triggered.connect(self._on_triggered)
         self._apply(chosen if isinstance(chosen, str) else "system")
 
+    @property
+    def chosen(self) -> str:
+        """The choice of now."""
+        chosen = (str(each.data()) for each in self._group.actions() if each.isChecked())
+        return next(chosen, "system")
+
     def add_to(self, menu: QMenu) -> None:
         """Offer the choice in `menu`."""
         menu.addActions(self._group.actions())
@@ -406,6 +412,35 @@ def _deepen_selection(palette: QPalette) -> None:
     if better != ground:
         palette.setColor(roles.Highlight, better)
         QGuiApplication.setPalette(palette)
+
+
+TEXT_SIZES: Final = (80, 90, 100, 110, 125, 150, 175, 200)
+"""Percent of the system's size of text."""
+_TEXT_SIZE: Final = "text-size"
+
+
+class TextSize(QObject):
+    """The size of all text, in percent of the system's: applied at once and kept."""
+
+    def __init__(self, preferences: Preferences, parent: QObject) -> None:
+        super().__init__(parent)
+        self._preferences = preferences
+        self._usual = QApplication.font().pointSizeF()
+        kept = preferences.json_of(_TEXT_SIZE).get("percent")
+        self.percent = kept if kept in TEXT_SIZES else 100
+        if self.percent != 100:
+            self._apply()
+
+    def choose(self, percent: int) -> None:
+        """Choose one of `TEXT_SIZES`."""
+        self.percent = percent
+        self._preferences.keep_json(_TEXT_SIZE, {"percent": percent})
+        self._apply()
+
+    def _apply(self) -> None:
+        font = QApplication.font()
+        font.setPointSizeF(self._usual * self.percent / 100)
+        QApplication.setFont(font)
 
 
 def is_dark(palette: QPalette) -> bool:

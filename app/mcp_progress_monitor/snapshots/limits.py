@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from typing import (
+    TYPE_CHECKING,
     Final,
     Literal,
     NamedTuple,
@@ -14,6 +15,9 @@ from typing import (
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
@@ -90,14 +94,40 @@ def _short(seconds: float) -> str:
         return "that many"
 
 
-def usual_limits(method: str, idle_s: float | None, total_s: float | None) -> Limits:
-    """What holds where a call chose nothing: as its server is defined, else as is usual.
+class DefaultLimits(NamedTuple):
+    """The limits, in seconds, of calls for which neither user nor server set any; 0 is none."""
+
+    tool_idle_s: float = TOOL_IDLE_S
+    other_idle_s: float = OTHER_IDLE_S
+    total_s: float = 0.0
+
+
+DEFAULT_LIMITS: Final = DefaultLimits()
+
+
+def read_defaults(kept: Mapping[str, object]) -> DefaultLimits:
+    """The default limits that were kept by name; what is no limit is the usual one."""
+    found = {
+        name: float(value)
+        for name in DefaultLimits._fields
+        if isinstance(value := kept.get(name), int | float) and 0 <= value <= LONGEST_LIMIT_S
+    }
+    return DEFAULT_LIMITS._replace(**found)
+
+
+def usual_limits(
+    method: str,
+    idle_s: float | None,
+    total_s: float | None,
+    defaults: DefaultLimits = DEFAULT_LIMITS,
+) -> Limits:
+    """What holds where a call chose nothing: as its server is defined, else the defaults.
 
     `idle_s` and `total_s` are the timeouts of the server's definition.
     """
     if idle_s is None:
-        idle_s = TOOL_IDLE_S if method == CALL_TOOL else OTHER_IDLE_S
-    return Limits(idle_s, total_s).checked()
+        idle_s = defaults.tool_idle_s if method == CALL_TOOL else defaults.other_idle_s
+    return Limits(idle_s, defaults.total_s if total_s is None else total_s).checked()
 
 
 def chosen_limits(idle_s: LimitChoice, total_s: LimitChoice, usual: Limits) -> Limits:

@@ -151,9 +151,9 @@ async def test_limits_are_kept(qapp: QApplication, data_dir: Path) -> None:
     save_settings(data_dir, RecordingSettings(keep_days=3))
     async with running(qapp, data_dir) as program:
         dialog = await listed(program)
-        assert dialog.days.value() == 3
-        dialog.days.setValue(60)
-        dialog.is_on.click()
+        assert dialog.limits.days.value() == 3
+        dialog.limits.days.setValue(60)
+        dialog.limits.is_on.click()
         found = RecordingSettings(is_on=False, keep_days=60)
         assert load_settings(data_dir) == (found, None)
 
@@ -165,7 +165,7 @@ async def test_limits_that_cannot_be_kept_are_told_of(
         dialog = await listed(program)
         # For root there are no rights to take away: the folder is a file instead.
         monkeypatch.setattr(program.recordings, "_data_dir", data_dir / "window.ini")
-        dialog.days.setValue(61)
+        dialog.limits.days.setValue(61)
         (problem,) = program.window.notices.problems()
         assert "Cannot save the recording settings" in problem.what
 

@@ -140,11 +140,15 @@ def test_what_is_selected_stays_so_when_the_list_is_read_anew(dialog: Recordings
 
 def test_limits_are_shown_and_told_when_they_change(dialog: RecordingsDialog) -> None:
     told = heard(dialog.settings_changed)
-    assert (dialog.days.value(), dialog.gigabytes.value(), dialog.is_on.isChecked()) == (7, 2, True)
-    dialog.days.setValue(90)
+    assert (
+        dialog.limits.days.value(),
+        dialog.limits.gigabytes.value(),
+        dialog.limits.is_on.isChecked(),
+    ) == (7, 2, True)
+    dialog.limits.days.setValue(90)
     assert told[-1] == RecordingSettings(keep_days=90, keep_bytes=2_400_000_000)
-    dialog.gigabytes.setValue(5)
-    dialog.is_on.click()
+    dialog.limits.gigabytes.setValue(5)
+    dialog.limits.is_on.click()
     assert told[-1] == RecordingSettings(is_on=False, keep_days=90, keep_bytes=5_000_000_000)
 
 

@@ -218,6 +218,7 @@ class FindingsPane(QWidget):
     def _set_up_actions(self) -> None:
         for key, words, _icon, shortcut, tip in _ACTIONS:
             action = QAction(words, self.table)
+            action.setObjectName(f"findings.{key}")
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.setToolTip(plain_tip(tip))

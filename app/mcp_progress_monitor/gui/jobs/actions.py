@@ -110,25 +110,27 @@ class RowAction(NamedTuple):
     key: str
     icon: str
     name: str
-    shortcut: str
     can_work: Callable[[JobSnapshot], bool]
 
     def words(self) -> str:
         """The action's name."""
         return self.name
 
-    def tip(self) -> str:
-        """Its name with its key."""
-        return f"{self.words()} ({self.shortcut})"
+    def tip(self, view: QWidget) -> str:
+        """Its name with the key that it has in `view`."""
+        name = f"jobs.{self.key.removesuffix('-here')}"
+        found = (action for action in view.actions() if action.objectName() == name)
+        action = next(found, None)
+        return self.words() if action is None else _tip(action, self.words())
 
 
-CANCEL: Final = RowAction("cancel", "cancel", "Cancel", "Ctrl+.", is_cancellable)
-RESUME: Final = RowAction("resume", "resume", "Resume", "Ctrl+R", lambda job: job.can_resume)
+CANCEL: Final = RowAction("cancel", "cancel", "Cancel", is_cancellable)
+RESUME: Final = RowAction("resume", "resume", "Resume", lambda job: job.can_resume)
 RESUME_HERE: Final = RowAction(
-    "resume-here", "resume", watched_texts.RESUME_HERE, "Ctrl+R", is_resumable_here
+    "resume-here", "resume", watched_texts.RESUME_HERE, is_resumable_here
 )
-ANSWER: Final = RowAction("answer", "answer", "Answer", "Ctrl+Shift+A", is_answerable)
-PICK_UP: Final = RowAction("pick-up", "resume", "Pick up", "Ctrl+Alt+P", may_be_picked_up)
+ANSWER: Final = RowAction("answer", "answer", "Answer", is_answerable)
+PICK_UP: Final = RowAction("pick-up", "resume", "Pick up", may_be_picked_up)
 ROW_ACTIONS: Final = (ANSWER, RESUME, RESUME_HERE, PICK_UP, CANCEL)
 
 
@@ -285,10 +287,11 @@ class JobActions(QObject):
         self._explained: tuple[str | None, bool, bool] | None = None
         for key, words, icon, shortcut, context, tip in _MADE:
             action = QAction(words, view)
+            action.setObjectName(f"jobs.{key}")
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(context)
-            self._tips[key] = _tip(action, tip)
-            action.setToolTip(plain_tip(self._tips[key]))
+            self._tips[key] = tip
+            action.setToolTip(plain_tip(_tip(action, tip)))
             view.addAction(action)
             self._by_key[key] = action
             self._icons[action] = icon
@@ -352,7 +355,9 @@ class JobActions(QObject):
         works = {"resume": can_resume, "reissue": can_reissue, "edit": can_reissue}
         for key in _SENDING:
             can_work = works.get(key, False)
-            tip = self._tips[key] if client is None else self._tip_of(key, client, can_work)
+            tip = _tip(self[key], self._tips[key])
+            if client is not None:
+                tip = self._tip_of(key, client, can_work)
             self[key].setToolTip(plain_tip(tip))
         here = "" if client is None else " here"
         self["resume"].setText(f"&Resume{here if can_resume else ''}")

@@ -521,7 +521,7 @@ class JobDelegate(QStyledItemDelegate):
         if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
             return super().helpEvent(event, view, option, index)
         action = self._action_at(QPointF(event.pos()), option.rect, index, job)
-        words = action.tip() if action is not None else _tip(job, Column(index.column()))
+        words = action.tip(view) if action is not None else _tip(job, Column(index.column()))
         QToolTip.showText(event.globalPos(), plain_tip(words), view)
         return True
 

@@ -140,6 +140,8 @@ class ClockLine(QWidget):
         self.one = self._button("+1 min", one, key)
         self.ten = self._button("+10 min", ten, f"Shift+{key}")
         self.off = self._button("Off", f"Turn off the {name}", f"Ctrl+{key}")
+        for button, by in ((self.one, "one"), (self.ten, "ten"), (self.off, "off")):
+            button.setObjectName(f"job.{limit.value}-{by}")
         self.off.setCheckable(True)
         self.one.clicked.connect(self._on_one_clicked)
         self.ten.clicked.connect(self._on_ten_clicked)

@@ -124,7 +124,7 @@ class RecordingsController(QObject):
         dialog.open_requested.connect(self.open_recording)
         dialog.folder_requested.connect(self._on_folder_requested)
         dialog.delete_requested.connect(self._on_delete_requested)
-        dialog.settings_changed.connect(self._on_settings_changed)
+        dialog.settings_changed.connect(self.save_settings)
         dialog.finished.connect(self._on_dialog_finished)
         return dialog
 
@@ -133,8 +133,15 @@ class RecordingsController(QObject):
         self._dialog = None
 
     @Slot()
+    def show_data_folder(self) -> None:
+        """Show the folder of all that is kept, in the desktop's file manager."""
+        self._show_folder(self._data_dir)
+
+    @Slot()
     def _on_folder_requested(self) -> None:
-        path = self._folder.path
+        self._show_folder(self._folder.path)
+
+    def _show_folder(self, path: Path) -> None:
         if not is_folder(path):
             self._tell(ErrorDetails("There are no recordings yet", str(path)))
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
@@ -156,7 +163,7 @@ class RecordingsController(QObject):
             self._dialog.show_entries(left)
 
     @Slot(object)
-    def _on_settings_changed(self, settings: RecordingSettings) -> None:
+    def save_settings(self, settings: RecordingSettings) -> None:
         """Save at once, on the loop: two changes in a row must not be written in the wrong order.
 
         It is a file of a hundred bytes.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QCheckBox,
     QDialog,
     QDialogButtonBox,
     QHBoxLayout,
@@ -17,7 +15,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMessageBox,
     QPushButton,
-    QSpinBox,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -27,6 +24,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.recordings.limits import RecordingLimits
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -36,10 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-_GB: Final = 1_000_000_000
 _BEGUN, _SIZE, _NAME = 0, 1, 4
-_DAYS_AT_MOST: Final = 3650
-_GB_AT_MOST: Final = 100_000
 
 
 class RecordingsDialog(QDialog):
@@ -60,7 +55,6 @@ class RecordingsDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Recordings")
         self._folder = folder
-        self._settings = settings
         self._items: list[_RecordingItem] = []
         self.tree = QTreeWidget(self)
         self.tree.setHeader(FlatHeader(self.tree))
@@ -68,9 +62,7 @@ class RecordingsDialog(QDialog):
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)
         self.delete_button = QPushButton("&Delete…", self)
-        self.is_on = QCheckBox("&Record every session", self)
-        self.days = QSpinBox(self)
-        self.gigabytes = QSpinBox(self)
+        self.limits = RecordingLimits(settings, self)
         self._question: QMessageBox | None = None
         self._set_up_tree()
         self._set_up_fields()
@@ -125,7 +117,6 @@ class RecordingsDialog(QDialog):
         tree.sortByColumn(_BEGUN, Qt.SortOrder.DescendingOrder)
 
     def _set_up_fields(self) -> None:
-        settings = self._settings
         self.total.setTextFormat(Qt.TextFormat.PlainText)
         self.total.setWordWrap(True)
         self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
@@ -134,20 +125,6 @@ class RecordingsDialog(QDialog):
         self.delete_button.setShortcut(Qt.Key.Key_Delete)
         for button in (self.open_button, self.folder_button, self.delete_button):
             button.setAutoDefault(False)
-        self.is_on.setChecked(settings.is_on)
-        self.is_on.setToolTip("Write every message of every session to disk")
-        self.days.setRange(1, _DAYS_AT_MOST)
-        self.days.setValue(settings.keep_days)
-        self.days.setSuffix(" days")
-        self.days.setAccessibleName("Days to keep recordings")
-        self.days.setToolTip("Delete recordings that are older")
-        self.gigabytes.setRange(1, _GB_AT_MOST)
-        self.gigabytes.setValue(max(1, round(settings.keep_bytes / _GB)))
-        self.gigabytes.setSuffix(" GB")
-        self.gigabytes.setAccessibleName("Maximum total size")
-        self.gigabytes.setToolTip("Delete the oldest recordings above this total size")
-        for field in (self.days, self.gigabytes):
-            field.setKeyboardTracking(False)
 
     def _lay_out(self) -> None:
         buttons = QHBoxLayout()
@@ -155,17 +132,6 @@ class RecordingsDialog(QDialog):
         buttons.addWidget(self.delete_button)
         buttons.addWidget(self.folder_button)
         buttons.addStretch(1)
-        limits = QHBoxLayout()
-        limits.setSpacing(GAP)
-        limits.addWidget(self.is_on)
-        limits.addSpacing(GAP)
-        limits.addWidget(QLabel("Keep for", self))
-        limits.addWidget(self.days)
-        limits.addWidget(QLabel("and at most", self))
-        limits.addWidget(self.gigabytes)
-        limits.addStretch(1)
-        when = QLabel("Changes take effect the next time the program starts.", self)
-        when.setWordWrap(True)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
@@ -174,8 +140,7 @@ class RecordingsDialog(QDialog):
         layout.addWidget(self.total)
         layout.addLayout(buttons)
         layout.addSpacing(GAP)
-        layout.addLayout(limits)
-        layout.addWidget(when)
+        layout.addWidget(self.limits)
         layout.addWidget(close)
 
     def _connect(self) -> None:
@@ -184,9 +149,7 @@ class RecordingsDialog(QDialog):
         self.open_button.clicked.connect(self._on_open)
         self.folder_button.clicked.connect(self.folder_requested)
         self.delete_button.clicked.connect(self._on_delete)
-        self.is_on.toggled.connect(self._on_settings_changed)
-        self.days.valueChanged.connect(self._on_settings_changed)
-        self.gigabytes.valueChanged.connect(self._on_settings_changed)
+        self.limits.settings_changed.connect(self.settings_changed)
 
     def _cells(self, entry: RecordingEntry) -> list[str]:
         return [
@@ -241,20 +204,6 @@ class RecordingsDialog(QDialog):
     @Slot()
     def _on_answered(self) -> None:
         self._question = None
-
-    @Slot()
-    def _on_settings_changed(self) -> None:
-        """A limit that was not touched keeps its exact value, which the field may round."""
-        old = self._settings
-        is_same_size = self.gigabytes.value() == max(1, round(old.keep_bytes / _GB))
-        self._settings = dataclasses.replace(
-            old,
-            is_on=self.is_on.isChecked(),
-            keep_days=self.days.value(),
-            keep_bytes=old.keep_bytes if is_same_size else self.gigabytes.value() * _GB,
-        )
-        if self._settings != old:
-            self.settings_changed.emit(self._settings)
 
 
 class _RecordingItem(QTreeWidgetItem):

@@ -137,7 +137,7 @@ _MADE: Final = (
     (ServerAction.WATCH, "&Watch in a client…", "watched", ()),
     (ServerAction.EDIT, "&Edit…", "edit", ("F2",)),
     (ServerAction.CLONE, "C&lone", "copy", ("Ctrl+Shift+C",)),
-    (ServerAction.KEEP, "&Keep this server", "save", ("Ctrl+K",)),
+    (ServerAction.KEEP, "&Keep this server", "save", ("Ctrl+Alt+S",)),
     (ServerAction.AT_START, "Connect at &start", "", ("Ctrl+T",)),
     (
         ServerAction.DISABLE,
@@ -164,6 +164,7 @@ class ServerActions(QObject):
         self._actions: dict[ServerAction, QAction] = {}
         for request, words, _icon, keys in _MADE:
             action = QAction(words, view)
+            action.setObjectName(f"servers.{request.value}")
             action.setShortcuts([QKeySequence(key) for key in keys])
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.setData(request.value)

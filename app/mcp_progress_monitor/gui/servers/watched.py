@@ -303,6 +303,7 @@ class WatchedList(QWidget):
 
     def _action(self, key: str, words: str, _icon: str, shortcut: str) -> QAction:
         action = QAction(words, self.view)
+        action.setObjectName(f"watched.{key}")
         action.setShortcut(QKeySequence(shortcut))
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.setData(key)

@@ -139,6 +139,7 @@ class TrafficActions(QObject):
     def _add(self, offer: _Offer, place: QWidget) -> None:
         words = offer.words
         action = QAction(words, self._group)
+        action.setObjectName(f"traffic.{offer.name}")
         action.setData(offer.name)
         key = QKeySequence(offer.key)
         action.setShortcut(key)

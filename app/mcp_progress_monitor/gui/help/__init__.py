@@ -1,0 +1,1 @@
+"""The manual, the report of a defect, and what this program is made of."""

@@ -1,0 +1,157 @@
+"""The manual in a window: its pages are shipped, so it is read without a network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut, QTextBlock, QTextCursor
+from PySide6.QtWidgets import (
+    QDialog,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.theme import GAP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_INDEX: Final = "index.md"
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w/-]+\.md)\)")
+_PATH: Final = int(Qt.ItemDataRole.UserRole)
+
+
+class ManualPage(NamedTuple):
+    """A page: its title in the index, its file, its text."""
+
+    title: str
+    path: Path
+    text: str
+
+
+def pages(folder: Path) -> list[ManualPage]:
+    """The pages of the manual, in the order of its index."""
+    index = (folder / _INDEX).read_text(encoding="utf-8")
+    return [ManualPage("Manual", folder / _INDEX, index), *_listed(folder, index)]
+
+
+def _listed(folder: Path, index: str) -> Iterator[ManualPage]:
+    for title, name in _LINK.findall(index):
+        path = folder / name
+        text = path.read_text(encoding="utf-8")
+        heading = text.partition("\n")[0].removeprefix("# ").strip()
+        yield ManualPage(heading or title, path, text)
+
+
+class ManualWindow(QDialog):
+    """A list of pages, of those the ones that hold what is searched for, and the page chosen."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Manual")
+        self.setModal(False)
+        self.setSizeGripEnabled(True)
+        self._pages = pages(paths.manual())
+        self.search = QLineEdit(self)
+        self.list = QListWidget(self)
+        self.page = QTextBrowser(self)
+        self._set_up()
+        self._lay_out()
+        self.search.textChanged.connect(self._on_searched)
+        self.search.returnPressed.connect(self._find_next)
+        self.list.currentRowChanged.connect(self._on_row_changed)
+        self.page.anchorClicked.connect(self._on_link_clicked)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self.search.setFocus)
+        fit_to_screen(self, QSize(880, 640))
+        order_tabs(self)
+        self.list.setCurrentRow(0)
+        self.list.setFocus()
+
+    def _set_up(self) -> None:
+        self.search.setPlaceholderText("Search the manual")
+        self.search.setAccessibleName("Search the manual")
+        self.search.setToolTip("Show only pages with this text; Enter finds it (Ctrl+F)")
+        self.search.setClearButtonEnabled(True)
+        self.list.setAccessibleName("Pages of the manual")
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        for page in self._pages:
+            QListWidgetItem(page.title, self.list).setData(_PATH, str(page.path))
+        self.page.setAccessibleName("Page of the manual")
+        self.page.setOpenLinks(False)
+
+    def _lay_out(self) -> None:
+        side = QWidget(self)
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self.search)
+        column.addWidget(self.list, 1)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.addWidget(side)
+        splitter.addWidget(self.page)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([230, 650])
+        splitter.setChildrenCollapsible(False)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(GAP, GAP, GAP, GAP)
+        whole.addWidget(splitter)
+
+    @Slot(str)
+    def _on_searched(self, text: str) -> None:
+        words = text.casefold().split()
+        first = -1
+        for row, page in enumerate(self._pages):
+            found = f"{page.title}\n{page.text}".casefold()
+            is_hit = all(word in found for word in words)
+            self.list.item(row).setHidden(not is_hit)
+            if is_hit and first < 0:
+                first = row
+        if first >= 0 and self.list.currentItem().isHidden():
+            self.list.setCurrentRow(first)
+
+    @Slot()
+    def _find_next(self) -> None:
+        """Mark the next place with what is searched for; after the last one, the first."""
+        if not self.page.find(self.search.text()):
+            self.page.moveCursor(QTextCursor.MoveOperation.Start)
+            self.page.find(self.search.text())
+
+    @Slot(int)
+    def _on_row_changed(self, row: int) -> None:
+        if row >= 0:
+            self.page.setSource(QUrl.fromLocalFile(str(self._pages[row].path)))
+
+    @Slot(QUrl)
+    def _on_link_clicked(self, link: QUrl) -> None:
+        """Go to another page or place of the manual; everything else is for the browser."""
+        target = self.page.source().resolved(link)
+        if not target.isLocalFile():
+            QDesktopServices.openUrl(target)
+            return
+        for row, page in enumerate(self._pages):
+            if QUrl.fromLocalFile(str(page.path)).path() == target.path():
+                self.list.setCurrentRow(row)
+        self._go_to(target.fragment())
+
+    def _go_to(self, place: str) -> None:
+        """Scroll to the heading of a name, as in the links of Markdown."""
+        block: QTextBlock = self.page.document().begin()
+        while place and block.isValid():
+            slug = re.sub(r"[^\w -]", "", block.text().casefold()).replace(" ", "-")
+            if block.blockFormat().headingLevel() and slug == place:
+                self.page.setTextCursor(QTextCursor(self.page.document().lastBlock()))
+                self.page.setTextCursor(QTextCursor(block))
+                return
+            block = block.next()

@@ -1,0 +1,120 @@
+"""The focus from pane to pane: F6 goes round, and each pane has a key of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QWidget
+
+from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from PySide6.QtWidgets import QMenu
+
+_PANES: Final = (
+    # name, text, key
+    ("jobs", "&Jobs", "Alt+1"),
+    ("servers", "&Servers", "Alt+2"),
+    ("log", "&Traffic", "Alt+3"),
+    ("job", "Jo&b", "Alt+4"),
+    ("findings", "&Findings", "Alt+5"),
+    ("stderr", "st&derr", "Alt+6"),
+    ("messages", "Server &log", "Alt+7"),
+    ("questions", "&Questions", "Alt+8"),
+)
+
+
+class PaneFocus(QObject):
+    """Moves the focus to a pane, or to the next one; a pane has it again where it had it last."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        panes: Callable[[], Sequence[QWidget]],
+        show: Callable[[str], QWidget],
+    ) -> None:
+        """`panes` are those of `window` in their order; `show` brings one to the front."""
+        super().__init__(window)
+        self._window = window
+        self._panes = panes
+        self._show = show
+        self._last: dict[QWidget, QWidget] = {}
+        self.actions: Final = [self._made(*each) for each in _PANES]
+        window.addActions(self.actions)
+
+    def add_to(self, menu: QMenu) -> None:
+        """Offer the panes in `menu`."""
+        menu.addActions(self.actions)
+
+    @Slot()
+    def go_on(self) -> None:
+        """Move the focus to the next pane that is seen, after the last one to the first."""
+        self._step(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        """Move the focus to the pane before."""
+        self._step(-1)
+
+    def go_to(self, name: str) -> None:
+        """Show a pane and move the focus into it."""
+        self._enter(self._show(name))
+
+    def _made(self, name: str, words: str, key: str) -> QAction:
+        action = QAction(words, self._window)
+        action.setObjectName(f"go.{name}")
+        action.setShortcut(QKeySequence(key))
+        go: Callable[[], None] = partial(self.go_to, name)
+        action.triggered.connect(go)
+        return action
+
+    def _step(self, by: int) -> None:
+        panes = [pane for pane in self._panes() if is_seen(pane) and usable(pane)]
+        focused = QApplication.focusWidget()
+        at = -1 if by > 0 else 0
+        for place, pane in enumerate(panes):
+            if focused is not None and (pane is focused or pane.isAncestorOf(focused)):
+                self._last[pane] = focused
+                at = place
+        if panes:
+            self._enter(panes[(at + by) % len(panes)])
+
+    def _enter(self, pane: QWidget) -> None:
+        last = self._last.get(pane)
+        within = usable(pane)
+        target = last if last in within else first_control(pane)
+        target.window().activateWindow()
+        target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def is_seen(pane: QWidget) -> bool:
+    """Whether any of a pane can be seen: Qt keeps those behind others shown, beyond the window."""
+    geometry = pane.geometry()
+    is_behind = not pane.isWindow() and (geometry.right() < 0 or geometry.bottom() < 0)
+    return pane.isVisible() and not is_behind
+
+
+def usable(pane: QWidget) -> list[QWidget]:
+    """The controls within a pane that can have the focus now."""
+    return [each for each in controls_in(_content(pane)) if each.isVisible() and each.isEnabled()]
+
+
+def first_control(pane: QWidget) -> QWidget:
+    """Where one begins in a pane: where it says, at its first list, or at what stands first."""
+    pane = _content(pane)
+    if pane.focusProxy() is not None:
+        return pane
+    controls = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]
+    lists: Iterable[QWidget] = (each for each in controls if isinstance(each, QAbstractItemView))
+    return next(iter(lists), controls[0] if controls else pane)
+
+
+def _content(pane: QWidget) -> QWidget:
+    if isinstance(pane, QDockWidget):
+        pane = pane.widget()
+    return pane.content if isinstance(pane, ScreenFit) else pane

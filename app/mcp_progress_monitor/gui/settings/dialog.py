@@ -1,0 +1,121 @@
+"""The settings dialog: a list of pages beside the page that is chosen; changes apply at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_SIZE = QSize(760, 540)
+
+
+class SettingsPage(NamedTuple):
+    """One page: its key, title and icon, and how to make it, which is done when first shown."""
+
+    key: str
+    title: str
+    icon: str
+    make: Callable[[QWidget], QWidget]
+
+
+class SettingsDialog(QDialog):
+    """Shows the pages; each applies and keeps its own changes."""
+
+    def __init__(
+        self,
+        pages: Sequence[SettingsPage],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Settings")
+        self._pages = tuple(pages)
+        self._appearance = appearance
+        self._made: dict[str, QWidget] = {}
+        self.list = QListWidget(self)
+        self._stack = QStackedWidget(self)
+        self._set_up_list()
+        self._lay_out()
+        self.list.currentRowChanged.connect(self._on_row_changed)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+        fit_to_screen(self, _SIZE)
+        self.list.setCurrentRow(0)
+
+    def open_page(self, key: str) -> None:
+        """Show the page of that key."""
+        for row, page in enumerate(self._pages):
+            if page.key == key:
+                self.list.setCurrentRow(row)
+
+    def page(self, key: str) -> QWidget:
+        """The page of that key, which is shown by that."""
+        self.open_page(key)
+        return self._made[key]
+
+    def _set_up_list(self) -> None:
+        self.list.setAccessibleName("Pages of settings")
+        self.list.setIconSize(QSize(18, 18))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        height = self.list.fontMetrics().height() + 2 * GAP
+        for page in self._pages:
+            item = QListWidgetItem(page.title, self.list)
+            item.setSizeHint(QSize(0, height))
+            self._stack.addWidget(self._place())
+        words = self.list.fontMetrics()
+        widest = max(words.horizontalAdvance(page.title) for page in self._pages)
+        self.list.setFixedWidth(widest + 18 + 6 * GAP)
+
+    def _place(self) -> QScrollArea:
+        place = QScrollArea(self)
+        place.setFrameShape(QFrame.Shape.NoFrame)
+        place.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        place.setWidgetResizable(True)
+        return place
+
+    def _lay_out(self) -> None:
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close.rejected.connect(self.reject)
+        close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        row = QHBoxLayout()
+        row.setSpacing(GAP_L)
+        row.addWidget(self.list)
+        row.addWidget(self._stack, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.addLayout(row, 1)
+        column.addWidget(close)
+
+    @Slot(int)
+    def _on_row_changed(self, row: int) -> None:
+        page = self._pages[row]
+        if page.key not in self._made:
+            made = self._made[page.key] = page.make(self)
+            place = self._stack.widget(row)
+            if isinstance(place, QScrollArea):
+                place.setWidget(made)
+        self._stack.setCurrentIndex(row)
+        order_tabs(self)
+
+    @Slot()
+    def _recolour(self) -> None:
+        for row, page in enumerate(self._pages):
+            self.list.item(row).setIcon(self._appearance.icon(page.icon))

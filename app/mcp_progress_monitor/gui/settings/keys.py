@@ -1,0 +1,265 @@
+"""The page of the keys: every command of the window with its keys, which can be changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QKeySequenceEdit,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.shortcuts import Command, Shortcuts, native
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TITLE, _KEYS, _WHERE = range(3)
+_ROLE: Final = int(Qt.ItemDataRole.UserRole)
+
+
+class KeyEdit(QKeySequenceEdit):
+    """Takes one key with its modifiers; Escape stays the key that closes dialogs."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setMaximumSequenceLength(1)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave Escape to the dialog."""
+        if event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class KeysPage(QWidget):
+    """Lists the commands; what is typed into the field below becomes the key of the chosen one."""
+
+    def __init__(
+        self, shortcuts: Shortcuts, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._shortcuts = shortcuts
+        self._appearance = appearance
+        self._commands: dict[str, Command] = {}
+        self._items: dict[str, QTreeWidgetItem] = {}
+        self._sections: dict[str, QTreeWidgetItem] = {}
+        self._wanted: QKeySequence | None = None
+        self.search = QLineEdit(self)
+        self.tree = QTreeWidget(self)
+        self.edit = KeyEdit(self)
+        self.message = plain_label(self)
+        self.assign = QPushButton("&Use it here", self)
+        self.clear = QPushButton("&No key", self)
+        self.reset = QPushButton("&Default", self)
+        self.reset_all = QPushButton("&All defaults", self)
+        self._set_up()
+        self._lay_out()
+        self._fill()
+        self._connect()
+        self.tree.setCurrentItem(next(iter(self._items.values())))
+
+    def command(self) -> Command | None:
+        """The command that is chosen."""
+        item = self.tree.currentItem()
+        return None if item is None else self._commands.get(str(item.data(_TITLE, _ROLE)))
+
+    def choose(self, name: str) -> None:
+        """Choose a command by its name."""
+        self.tree.setCurrentItem(self._items[name])
+
+    def item(self, name: str) -> QTreeWidgetItem:
+        """The row of a command."""
+        return self._items[name]
+
+    def _set_up(self) -> None:
+        self.search.setPlaceholderText("Search commands and keys")
+        self.search.setAccessibleName("Search commands and keys")
+        self.search.setToolTip("Show only commands whose name or key contains this")
+        self.search.setClearButtonEnabled(True)
+        tree = self.tree
+        tree.setHeaderLabels(["Command", "Key", "Works in"])
+        tree.setAccessibleName("Commands and their keys")
+        tree.setUniformRowHeights(True)
+        tree.setAllColumnsShowFocus(True)
+        tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        tree.header().setStretchLastSection(True)
+        tree.setMinimumSize(QSize(300, 140))
+        self.edit.setAccessibleName("Key of the chosen command")
+        self.edit.setToolTip("Press the key that the command is to have")
+        self.clear.setToolTip("Let the command have no key")
+        self.reset.setToolTip("Give the command its default key again")
+        self.reset_all.setToolTip("Give every command its default key again")
+        self.assign.setToolTip("Take the key away from the other command")
+        for button in (self.assign, self.clear, self.reset, self.reset_all):
+            button.setAutoDefault(False)
+        self.assign.hide()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(GAP)
+        label = QLabel("&Key", self)
+        label.setBuddy(self.edit)
+        for widget in (label, self.edit, self.clear, self.reset):
+            row.addWidget(widget)
+        row.addStretch(1)
+        row.addWidget(self.reset_all)
+        note = QHBoxLayout()
+        note.addWidget(self.message, 1)
+        note.addWidget(self.assign)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, GAP, 0)
+        column.setSpacing(GAP)
+        column.addWidget(self.search)
+        column.addWidget(self.tree, 1)
+        column.addLayout(row)
+        column.addLayout(note)
+
+    def _fill(self) -> None:
+        sections = self._sections
+        for command in self._shortcuts.commands():
+            above = sections.get(command.section)
+            if above is None:
+                above = sections[command.section] = QTreeWidgetItem(self.tree, [command.section])
+                above.setFont(_TITLE, emphasised(self.tree.font()))
+                above.setFlags(Qt.ItemFlag.ItemIsEnabled)
+                above.setFirstColumnSpanned(True)
+                above.setExpanded(True)
+            item = QTreeWidgetItem(above, [command.title])
+            item.setData(_TITLE, _ROLE, command.name)
+            self._commands[command.name] = command
+            self._items[command.name] = item
+        self._refresh()
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._on_searched)
+        self.tree.currentItemChanged.connect(self._on_chosen)
+        self.tree.itemActivated.connect(self._on_activated)
+        self.edit.keySequenceChanged.connect(self._on_key_pressed)
+        self.assign.clicked.connect(self._on_assign)
+        self.clear.clicked.connect(self._on_clear)
+        self.reset.clicked.connect(self._on_reset)
+        self.reset_all.clicked.connect(self._on_reset_all)
+        self._shortcuts.changed.connect(self._refresh)
+
+    @Slot()
+    def _refresh(self) -> None:
+        """Show the keys as they are, those that are not the defaults in bold."""
+        clashes = self._shortcuts.clashes()
+        for name, command in self._commands.items():
+            item, keys = self._items[name], command.keys
+            item.setText(_KEYS, native(keys))
+            item.setText(_WHERE, "Anywhere" if command.is_wide else command.section)
+            font = self.tree.font()
+            item.setFont(_KEYS, emphasised(font) if command.is_changed else font)
+            others = clashes.get(name, [])
+            also = "Also the key of: " + ", ".join(each.title for each in others)
+            icon = self._appearance.icon("warning", Tone.WARNING)
+            item.setIcon(_KEYS, icon if others else self._appearance.icon("event"))
+            if not others:
+                item.setData(_KEYS, Qt.ItemDataRole.DecorationRole, None)
+            item.setToolTip(_KEYS, plain_tip(also if others else ""))
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        """Show the key of what is chosen."""
+        command = self.command()
+        self._wanted = None
+        self.edit.blockSignals(True)
+        self.edit.setKeySequence(QKeySequence() if command is None else _first(command.keys))
+        self.edit.blockSignals(False)
+        self._say("")
+        for control in (self.edit, self.clear):
+            control.setEnabled(command is not None)
+        self.clear.setEnabled(command is not None and bool(command.keys))
+        self.reset.setEnabled(command is not None and command.is_changed)
+        self.reset_all.setEnabled(any(each.is_changed for each in self._commands.values()))
+
+    def _say(self, words: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
+        self.message.setText(words)
+        set_text_colour(self.message, self._appearance, tone)
+        self.assign.setVisible(can_assign)
+
+    @Slot(str)
+    def _on_searched(self, text: str) -> None:
+        words = text.casefold().split()
+        shown, sections = [], set()
+        for name, item in self._items.items():
+            section = self._commands[name].section
+            found = f"{section} {item.text(_TITLE)} {item.text(_KEYS)}".casefold()
+            item.setHidden(not all(word in found for word in words))
+            if not item.isHidden():
+                shown.append(item)
+                sections.add(section)
+        for section, above in self._sections.items():
+            above.setHidden(section not in sections)
+        if shown and self.tree.currentItem() not in shown:
+            self.tree.setCurrentItem(shown[0])
+
+    @Slot(QTreeWidgetItem, QTreeWidgetItem)
+    def _on_chosen(self) -> None:
+        self._show()
+
+    @Slot(QTreeWidgetItem, int)
+    def _on_activated(self) -> None:
+        if self.command() is not None:
+            self.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot(QKeySequence)
+    def _on_key_pressed(self, key: QKeySequence) -> None:
+        """Give the command its key, unless another one has it: then say which."""
+        command = self.command()
+        if command is None or key.isEmpty():  # the field empties itself before it takes a key
+            return
+        conflict = self._shortcuts.conflict(command, key)
+        if conflict.fixed:
+            self._say(f"{native([key])} is needed for {conflict.fixed}.", Tone.BAD)
+        elif conflict.commands:
+            self._wanted = key
+            others = ", ".join(f"{each.section}: {each.title}" for each in conflict.commands)
+            self._say(f"{native([key])} is the key of {others}.", Tone.WARNING, can_assign=True)
+        else:
+            self._shortcuts.set_keys(command, [key])
+
+    @Slot()
+    def _on_assign(self) -> None:
+        command = self.command()
+        if command is not None and self._wanted is not None:
+            self._shortcuts.set_keys(command, [self._wanted])
+            self.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def _on_clear(self) -> None:
+        command = self.command()
+        if command is not None:
+            self._shortcuts.set_keys(command, [])
+
+    @Slot()
+    def _on_reset(self) -> None:
+        command = self.command()
+        if command is not None:
+            self._shortcuts.reset([command])
+
+    @Slot()
+    def _on_reset_all(self) -> None:
+        self._shortcuts.reset(self._commands.values())
+
+
+def _first(keys: Sequence[QKeySequence]) -> QKeySequence:
+    return keys[0] if keys else QKeySequence()

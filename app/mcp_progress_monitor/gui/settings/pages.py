@@ -1,0 +1,371 @@
+"""The pages of the settings dialog, but for that of the keys: each applies what is changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import duration, visible
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
+from mcp_progress_monitor.gui.common.typed_input import JsonInputError, read_limit
+from mcp_progress_monitor.gui.recordings.limits import RecordingLimits
+from mcp_progress_monitor.gui.theme import (
+    GAP,
+    GAP_L,
+    TEXT_SIZES,
+    Appearance,
+    TextSize,
+    ThemeChoice,
+    Tone,
+    emphasised,
+)
+from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, USUAL, DefaultLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.recording.settings import RecordingSettings
+
+GENERAL: Final = "settings/general"
+PRIVACY: Final = "settings/privacy"
+_MOST_ATTEMPTS: Final = 1000
+
+
+class Page(QWidget):
+    """A column of groups, each with a heading."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, GAP, 0)
+        self._column.setSpacing(GAP)
+
+    def add_heading(self, words: str) -> None:
+        """Begin a group."""
+        if self._column.count():
+            self._column.addSpacing(GAP)
+        label = QLabel(words, self)
+        label.setFont(emphasised(label.font()))
+        self._column.addWidget(label)
+
+    def add_note(self, words: str) -> QLabel:
+        """Add a sentence in muted text."""
+        label = plain_label(self, words)
+        set_text_colour(label, self._appearance, Tone.MUTED)
+        self._column.addWidget(label)
+        return label
+
+    def add(self, widget: QWidget) -> None:
+        """Add a control."""
+        self._column.addWidget(widget)
+
+    def add_buttons(self, *buttons: QPushButton) -> None:
+        """Add buttons in a row."""
+        row = QHBoxLayout()
+        for button in buttons:
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        row.addStretch(1)
+        self._column.addLayout(row)
+
+    def add_rows(self, *rows: tuple[str, QWidget]) -> None:
+        """Add controls with their labels in front."""
+        form = QFormLayout()
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        form.setHorizontalSpacing(GAP_L)
+        for words, control in rows:
+            label = QLabel(words, self)
+            label.setBuddy(control)
+            form.addRow(label, control)
+        self._column.addLayout(form)
+
+    def end(self) -> None:
+        """Leave what is left of the height empty."""
+        self._column.addStretch(1)
+
+
+class KeptBox(QCheckBox):
+    """A check box whose state is one of several in the preferences, under one key."""
+
+    def __init__(
+        self,
+        words: str,
+        preferences: Preferences,
+        place: tuple[str, str],
+        tip: str,
+        parent: QWidget,
+    ) -> None:
+        """`place` is the key in the preferences, and the name within."""
+        super().__init__(words, parent)
+        self._preferences = preferences
+        self._place = place
+        self.setToolTip(plain_tip(tip))
+        self.setChecked(is_on(preferences, *place))
+        self.toggled.connect(self._on_toggled)
+
+    @Slot(bool)
+    def _on_toggled(self, is_wanted: bool) -> None:
+        key, name = self._place
+        kept = self._preferences.json_of(key)
+        self._preferences.keep_json(key, {**kept, name: is_wanted})
+
+
+def is_on(preferences: Preferences, key: str, name: str) -> bool:
+    """Whether a choice is on; all of them are until they are switched off."""
+    return preferences.json_of(key).get(name) is not False
+
+
+class GeneralPage(Page):
+    """What happens by itself, and which files open here."""
+
+    association_requested = Signal()
+
+    def __init__(
+        self, preferences: Preferences, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(appearance, parent)
+        self.add_heading("Servers")
+        self.opens_page = KeptBox(
+            "&Show what a server offers when it connects and there are no jobs",
+            preferences,
+            (GENERAL, "opens_page"),
+            "Show the tools, resources and prompts of a server that was just connected",
+            self,
+        )
+        self.add(self.opens_page)
+        self.add_heading("Files")
+        self.associate = QPushButton("&File association…", self)
+        self.associate.setToolTip("Open recording files with this program")
+        self.associate.clicked.connect(self.association_requested)
+        self.add_note("Choose whether a double click on a recording opens it in this program.")
+        self.add_buttons(self.associate)
+        self.end()
+
+
+class AppearancePage(Page):
+    """Light or dark, and the size of text."""
+
+    def __init__(
+        self,
+        theme: ThemeChoice,
+        text_size: TextSize,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(appearance, parent)
+        self._theme = theme
+        self._text_size = text_size
+        self.add_heading("Theme")
+        self.themes = QButtonGroup(self)
+        for place, (name, words) in enumerate(_THEME_WORDS.items()):
+            button = QRadioButton(words, self)
+            button.setChecked(name == theme.chosen)
+            self.themes.addButton(button, place)
+            self.add(button)
+        self.themes.idClicked.connect(self._on_theme_clicked)
+        self.add_heading("Text")
+        self.sizes = QuietComboBox(self)
+        self.sizes.addItems([f"{percent} %" for percent in TEXT_SIZES])
+        self.sizes.setCurrentIndex(TEXT_SIZES.index(text_size.percent))
+        self.sizes.setAccessibleName("Size of text")
+        self.sizes.setToolTip("Set the size of all text, relative to the system's")
+        self.sizes.currentIndexChanged.connect(self._on_size_chosen)
+        self.add_rows(("&Size of text", self.sizes))
+        self.add_note("Some columns take their new width when the program starts again.")
+        self.end()
+
+    @Slot(int)
+    def _on_theme_clicked(self, place: int) -> None:
+        self._theme.choose(tuple(_THEME_WORDS)[place])
+
+    @Slot(int)
+    def _on_size_chosen(self, place: int) -> None:
+        self._text_size.choose(TEXT_SIZES[place])
+
+
+_THEME_WORDS: Final = {"system": "As the s&ystem", "light": "&Light", "dark": "&Dark"}
+
+
+class LimitsPage(Page):
+    """The limits of calls for which neither the call nor its server sets any."""
+
+    limits_changed = Signal(object)
+    """`DefaultLimits`."""
+    attempts_changed = Signal(int)
+    """How many attempts a job makes automatically at most."""
+
+    def __init__(
+        self,
+        limits: DefaultLimits,
+        attempts: int,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(appearance, parent)
+        self._limits = limits
+        self.fields: dict[str, QLineEdit] = {}
+        self.add_heading("Calls")
+        self.add_note(
+            "A limit of a call or of its server counts before these. Enter seconds, or 0 for no "
+            "limit."
+        )
+        self.add_rows(*(self._row(*each) for each in _LIMIT_WORDS))
+        self.mistake = self.add_note("")
+        set_text_colour(self.mistake, appearance, Tone.BAD)
+        self.mistake.hide()
+        self.add_heading("Automatic resuming")
+        self.attempts = QSpinBox(self)
+        self.attempts.setRange(1, _MOST_ATTEMPTS)
+        self.attempts.setValue(attempts)
+        self.attempts.setKeyboardTracking(False)
+        self.attempts.setAccessibleName("Maximum attempts")
+        self.attempts.setToolTip("Limit how many attempts a job makes automatically")
+        self.attempts.valueChanged.connect(self.attempts_changed)
+        self.add_rows(("Maximum &attempts", self.attempts))
+        self.end()
+
+    def _row(self, name: str, words: str, tip: str) -> tuple[str, QWidget]:
+        field = QLineEdit(f"{getattr(self._limits, name):g}", self)
+        usual = getattr(DEFAULT_LIMITS, name)
+        field.setPlaceholderText(f"{usual:g}")
+        field.setAccessibleName(words.replace("&", ""))
+        field.setToolTip(plain_tip(f"{tip}; by default {duration(usual) if usual else 'none'}"))
+        field.editingFinished.connect(self._on_edited)
+        self.fields[name] = field
+        return words, field
+
+    @Slot()
+    def _on_edited(self) -> None:
+        entered: dict[str, float] = {}
+        try:
+            for name, field in self.fields.items():
+                limit = read_limit(field.text())
+                usual: float = getattr(DEFAULT_LIMITS, name)
+                entered[name] = usual if limit is USUAL else float(limit or 0)
+        except JsonInputError as error:
+            self.mistake.setText(visible(str(error)))
+            self.mistake.show()
+            return
+        self.mistake.hide()
+        limits = DefaultLimits(**entered)
+        if limits != self._limits:
+            self._limits = limits
+            self.limits_changed.emit(limits)
+
+
+_LIMIT_WORDS: Final = (
+    ("tool_idle_s", "&Idle limit of tools (s)", "End a tool call without progress for so long"),
+    ("other_idle_s", "Idle limit of &other calls (s)", "End other calls without an answer"),
+    ("total_s", "&Total limit (s)", "End a call after so long, whatever progress it makes"),
+)
+
+
+class RecordingsPage(Page):
+    """Whether sessions are recorded, and how long recordings are kept."""
+
+    settings_changed = Signal(object)
+    """`RecordingSettings`."""
+    list_requested = Signal()
+
+    def __init__(
+        self, settings: RecordingSettings, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(appearance, parent)
+        self.add_heading("Recordings")
+        self.limits = RecordingLimits(settings, self)
+        self.limits.settings_changed.connect(self.settings_changed)
+        self.add(self.limits)
+        self.manage = QPushButton("&Manage recordings…", self)
+        self.manage.setToolTip("Open, show and delete recordings")
+        self.manage.clicked.connect(self.list_requested)
+        self.add_buttons(self.manage)
+        self.end()
+
+
+class PrivacyPage(Page):
+    """What this program remembers of its user, and how to make it forget."""
+
+    forget_requested = Signal(str)
+    """One of the names in `KEPT_OF_USER`."""
+    folder_requested = Signal()
+
+    def __init__(
+        self,
+        data_dir: Path,
+        preferences: Preferences,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(appearance, parent)
+        self.add_heading("What is kept on this computer")
+        self.add_note(
+            "Nothing is sent to anyone but the servers that you connect. Recordings contain what "
+            "servers and clients said; credentials in HTTP headers and URLs are redacted before "
+            "they are written."
+        )
+        folder = self.add_note(visible(str(data_dir)))
+        folder.setAccessibleName("Data folder")
+        policy = folder.sizePolicy()
+        policy.setHorizontalPolicy(QSizePolicy.Policy.Ignored)
+        folder.setSizePolicy(policy)
+        self.show_folder = QPushButton("&Show folder", self)
+        self.show_folder.setToolTip("Show the folder that contains all of it")
+        self.show_folder.clicked.connect(self.folder_requested)
+        self.add_buttons(self.show_folder)
+        self.add_heading("What is remembered between starts")
+        self.boxes: dict[str, KeptBox] = {}
+        self.forget: dict[str, QPushButton] = {}
+        for name, words, button in KEPT_OF_USER:
+            self._add_memory(name, words, button, preferences)
+        self.end()
+
+    def _add_memory(self, name: str, words: str, button: str, preferences: Preferences) -> None:
+        tip = "Keep it until the next start"
+        box = self.boxes[name] = KeptBox(words, preferences, (PRIVACY, name), tip, self)
+        clear = self.forget[name] = QPushButton("Forget", self)
+        clear.setAccessibleName(button)
+        clear.setToolTip(plain_tip(f"{button} now"))
+        clear.setAutoDefault(False)
+        clear.setProperty("memory", name)
+        clear.clicked.connect(self._on_forget)
+        row = QHBoxLayout()
+        row.addWidget(box, 1)
+        row.addWidget(clear)
+        self._column.addLayout(row)
+
+    @Slot()
+    def _on_forget(self) -> None:
+        button = self.sender()
+        if isinstance(button, QPushButton):
+            button.setEnabled(False)
+            self.forget_requested.emit(str(button.property("memory")))
+
+
+KEPT_OF_USER: Final[Sequence[tuple[str, str, str]]] = (
+    ("arguments", "&Arguments of calls, by server and tool", "Forget arguments of calls"),
+    ("recordings", "&Recordings that were opened", "Forget opened recordings"),
+    ("palette", "What was chosen in the &command palette", "Forget chosen commands"),
+)

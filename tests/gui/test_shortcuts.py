@@ -1,0 +1,138 @@
+"""Commands and their keys: the user's own are taken up, kept, and never leave two with one key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
+from tests.gui.jobs.job_lists import heard
+from tests.gui.windows import window_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.shortcuts import Command
+
+
+@pytest.fixture
+def window(qtbot: QtBot, data_dir: Path) -> MainWindow:
+    return window_on(qtbot, data_dir)
+
+
+def command(window: MainWindow, name: str) -> Command:
+    return next(each for each in window.shortcuts.commands() if each.name == name)
+
+
+def keys(*texts: str) -> list[QKeySequence]:
+    return [QKeySequence(text) for text in texts]
+
+
+def test_every_section_has_commands_and_no_two_have_one_name(window: MainWindow) -> None:
+    for late in window.late.steps():
+        late()
+    commands = window.shortcuts.commands()
+    assert {each.section for each in commands} == set(SECTIONS.values())
+    names = [each.name for each in commands]
+    assert len(names) == len(set(names))
+    assert all(each.title and "&" not in each.title for each in commands)
+
+
+def test_no_default_key_means_two_things_in_one_place(window: MainWindow) -> None:
+    for late in window.late.steps():
+        late()
+    clashes = window.shortcuts.clashes()
+    assert {name: [each.name for each in others] for name, others in clashes.items()} == {}
+
+
+def test_a_key_of_the_users_own_works_and_the_default_does_not(window: MainWindow) -> None:
+    called = heard(window.actions_.call.triggered)
+    window.shortcuts.set_keys(command(window, "window.call"), keys("Ctrl+J"))
+    window.job_list.table.setFocus()
+    control = Qt.KeyboardModifier.ControlModifier
+    QTest.keyClick(window.job_list.table, Qt.Key.Key_N, control)
+    assert called == []
+    QTest.keyClick(window.job_list.table, Qt.Key.Key_J, control)
+    assert len(called) == 1
+    assert window.actions_.call.toolTip().endswith("(Ctrl+J)")
+
+
+def test_keys_are_kept_and_taken_up_by_the_next_window(
+    qtbot: QtBot, window: MainWindow, data_dir: Path
+) -> None:
+    window.shortcuts.set_keys(command(window, "window.call"), keys("Ctrl+Alt+9"))
+    window.shortcuts.set_keys(command(window, "jobs.cancel"), [])
+    Preferences(data_dir).save()
+    again = window_on(qtbot, data_dir)
+    assert native(command(again, "window.call").keys) == "Ctrl+Alt+9"
+    assert command(again, "jobs.cancel").keys == []
+    assert again.job_list.action("cancel").toolTip() == "Cancel the selected jobs"
+    assert not command(again, "jobs.resume").is_changed
+
+
+def test_a_late_pane_takes_up_its_keys_when_it_is_made(
+    qtbot: QtBot, window: MainWindow, data_dir: Path
+) -> None:
+    window.late.findings.pane()
+    window.shortcuts.set_keys(command(window, "findings.job"), keys("Ctrl+Alt+8"))
+    again = window_on(qtbot, data_dir)
+    assert again.findings_pane.action("job").shortcut() == QKeySequence("Ctrl+Alt+8")
+
+
+def test_what_takes_a_key_leaves_none_to_the_other(window: MainWindow) -> None:
+    resume, cancel = command(window, "jobs.resume"), command(window, "jobs.cancel")
+    (other,) = window.shortcuts.conflict(resume, QKeySequence("Ctrl+.")).commands
+    assert other.name == "jobs.cancel"
+    window.shortcuts.set_keys(resume, keys("Ctrl+."))
+    assert (native(resume.keys), native(cancel.keys)) == ("Ctrl+.", "")
+    assert window.shortcuts.clashes() == {}
+    window.shortcuts.reset([cancel])
+    assert (native(resume.keys), native(cancel.keys)) == ("", "Ctrl+.")
+    window.shortcuts.reset(window.shortcuts.commands())
+    assert not any(each.is_changed for each in window.shortcuts.commands())
+    assert Preferences(window.data_dir).json_of("keys") == {}
+
+
+@pytest.mark.parametrize("key", ["Ctrl+F", "Tab", "Esc"])
+def test_keys_that_controls_need_are_refused(window: MainWindow, key: str) -> None:
+    window.late.stderr.pane()
+    conflict = window.shortcuts.conflict(command(window, "jobs.cancel"), QKeySequence(key))
+    assert conflict.fixed
+
+
+def test_keys_of_two_lists_do_not_meet(window: MainWindow) -> None:
+    token, restart = command(window, "jobs.token"), command(window, "servers.restart")
+    assert not window.shortcuts.conflict(token, QKeySequence("F5")).commands
+    assert not token.meets(restart)
+    assert token.meets(command(window, "jobs.cancel"))
+
+
+def test_unreadable_keys_leave_the_defaults(qtbot: QtBot, data_dir: Path) -> None:
+    kept = Preferences(data_dir)
+    kept.keep_json("keys", {"window.call": 7, "no.such": ["Ctrl+1"]})
+    kept.save()
+    window = window_on(qtbot, data_dir)
+    assert native(command(window, "window.call").keys) == "Ctrl+N"
+
+
+def test_a_button_elsewhere_says_the_new_key_of_what_it_does(window: MainWindow) -> None:
+    header = window.job_pane.header
+    assert any("(Ctrl+.)" in tip for tip in _tips(header))
+    window.shortcuts.set_keys(command(window, "jobs.cancel"), keys("Ctrl+Alt+7"))
+    assert any("(Ctrl+Alt+7)" in tip for tip in _tips(header))
+    assert not any("(Ctrl+.)" in tip for tip in _tips(header))
+
+
+def _tips(widget: object) -> list[str]:
+    from PySide6.QtWidgets import QAbstractButton, QWidget
+
+    assert isinstance(widget, QWidget)
+    return [button.toolTip() for button in widget.findChildren(QAbstractButton)]
