@@ -91,7 +91,7 @@ async def take(screen: str, folder: Path, data: Path) -> int:
 
 async def _in_themes(window: MainWindow, start: Path) -> None:
     for name in _THEMES:
-        window.scheme.choose(name)
+        window.theme.choose(name)
         await anyio.sleep(0.3)
         _save(window, start.with_name(f"{start.name}-{name}.png"))
 

@@ -91,8 +91,8 @@ class Reader:
         states = first | second << 32
         if not states >> _SHOWING & 1 and role != "application":
             return
-        texts = [self._property(root, name) for name in ("Name", "Description")]
-        yield Seen(role, *texts, bool(states >> _FOCUSABLE & 1))
+        name, description = (self._property(root, each) for each in ("Name", "Description"))
+        yield Seen(role, name, description, bool(states >> _FOCUSABLE & 1))
         for child in self._children(root)[:_MOST_CELLS]:
             yield from self.seen(child)
 

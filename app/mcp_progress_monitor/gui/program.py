@@ -199,7 +199,7 @@ class Program(QObject):
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
         )
-        self.settings = SettingsController(
+        self.settings_dialog = SettingsController(
             self.window,
             self._preferences,
             appearance,

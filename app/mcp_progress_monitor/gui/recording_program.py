@@ -176,7 +176,7 @@ class RecordingProgram(QObject):
         self.recordings = RecordingsController(
             self.window, tasks, self._tell, self._options.data_dir
         )
-        self.settings = SettingsController(
+        self.settings_dialog = SettingsController(
             self.window,
             self._preferences,
             appearance,

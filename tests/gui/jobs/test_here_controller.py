@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.jobs.actions import RESUME_HERE, offered
 from mcp_progress_monitor.gui.options import WindowOptions
@@ -74,10 +74,11 @@ async def test_the_request_of_a_job_is_edited_here_after_its_command_was_approve
         dialogs(qapp)[0].accept()
         await until(lambda: len(forms()) == 1)
         (dialog,) = forms()
-        asked = heard(dialog.call_requested)
+        asked = heard(dialog.form.series_requested)
         dialog.form.send()
-        (call,) = asked
-        assert isinstance(call, Call)
+        (series,) = asked
+        assert isinstance(series, CallSeries)
+        (call,) = series.calls
         assert (call.server, call.params["name"]) == ("export", "resumable_export")
         assert call.params["arguments"]["chunks_per_attempt"] == 5
         await until(lambda: len(program.engine.jobs.ids()) == 2)

@@ -123,7 +123,7 @@ async def test_what_is_not_to_be_remembered_is_not(qapp: QApplication, data_dir:
         page.boxes["arguments"].click()
         assert Preferences(data_dir).json_of("settings/privacy") in ({}, {"arguments": False})
         asked: list[str] = []
-        program.settings.forget_requested.connect(asked.append)
+        program.settings_dialog.forget_requested.connect(asked.append)
         page.forget["arguments"].click()
         assert asked == ["arguments"]
         assert not page.forget["arguments"].isEnabled()
