@@ -27,6 +27,7 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
+from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
 from mcp_progress_monitor.gui.confirmations import (
     EndAction,
@@ -39,6 +40,7 @@ from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog
 from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
@@ -236,9 +238,20 @@ class EveryWindow(QObject):
         yield FilterHelp(held)
         yield NoteEditor(7, words, held)
         yield from self._settings()
+        yield self._palette(held)
+        offers = ServerPage(appearance)
+        offers.show_server(self._server)
+        yield offers
         yield AboutDialog(held)
         yield ReportDialog(folder, held)
         yield ManualWindow(held)
+
+    def _palette(self, held: QWidget) -> Palette:
+        words = self._words
+        palette = Palette(self.appearance, held)
+        entries = [PaletteEntry("a", words, words, words, "next", str, words)]
+        palette.model.set_entries(entries, [words])
+        return palette
 
     def _settings(self) -> Iterator[QWidget]:
         held, look, kept = self.kept[0], self.appearance, Preferences(self._folder)
@@ -273,7 +286,7 @@ class EveryWindow(QObject):
         for kind, definition in ((ServerKind.COMMAND, self._stdio), (ServerKind.URL, self._http)):
             for place in range(3):
                 entry = CatalogueEntry(definition, origin=self._words)
-                editor = ServerEditor(self.appearance, kind=kind, entry=entry)
+                editor = ServerEditor(self.appearance, entry=entry)
                 editor.set_keyring(ErrorDetails(self._words, self._words))
                 editor.show_refusal(ErrorDetails(self._words, self._words))
                 editor.tabs.setCurrentIndex(place)

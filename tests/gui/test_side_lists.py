@@ -363,7 +363,11 @@ def test_a_server_that_is_not_saved_can_be_kept(servers: ServerList) -> None:
     keep(servers, "up")
     choose(servers, 1)
     said = heard(servers.keep_requested)
-    QTest.keyClick(servers.view, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(
+        servers.view,
+        Qt.Key.Key_S,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier,
+    )
     assert said == ["down"]
 
 

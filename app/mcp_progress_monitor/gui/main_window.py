@@ -7,7 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
@@ -24,6 +32,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.actions import Actions
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
+from mcp_progress_monitor.gui.drop_controller import dropped
 from mcp_progress_monitor.gui.jobs.actions import SortChoice
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
@@ -60,6 +69,7 @@ _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
+_DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
 _TABS: Final = ("log", "job", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -71,6 +81,8 @@ class MainWindow(QMainWindow):
 
     close_requested = Signal()
     """By the user, who may be asked."""
+    dropped = Signal(object)
+    """Names of local files, or an address: `tuple[str, ...]`."""
     session_ended = Signal()
     """The desktop's session ends, and the program with it."""
 
@@ -83,6 +95,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.setWindowTitle("MCP Progress Monitor")
+        self.setAcceptDrops(True)
         self._appearance = appearance
         self._preferences = preferences
         self.theme = ThemeChoice(preferences, self)
@@ -206,13 +219,23 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_job_list(self) -> None:
-        """Show the jobs in place of a server's page, if there are any or could be."""
+        """Show the jobs in place of a server's page."""
         if self._middle.currentWidget() is not self.welcome:
             self._middle.setCurrentWidget(self.job_list)
 
     def show_jobs(self, *, are_any: bool) -> None:
-        """Show the list, or the three choices while there is neither a job nor a server."""
-        self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
+        """Show the list, or the first choices while there is neither a job nor a server.
+
+        A server's page stays for as long as there is anything.
+        """
+        if not are_any or self.middle is self.welcome:
+            self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
+
+    def show_in_middle(self, page: QWidget) -> None:
+        """Show a page where the jobs are, until these are wanted again."""
+        if self._middle.indexOf(page) < 0:
+            self._middle.addWidget(page)
+        self._middle.setCurrentWidget(page)
 
     def open_dock(self, name: str) -> None:
         """Bring the pane `name` (log, job, findings, stderr, messages, questions) to the front.
@@ -325,6 +348,24 @@ class MainWindow(QMainWindow):
             event.ignore()
             self.close_requested.emit()
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files and addresses, and say what can be done with them."""
+        if dropped(event.mimeData()):
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self.statusBar().showMessage(_DROP_HINT)
+
+    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
+        """Say no more about it."""
+        self.statusBar().clearMessage()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Hand on what was dropped."""
+        self.statusBar().clearMessage()
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        self.dropped.emit(dropped(event.mimeData()))
+
     def changeEvent(self, event: QEvent) -> None:
         """Follow the palette between light and dark."""
         super().changeEvent(event)
@@ -423,7 +464,9 @@ class MainWindow(QMainWindow):
         servers.addSeparator()
         servers.addActions([do.settings, do.quit])
         recordings = self.menuBar().addMenu("&Recordings")
-        recordings.addActions([do.open_recording, do.recordings])
+        recordings.addAction(do.open_recording)
+        self.recent_menu = recordings.addMenu("Open re&cent")
+        recordings.addAction(do.recordings)
         recordings.addSeparator()
         recordings.addAction(do.export)
         recordings.addSeparator()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
@@ -69,9 +68,15 @@ class PaneFocus(QObject):
         action = QAction(words, self._window)
         action.setObjectName(f"go.{name}")
         action.setShortcut(QKeySequence(key))
-        go: Callable[[], None] = partial(self.go_to, name)
-        action.triggered.connect(go)
+        action.setData(name)
+        action.triggered.connect(self._on_triggered)
         return action
+
+    @Slot()
+    def _on_triggered(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.go_to(str(action.data()))
 
     def _step(self, by: int) -> None:
         panes = [pane for pane in self._panes() if is_seen(pane) and usable(pane)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QByteArray, QSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+GENERAL: Final = "settings/general"
+PRIVACY: Final = "settings/privacy"
+"""Keys of what the user chose in the settings: names, each of them on unless switched off."""
 _VERSION = 1
 """Of the window's layout: a state of another version is left aside."""
 
@@ -61,3 +64,8 @@ class Preferences:
             with contextlib.suppress(OSError):  # there is none, or it is somebody else's
                 self._path.chmod(0o600)
         return self._settings.status() is QSettings.Status.NoError
+
+
+def is_on(preferences: Preferences, key: str, name: str) -> bool:
+    """Whether a choice of the settings is on; all of them are until they are switched off."""
+    return preferences.json_of(key).get(name) is not False

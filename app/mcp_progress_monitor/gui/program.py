@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -14,6 +15,7 @@ from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
+from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
@@ -21,6 +23,8 @@ from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, Job
 from mcp_progress_monitor.gui.jobs.here_controller import ServersHere
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
+from mcp_progress_monitor.gui.palette.controller import PaletteController
+from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.servers.controller import ServersController
@@ -197,8 +201,13 @@ class Program(QObject):
         self.exports = ExportController(self.window, self.engine, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
-            self.window, tasks, self._tell, self._options.data_dir
+            self.window,
+            tasks,
+            self._tell,
+            self._options.data_dir,
+            partial(is_on, self._preferences, PRIVACY, "recordings"),
         )
+        self.drops = Drops(self.window, tasks, self._tell)
         self.settings_dialog = SettingsController(
             self.window,
             self._preferences,
@@ -208,6 +217,16 @@ class Program(QObject):
             self._options.data_dir.absolute(),
             self.engine,
         )
+        self.palette = PaletteController(
+            self.window,
+            self._models,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings.folder,
+        )
+        self._join_palette()
+        self._join_drops()
         self._join_feed()
         self._join_panes()
         self._join_actions()
@@ -272,6 +291,33 @@ class Program(QObject):
             request.disconnect(self._opening.quit)
             request.connect(guard.quit)
 
+    def _join_palette(self) -> None:
+        palette = self.palette
+        palette.server_chosen.connect(self.calls.show_server)
+        palette.connect_chosen.connect(self.servers.connect_server)
+        palette.offer_chosen.connect(self.calls.new_call_of)
+        palette.job_chosen.connect(self._navigation.open_job)
+        palette.recording_chosen.connect(self.recordings.open_recording)
+        self.settings.forget_requested.connect(self._on_forget_requested)
+
+    def _join_drops(self) -> None:
+        drops = self.drops
+        self.window.dropped.connect(drops.take)
+        drops.recording_dropped.connect(self.recordings.open_recording)
+        drops.configuration_dropped.connect(self.imports.ask_to_import_file)
+        drops.program_dropped.connect(self.catalogue_dialogs.ask_about_program)
+        drops.address_dropped.connect(self.catalogue_dialogs.ask_about_address)
+
+    @Slot(str)
+    def _on_forget_requested(self, what: str) -> None:
+        """Forget what the user does not want to be remembered any more."""
+        forget: Mapping[str, Callable[[], None]] = {
+            "arguments": self.calls.forget_arguments,
+            "palette": self.palette.forget,
+            "recordings": self.recordings.forget_opened,
+        }
+        forget[what]()
+
     def _join_feed(self) -> None:
         feed = self._models.feed
         feed.servers_changed.connect(self._on_servers_changed)
@@ -293,7 +339,9 @@ class Program(QObject):
         self._join_jobs(window.job_list)
         window.late.job.when_made(self._join_job_pane)
         window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
-        window.servers.server_opened.connect(self.calls.new_call_on)
+        window.servers.server_opened.connect(self.calls.show_server)
+        for shown in (window.job_filters.view.clicked, window.job_filters.view.activated):
+            shown.connect(window.show_job_list)
         window.watched.dismiss_requested.connect(self._on_dismiss_requested)
         window.watched.recording_requested.connect(self.recordings.open_recording)
         window.welcome.demo_requested.connect(self.servers.start_demo)
@@ -409,6 +457,7 @@ class Program(QObject):
     @Slot()
     def _on_servers_changed(self) -> None:
         self._show_what_is_there()
+        self.calls.show_new_servers()
         self.window.tool_bar.set_servers(self._offered())
         self._status.refresh()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
+from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
@@ -21,7 +23,8 @@ from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.navigation import Navigation
-from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.palette.controller import PaletteController
+from mcp_progress_monitor.gui.preferences import PRIVACY, Preferences, is_on
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
@@ -174,8 +177,15 @@ class RecordingProgram(QObject):
         self.exports = ExportController(self.window, playback, tasks, self._tell, title)
         self._saving = StderrSaver(self.window, tasks)
         self.recordings = RecordingsController(
-            self.window, tasks, self._tell, self._options.data_dir
+            self.window,
+            tasks,
+            self._tell,
+            self._options.data_dir,
+            partial(is_on, self._preferences, PRIVACY, "recordings"),
         )
+        self.drops = Drops(self.window, tasks, self._tell, is_live=False)
+        self.window.dropped.connect(self.drops.take)
+        self.drops.recording_dropped.connect(self.recordings.open_recording)
         self.settings_dialog = SettingsController(
             self.window,
             self._preferences,
@@ -184,6 +194,16 @@ class RecordingProgram(QObject):
             self.recordings,
             self._options.data_dir.absolute(),
         )
+        self.palette = PaletteController(
+            self.window,
+            self._models,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings.folder,
+        )
+        self.palette.job_chosen.connect(self._navigation.open_job)
+        self.palette.recording_chosen.connect(self.recordings.open_recording)
         self._set_up_window()
         self._join()
 
@@ -211,6 +231,10 @@ class RecordingProgram(QObject):
     def _begin(self) -> None:
         """Do what the command line asked for."""
         options = self._options
+        path = self.playback.first_path
+        is_kept = not path.is_relative_to(tempfile.gettempdir())  # else it came through a pipe
+        if is_kept and options.screenshot is None:
+            self.recordings.note_opened(path)
         if options.filter_text:
             self.window.open_dock("log")
             self.window.log_pane.set_filter(LogFilter(text=options.filter_text))

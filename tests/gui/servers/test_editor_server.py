@@ -13,6 +13,7 @@ from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.servers.draft import (
+    Draft,
     DraftResult,
     EditedServer,
     EnteredValue,
@@ -72,7 +73,7 @@ def opened(
     kind: ServerKind = ServerKind.COMMAND,
     names: frozenset[str] = frozenset(),
 ) -> ServerEditor:
-    editor = ServerEditor(appearance, kind=kind, entry=entry, names=names)
+    editor = ServerEditor(appearance, draft=Draft(kind=kind), entry=entry, names=names)
     qtbot.addWidget(editor)
     editor.show()
     return editor

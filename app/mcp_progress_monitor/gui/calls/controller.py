@@ -11,24 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, READ_RESOURCE
+from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.engine.call import CallSeries
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.calls.form import CallDialog
     from mcp_progress_monitor.gui.calls.offers import Offer
+    from mcp_progress_monitor.gui.calls.server_page import ServerPage
     from mcp_progress_monitor.gui.calls.shelf import CopyForm
+    from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.servers.controller import ServersController
     from mcp_progress_monitor.gui.theme import Appearance
@@ -45,7 +47,7 @@ class CallsController(QObject):
 
     def __init__(
         self,
-        parent: QWidget,
+        parent: MainWindow,
         engine: Engine,
         tasks: BackgroundTasks,
         tell: Callable[[ErrorDetails], None],
@@ -66,10 +68,13 @@ class CallsController(QObject):
         """The number of the newest series of calls."""
         self._stopped = 0
         """Series up to this number make no further calls."""
+        self._page: ServerPage | None = None
+        self._known: set[str] = set()
 
     @Slot(object)
     def call(self, call: Call) -> None:
         """Make a call; it becomes a job as soon as it is written."""
+        self._parent.show_job_list()
         self._tasks.start(f"{call.method} on {call.server}", self._engine.calls.make, call)
 
     @Slot(object)
@@ -151,6 +156,39 @@ class CallsController(QObject):
         """Open the call form on one server."""
         self._shown_call().form.choose(server, CALL_TOOL, "")
 
+    @Slot(str, str, str)
+    def new_call_of(self, server: str, method: str, name: str) -> None:
+        """Open the call form on one tool, resource or prompt, the cursor in its arguments."""
+        form = self._shown_call().form
+        if form.choose(server, method, name):
+            form.enter_arguments()
+
+    @Slot(str)
+    def show_server(self, name: str) -> None:
+        """Show in the middle of the window what a server offers."""
+        if name not in self._engine.servers.names():
+            return
+        if self._page is None:
+            from mcp_progress_monitor.gui.calls.server_page import ServerPage
+
+            self._page = page = ServerPage(self._appearance, self._parent)
+            page.back_requested.connect(self._parent.show_job_list)
+            page.connect_requested.connect(self._servers.connect_server)
+            page.call_requested.connect(self.new_call_of)
+        self._page.show_server(self._engine.servers.snapshot(name))
+        self._parent.show_in_middle(self._page)
+        self._page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_new_servers(self) -> None:
+        """Show what a server offers that was just connected, while there are no jobs to watch."""
+        servers = self._engine.servers.snapshots()
+        up = [each.name for each in servers if each.state is ServerState.CONNECTED]
+        fresh = [name for name in up if name not in self._known]
+        self._known = set(up)
+        is_wanted = is_on(self._preferences, GENERAL, "opens_page")
+        if fresh and is_wanted and not self._engine.jobs.ids():
+            self.show_server(fresh[-1])
+
     @Slot(object)
     def edit_and_send(self, job: JobId) -> None:
         """Open the call form with what a job asked for, to be changed and sent again.
@@ -192,12 +230,27 @@ class CallsController(QObject):
         """Let an open form know the servers as they are now."""
         if self._call is not None:
             self._call.form.set_servers(self._engine.servers.snapshots())
+        page = self._page
+        if page is not None and page.server in self._engine.servers.names():
+            page.show_server(self._engine.servers.snapshot(page.server))
+        elif page is not None and page is self._parent.middle:
+            self._parent.show_job_list()
 
     def close(self) -> None:
         """Close what is open, remembering what was typed."""
         if self._call is not None:
-            self._preferences.keep_json("calls", self._call.form.state())
+            state = self._call.form.state()
+            if not is_on(self._preferences, PRIVACY, "arguments"):
+                state["arguments"] = []
+            self._preferences.keep_json("calls", state)
             self._call.close()
+
+    def forget_arguments(self) -> None:
+        """Forget the arguments that were sent, of all servers and tools."""
+        if self._call is not None:
+            self._call.form.forget_arguments()
+        kept = self._preferences.json_of("calls")
+        self._preferences.keep_json("calls", {**kept, "arguments": []})
 
     def _shown_call(self) -> CallDialog:
         if self._call is None:

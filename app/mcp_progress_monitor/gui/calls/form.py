@@ -228,6 +228,16 @@ class CallForm(QWidget):
             self._server.setCurrentIndex(max(0, self._server.findText(server)))
         self._show_offers()
 
+    def forget_arguments(self) -> None:
+        """Forget the arguments that were sent; what stands in the form stays."""
+        self._memory.restore(None)
+
+    @Slot()
+    def enter_arguments(self) -> None:
+        """Put the cursor into the first argument; where there is none, on the button."""
+        fields = controls_in(self._form)
+        (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
+
     def begin(self) -> None:
         """Be ready for the next call: nothing is left of the last search, and of what was sent."""
         if self._offer is None or self._offer.is_listed:
@@ -345,7 +355,8 @@ class CallForm(QWidget):
         self._kind.currentIndexChanged.connect(self._on_source_changed)
         self._search.textChanged.connect(self._on_search_changed)
         self._search.moved.connect(self._on_moved)
-        self._search.entered.connect(self._on_search_entered)
+        # On to the arguments: Enter in a search sends nothing.
+        self._search.entered.connect(self.enter_arguments)
         self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
         self._form.changed.connect(self._on_arguments_changed)
         self._form.remade.connect(self._on_controls_remade)
@@ -576,12 +587,6 @@ class CallForm(QWidget):
         row = min(max(self._list.currentIndex().row() + step, 0), last)
         if row >= 0:
             self._list.setCurrentIndex(self._offers.index(row))
-
-    @Slot()
-    def _on_search_entered(self) -> None:
-        """Go on to the arguments: Enter in a search sends nothing."""
-        fields = controls_in(self._form)
-        (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_offer_chosen(self, current: QModelIndex, _previous: QModelIndex) -> None:

@@ -172,6 +172,9 @@ class OffersModel(QAbstractListModel):
                 return f"Call “{one_line(offer.name, 120)}”, not listed"
             title = f"  {one_line(offer.title, 80)}" if offer.title else ""
             return one_line(offer.name, 120) + title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            described = one_line(offer.description, 200)
+            return ", ".join(part for part in (offer.name, offer.title, described) if part)
         return offer if role == self.OFFER else None
 
     def _show(self) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.imports.convert import SUFFIXES
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.recent import forget_opened, note_opened, recent_recordings
 from mcp_progress_monitor.recording.settings import FOLDER, load_settings, save_settings
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
+
+_KEYED: Final = 10
+"""From this one on, recordings in the menu have no letter of their own."""
 
 
 def start_detached(command: Sequence[str]) -> bool:
@@ -48,18 +54,28 @@ class RecordingsController(QObject):
         tasks: BackgroundTasks,
         tell: Callable[[ErrorDetails], None],
         data_dir: Path,
+        remembers: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`remembers` says whether what is opened may be listed the next time."""
         super().__init__(window)
         self._window = window
         self._tasks = tasks
         self._tell = tell
         self._data_dir = data_dir.absolute()
+        self._remembers = remembers
         self._folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
         do = window.actions_
         do.open_recording.triggered.connect(self.ask_for_recording)
         do.recordings.triggered.connect(self.show_recordings)
         do.associate.triggered.connect(self.ask_to_associate)
+        window.recent_menu.aboutToShow.connect(self._fill_recent)
+        window.recent_menu.triggered.connect(self._on_recent_triggered)
+
+    @property
+    def folder(self) -> RecordingsFolder:
+        """Where sessions are recorded."""
+        return self._folder
 
     @Slot()
     def ask_for_recording(self) -> None:
@@ -95,6 +111,41 @@ class RecordingsController(QObject):
             hint = "Open it from a terminal: mcp-progress-monitor open FILE"
             what = "Cannot open a window for the recording"
             raise UserError(ErrorDetails(what, command[0], hint))
+        self.note_opened(path)
+
+    # The last ones
+
+    def note_opened(self, path: Path) -> None:
+        """List a recording among those opened last, unless the user does not want that."""
+        if self._remembers():
+            note_opened(self._data_dir, path.absolute())
+
+    def forget_opened(self) -> None:
+        """Forget what was opened."""
+        forget_opened(self._data_dir)
+
+    @Slot()
+    def _fill_recent(self) -> None:
+        """List the recordings opened last, the latest first: none of them is looked at."""
+        menu = self._window.recent_menu
+        menu.clear()
+        for number, path in enumerate(recent_recordings(self._data_dir), 1):
+            name = one_line(path.name, 80).replace("&", "&&")
+            action = menu.addAction(f"&{number} {name}" if number < _KEYED else name)
+            action.setToolTip(plain_tip(visible(str(path))))
+            action.setData(str(path))
+        if menu.isEmpty():
+            menu.addAction("No recording was opened yet").setEnabled(False)
+            return
+        menu.addSeparator()
+        clear = menu.addAction("&Clear this list")
+        clear.setToolTip("Forget which recordings were opened; the files stay")
+        clear.triggered.connect(self.forget_opened)
+
+    @Slot(QAction)
+    def _on_recent_triggered(self, action: QAction) -> None:
+        if isinstance(action.data(), str):
+            self.open_recording(action.data())
 
     # The list
 

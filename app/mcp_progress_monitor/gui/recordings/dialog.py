@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.tables import FlatHeader
-from mcp_progress_monitor.gui.recordings.limits import RecordingLimits
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QDialog, QWidget
 
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.consent import ConsentDialog
     from mcp_progress_monitor.gui.servers.controller import RemovedServer, ServersController
-    from mcp_progress_monitor.gui.servers.draft import EditedServer, ServerKind
+    from mcp_progress_monitor.gui.servers.draft import Draft, EditedServer
     from mcp_progress_monitor.gui.servers.editor import ServerEditor
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.undo import UndoOffer
@@ -67,29 +66,48 @@ class ServerDialogs(QObject):
     @Slot()
     def ask_for_command(self) -> None:
         """Ask for a server that is run here."""
-        from mcp_progress_monitor.gui.servers.draft import ServerKind
+        from mcp_progress_monitor.gui.servers.draft import Draft
 
-        self._edit(None, ServerKind.COMMAND)
+        self._add(Draft())
 
     @Slot()
     def ask_for_url(self) -> None:
         """Ask for a server that is reached by a URL."""
-        from mcp_progress_monitor.gui.servers.draft import ServerKind
+        from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind
 
-        self._edit(None, ServerKind.URL)
+        self._add(Draft(kind=ServerKind.URL))
+
+    @Slot(object)
+    def ask_about_program(self, words: Sequence[str]) -> None:
+        """Ask for a server with a command line filled in, which runs once that is confirmed."""
+        from mcp_progress_monitor.gui.servers.draft import Draft, joined_command
+
+        self._add(Draft(command=joined_command(words)))
+
+    @Slot(str)
+    def ask_about_address(self, url: str) -> None:
+        """Ask for a server with a URL filled in."""
+        from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind
+
+        self._add(Draft(kind=ServerKind.URL, url=url))
 
     @Slot(str)
     def edit(self, name: str) -> None:
         """Edit a server; one that is there for this run only is saved by that."""
         from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-        from mcp_progress_monitor.gui.servers.draft import kind_of
+        from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
         try:
             entry = self._cataloguing.saved.entries.get(name)
             entry = entry or CatalogueEntry(self._engine.servers.newest(name))
         except UserError:  # it was removed meanwhile
             return
-        self._edit(entry, kind_of(entry.definition))
+        for open_one in self._editors:
+            if open_one.server_name == name:
+                _raise(open_one)
+                return
+        names = self._names() - {name}
+        self._open_editor(ServerEditor(self._appearance, self._parent, entry=entry, names=names))
 
     @Slot(object, object)
     def ask_for_approval(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
@@ -141,18 +159,16 @@ class ServerDialogs(QObject):
         name = one_line(removed.entry.name, _LONGEST_NAME)
         self._undo.offer(f"Removed {name}.", partial(self._cataloguing.restore, removed))
 
-    def _edit(self, entry: CatalogueEntry | None, kind: ServerKind) -> None:
+    def _add(self, draft: Draft) -> None:
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
-        name = "" if entry is None else entry.name
-        for open_one in self._editors:
-            if name and open_one.server_name == name:
-                _raise(open_one)
-                return
-        known = {*self._cataloguing.saved.entries, *self._engine.servers.names()}
-        editor = ServerEditor(
-            self._appearance, self._parent, kind=kind, entry=entry, names=known - {name}
-        )
+        names = self._names()
+        self._open_editor(ServerEditor(self._appearance, self._parent, draft=draft, names=names))
+
+    def _names(self) -> set[str]:
+        return {*self._cataloguing.saved.entries, *self._engine.servers.names()}
+
+    def _open_editor(self, editor: ServerEditor) -> None:
         editor.save_requested.connect(self._cataloguing.save)
         editor.finished.connect(self._on_editor_finished)
         self._editors.append(editor)

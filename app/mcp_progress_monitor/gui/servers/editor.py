@@ -134,11 +134,14 @@ class ServerEditor(QDialog):
         appearance: Appearance,
         parent: QWidget | None = None,
         *,
-        kind: ServerKind = ServerKind.COMMAND,
+        draft: Draft | None = None,
         entry: CatalogueEntry | None = None,
         names: Collection[str] = (),
     ) -> None:
-        """Edit `entry`, or add a server of `kind`; `names` are those of the other servers."""
+        """Edit `entry`, or add a server that begins as `draft`.
+
+        `names` are those of the other servers.
+        """
         super().__init__(parent)
         self._appearance = appearance
         self._entry = entry
@@ -163,7 +166,7 @@ class ServerEditor(QDialog):
         self._timer.timeout.connect(self._show_reading)
         self._add_buttons()
         self._lay_out()
-        self._begun = draft_of(entry) if entry is not None else Draft(kind=kind)
+        self._begun = draft_of(entry) if entry is not None else draft or Draft()
         for page in (self.server, self.connection, self.restart):
             page.set_draft(self._begun)
             page.changed.connect(self._on_changed)
@@ -171,7 +174,8 @@ class ServerEditor(QDialog):
         self._show_reading()
         fit_to_screen(self, QSize(680, 560))
         order_tabs(self)
-        (self.server.url if kind is ServerKind.URL else self.server.command).setFocus()
+        is_url = self._begun.kind is ServerKind.URL
+        (self.server.url if is_url else self.server.command).setFocus()
 
     @property
     def server_name(self) -> str:

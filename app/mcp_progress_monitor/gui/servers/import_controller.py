@@ -74,6 +74,13 @@ class ImportController(QObject):
         self._import.raise_()
         self._import.activateWindow()
 
+    @Slot(object)
+    def ask_to_import_file(self, path: Path) -> None:
+        """Offer to import from a file that the user named."""
+        self.ask_to_import()
+        if self._import is not None:
+            self._import.open_file(path)
+
     @Slot()
     def ask_to_export(self) -> None:
         """Offer to write the saved servers in some client's form."""

@@ -27,8 +27,9 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, read_limit
-from mcp_progress_monitor.gui.recordings.limits import RecordingLimits
+from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
 from mcp_progress_monitor.gui.theme import (
     GAP,
     GAP_L,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-GENERAL: Final = "settings/general"
-PRIVACY: Final = "settings/privacy"
 _MOST_ATTEMPTS: Final = 1000
 
 
@@ -131,11 +130,6 @@ class KeptBox(QCheckBox):
         key, name = self._place
         kept = self._preferences.json_of(key)
         self._preferences.keep_json(key, {**kept, name: is_wanted})
-
-
-def is_on(preferences: Preferences, key: str, name: str) -> bool:
-    """Whether a choice is on; all of them are until they are switched off."""
-    return preferences.json_of(key).get(name) is not False
 
 
 class GeneralPage(Page):

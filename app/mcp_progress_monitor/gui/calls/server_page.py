@@ -1,0 +1,486 @@
+"""A server's page: what it offers, with descriptions and schemas, and a way to call each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QStyleOptionViewItem,
+    QTabBar,
+    QTabWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import count, number, one_line, visible
+from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
+from mcp_progress_monitor.gui.common.controls import (
+    ElidedLabel,
+    plain_tip,
+    set_text_colour,
+)
+from mcp_progress_monitor.gui.common.json_view import JsonTree
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
+from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.servers import state_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QMouseEvent, QPainter
+
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_Index = QModelIndex | QPersistentModelIndex
+_KINDS: Final = (
+    (OfferKind.TOOL, "Tools", "tool", "new-call"),
+    (OfferKind.PROMPT, "Prompts", "prompt", "text"),
+    (OfferKind.RESOURCE, "Resources", "resource", "log"),
+)
+_ICONS: Final = {kind: icon for kind, _title, _word, icon in _KINDS}
+_CALL: Final = "Call…"
+_LONGEST: Final = 20_000
+_WIDE_COLUMN: Final = 3
+"""The column that takes what the others leave."""
+_WIDEST: Final = 200
+_ARGUMENTS: Final = 500
+"""Rows: a schema may have more properties than anyone reads."""
+
+
+class OfferDelegate(SideDelegate):
+    """A row: name, title, a line of description, and a button at the right."""
+
+    can_call = True
+    """Whether the server can be called now."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """Two lines."""
+        faces = self.faces(option.font)
+        return QSize(160, faces.heavy.height + faces.second.height + GAP + GAP_S)
+
+    def button(self, option: QStyleOptionViewItem) -> QRect:
+        """Where the button of a row is."""
+        faces = self.faces(option.font)
+        size = QSize(faces.first.width(_CALL) + 2 * GAP + GAP_S, faces.first.height + GAP)
+        place = QRect(0, 0, size.width(), size.height())
+        place.moveCenter(option.rect.center())
+        place.moveRight(option.rect.right() - GAP)
+        return place
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint an offer."""
+        offer: Offer = index.data(OffersModel.OFFER)
+        painter.save()
+        area = self.begin(painter, option, _ICONS[offer.kind], Tone.MUTED)
+        faces, button = self.faces(option.font), self.button(option)
+        area.setRight(button.left() - GAP)
+        top = area.top() + (area.height() - faces.heavy.height - faces.second.height) // 2
+        line = QRect(area.left(), top, area.width(), faces.heavy.height)
+        name = one_line(offer.name)
+        self.write(painter, faces.heavy, line, name, Tone.TEXT)
+        if offer.title and offer.title != offer.name:
+            line.setLeft(min(line.right(), line.left() + faces.heavy.width(name) + GAP))
+            self.write(painter, faces.first, line, one_line(offer.title), Tone.MUTED)
+        second = QRect(area.left(), top + faces.heavy.height, area.width(), faces.second.height)
+        about = one_line(offer.description) or "No description"
+        self.write(painter, faces.second, second, about, Tone.MUTED)
+        self._paint_button(painter, button)
+        painter.restore()
+
+    def _paint_button(self, painter: QPainter, place: QRect) -> None:
+        tone = Tone.ACCENT if self.can_call else Tone.MUTED
+        painter.setPen(self._appearance.colour(tone))
+        painter.setBrush(self._appearance.ground(tone, 0.10))
+        painter.drawRoundedRect(place, 4, 4)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignCenter), _CALL)
+
+
+class OfferList(QListView):
+    """The offers; a click on a row's button and Enter call it."""
+
+    call_requested = Signal(object)
+    """An `Offer`."""
+
+    def __init__(self, model: OffersModel, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._delegate = OfferDelegate(appearance, self)
+        self.setModel(model)
+        self.setItemDelegate(self._delegate)
+        self.setUniformItemSizes(True)
+        self.setMinimumHeight(60)
+        self.setMouseTracking(True)
+        self.setEditTriggers(self.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(self.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName("What the server offers")
+        self.setToolTip("Choose what to call (Enter)")
+        self.activated.connect(self._on_activated)
+        appearance.changed.connect(self.viewport().update)
+
+    def set_callable(self, *, is_callable: bool) -> None:
+        """Whether the server can be called now."""
+        self._delegate.can_call = is_callable
+        self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Call what the button clicked belongs to."""
+        super().mouseReleaseEvent(event)
+        place = event.position().toPoint()
+        index = self.indexAt(place)
+        if event.button() is Qt.MouseButton.LeftButton and index.isValid():
+            option = QStyleOptionViewItem()
+            self.initViewItemOption(option)
+            option.rect = self.visualRect(index)
+            if self._delegate.button(option).contains(place):
+                self._on_activated(index)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        offer = index.data(OffersModel.OFFER)
+        if self._delegate.can_call and isinstance(offer, Offer):
+            self.call_requested.emit(offer)
+
+
+class ArgumentsModel(TitledTable):
+    """The arguments of an offer: the properties of its schema."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(("Name", "Type", "Required", "Description"), parent)
+        self._rows: list[tuple[str, str, str, str]] = []
+
+    def show_schema(self, schema: dict[str, Any]) -> None:
+        """Show the properties of `schema`."""
+        self.beginResetModel()
+        self._rows = list(_arguments(schema))
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """One for each argument."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The text of a cell; the whole of it as its tip."""
+        if not index.isValid():
+            return None
+        text = self._rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return one_line(text, 300)
+        return plain_tip(visible(text)) if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+def _arguments(schema: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = required if isinstance(required, list) else []
+    for name, each in list(properties.items() if isinstance(properties, dict) else ())[:_ARGUMENTS]:
+        about = each if isinstance(each, dict) else {}
+        kind = about.get("type", "")
+        words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+        if "enum" in about:
+            words = "choice"
+        described = about.get("description") or about.get("title") or ""
+        yield str(name), words, "yes" if name in needed else "", str(described)
+
+
+class OfferDetails(QWidget):
+    """All that is known of one offer, and the button that calls it."""
+
+    call_requested = Signal(object)
+
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._offer: Offer | None = None
+        self.title = ElidedLabel(self)
+        self.title.setFont(emphasised(self.font()))
+        self.call = QPushButton("&Call…", self)
+        self.call.setAutoDefault(False)
+        self.call.setIcon(appearance.icon("new-call"))
+        self.description = QPlainTextEdit(self)
+        self.description.setReadOnly(True)
+        self.description.setTabChangesFocus(True)
+        self.description.setFrameShape(self.description.Shape.NoFrame)
+        self.description.viewport().setAutoFillBackground(False)
+        self.description.setAccessibleName("Description")
+        self.arguments = ArgumentsModel(self)
+        self._table = table = PlainTable(self.arguments, "Arguments", self)
+        table.horizontalHeader().setStretchLastSection(True)
+        self.definition = JsonTree(self)
+        self.definition.setAccessibleName("Definition as JSON")
+        self.tabs = QTabWidget(self)
+        self.tabs.setDocumentMode(True)
+        self.tabs.addTab(table, "&Arguments")
+        self.tabs.addTab(self.definition, "Sc&hema")
+        for part in (self.description, table, self.definition, self.tabs):
+            part.setMinimumHeight(2 * self.fontMetrics().height())
+        self.tabs.tabBar().setAccessibleName("Arguments or schema")
+        head = QHBoxLayout()
+        head.addWidget(self.title, 1)
+        head.addWidget(self.call)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(head)
+        column.addWidget(self.description, 1)
+        column.addWidget(self.tabs, 3)
+        self.call.clicked.connect(self._on_clicked)
+
+    def show_offer(self, offer: Offer | None, definition: dict[str, Any]) -> None:
+        """Show an offer with its definition as the server sent it."""
+        self._offer = offer
+        self.setVisible(offer is not None)
+        if offer is None:
+            return
+        title = f"{offer.name}  {offer.title}" if offer.title else offer.name
+        self.title.set_text(one_line(title, 300))
+        text = visible(offer.description[:_LONGEST], keep_line_ends=True)
+        self.description.setPlainText(text or "The server describes it no further.")
+        self.arguments.show_schema(offer.schema)
+        for column in range(_WIDE_COLUMN):
+            self._table.resizeColumnToContents(column)
+            self._table.setColumnWidth(column, min(_WIDEST, self._table.columnWidth(column)))
+        self.definition.show_value(definition)
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        if self._offer is not None:
+            self.call_requested.emit(self._offer)
+
+
+class ServerPage(QWidget):
+    """What one server offers; stands in the middle of the window, in place of the jobs."""
+
+    back_requested = Signal()
+    """The jobs are wanted again."""
+    connect_requested = Signal(str)
+    call_requested = Signal(str, str, str)
+    """The server, the method, and the name of what is to be called."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._server: ServerSnapshot | None = None
+        self.back = QToolButton(self)
+        self.name = ElidedLabel(self)
+        self.state = ElidedLabel(self)
+        self.connect_button = QPushButton("Co&nnect", self)
+        self.instructions = ElidedLabel(self)
+        self.kinds = QTabBar(self)
+        self.search = QLineEdit(self)
+        self.offers = OffersModel(self)
+        self.list = OfferList(self.offers, appearance, self)
+        self.empty = QLabel(self)
+        self.details = OfferDetails(appearance, self)
+        self._set_up()
+        self._lay_out()
+        self._connect()
+        self.setFocusProxy(self.list)
+        self._recolour()
+
+    @property
+    def server(self) -> str:
+        """The name of the server that is shown; empty before the first."""
+        return "" if self._server is None else self._server.name
+
+    def show_server(self, server: ServerSnapshot) -> None:
+        """Show a server as it is now; what is searched for and chosen stays."""
+        before, self._server = self._server, server
+        is_other = before is None or before.name != server.name
+        name = one_line(server.name, 40)
+        self.name.set_text(name, name)
+        self.state.set_text(" · ".join(_about(server)))
+        words = visible((server.instructions or "")[:_LONGEST], keep_line_ends=False)
+        self.instructions.set_text(one_line(words, 400))
+        self.instructions.setToolTip(plain_tip(words))
+        self.instructions.setVisible(bool(words))
+        is_up = server.state is ServerState.CONNECTED
+        self.connect_button.setVisible(not server.state.is_up)
+        self.list.set_callable(is_callable=is_up)
+        self.details.call.setEnabled(is_up)
+        tip = "Fill in the arguments and call it" if is_up else "The server is not connected"
+        self.details.call.setToolTip(plain_tip(tip))
+        if is_other:
+            self.search.clear()
+        if is_other or before is None or _lists(before) != _lists(server):
+            self._show_kinds(is_other=is_other)
+
+    def _show_kinds(self, *, is_other: bool) -> None:
+        counts = [len(found) for found in _lists(self._server)]
+        for place, (_kind, title, _word, _icon) in enumerate(_KINDS):
+            self.kinds.setTabText(place, f"{title} {number(counts[place])}")
+        if is_other:
+            first = next((place for place, found in enumerate(counts) if found), 0)
+            self.kinds.setCurrentIndex(first)
+        self._show_offers()
+
+    def _set_up(self) -> None:
+        self.back.setText("Jobs")
+        self.back.setAutoRaise(True)
+        self.back.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.back.setAccessibleName("Back to the jobs")
+        self.back.setToolTip("Show the jobs (Esc)")
+        self.back.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.name.setFont(emphasised(self.font()))
+        self.connect_button.setToolTip("Connect the server")
+        self.connect_button.setAutoDefault(False)
+        for _kind, title, _word, _icon in _KINDS:
+            self.kinds.addTab(title)
+        self.kinds.setDrawBase(False)
+        self.kinds.setExpanding(False)
+        self.kinds.setAccessibleName("Tools, prompts or resources")
+        self.search.setPlaceholderText("Search by name and description")
+        self.search.setAccessibleName("Search by name and description")
+        self.search.setToolTip("Show only what has all these words")
+        self.search.setClearButtonEnabled(True)
+        self.empty.setTextFormat(Qt.TextFormat.PlainText)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self.back)
+        head.addWidget(self.name)
+        head.addWidget(self.state, 1)
+        head.addWidget(self.connect_button)
+        side = QWidget(self)
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP_S)
+        for widget in (self.kinds, self.search, self.list, self.empty):
+            column.addWidget(widget, 1 if widget in (self.list, self.empty) else 0)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.setChildrenCollapsible(False)
+        splitter.addWidget(side)
+        splitter.addWidget(self.details)
+        splitter.setStretchFactor(0, 1)
+        splitter.setStretchFactor(1, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(GAP, GAP_S, GAP, GAP)
+        whole.setSpacing(GAP_S)
+        whole.addLayout(head)
+        whole.addWidget(self.instructions)
+        whole.addWidget(splitter, 1)
+        order_tabs(self)
+
+    def _connect(self) -> None:
+        self.back.clicked.connect(self.back_requested)
+        self.connect_button.clicked.connect(self._on_connect_clicked)
+        self.kinds.currentChanged.connect(self._show_offers)
+        self.search.textChanged.connect(self._on_searched)
+        self.list.selectionModel().currentChanged.connect(self._on_current_changed)
+        self.list.call_requested.connect(self._on_call_requested)
+        self.details.call_requested.connect(self._on_call_requested)
+        self._appearance.changed.connect(self._recolour)
+
+    def keyPressEvent(self, event: Any) -> None:
+        """Go back to the jobs by Escape; a search is emptied first."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif self.search.text():
+            self.search.clear()
+        else:
+            self.back_requested.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take another font."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            for label in (self.name, self.details.title):
+                label.setFont(emphasised(self.font()))
+
+    @Slot()
+    def _show_offers(self) -> None:
+        """Show what there is of the chosen kind; the same offer as before if it is still there."""
+        if self._server is None:
+            return
+        chosen = self.list.currentIndex().data(OffersModel.OFFER)
+        kind = _KINDS[max(0, self.kinds.currentIndex())][0]
+        self.offers.set_offers(offers_of(self._server, kind))
+        row = self.offers.row_of(chosen.name) if isinstance(chosen, Offer) else None
+        self._choose(row or 0)
+
+    def _choose(self, row: int) -> None:
+        self.list.setCurrentIndex(self.offers.index(row))
+        is_any = self.offers.rowCount() > 0
+        self.list.setVisible(is_any)
+        self.empty.setVisible(not is_any)
+        word = _KINDS[max(0, self.kinds.currentIndex())][2]
+        found = f"No {word} has these words." if self.search.text() else f"It lists no {word}s."
+        is_known = self._server is not None and self._server.state is ServerState.CONNECTED
+        self.empty.setText(found if is_known or self.search.text() else "Not connected.")
+        self._on_current_changed()
+
+    @Slot(str)
+    def _on_searched(self, text: str) -> None:
+        self.offers.set_search(text)
+        self._choose(0)
+
+    @Slot()
+    def _on_current_changed(self) -> None:
+        offer = self.list.currentIndex().data(OffersModel.OFFER)
+        shown = offer if isinstance(offer, Offer) else None
+        self.details.show_offer(shown, {} if shown is None else self._definition(shown))
+
+    def _definition(self, offer: Offer) -> dict[str, Any]:
+        """What the server sent of an offer."""
+        server = self._server
+        if server is None:
+            return {}
+        named: dict[OfferKind, dict[str, Any]] = {
+            OfferKind.TOOL: {each.name: each.raw for each in server.tools},
+            OfferKind.PROMPT: {each.name: each.raw for each in server.prompts},
+            OfferKind.RESOURCE: {each.uri: each.raw for each in server.resources},
+        }
+        found: dict[str, Any] = named[offer.kind].get(offer.name, {})
+        return found
+
+    @Slot(object)
+    def _on_call_requested(self, offer: Offer) -> None:
+        self.call_requested.emit(self.server, offer.kind.value, offer.name)
+
+    @Slot()
+    def _on_connect_clicked(self) -> None:
+        self.connect_requested.emit(self.server)
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.back.setIcon(self._appearance.icon("back"))
+        for label in self.instructions.findChildren(QLabel):
+            set_text_colour(label, self._appearance, Tone.MUTED)
+
+
+def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:
+    if server is None:
+        return tuple([] for _ in _KINDS)
+    return tuple(offers_of(server, kind) for kind, *_rest in _KINDS)
+
+
+def _about(server: ServerSnapshot) -> Iterator[str]:
+    """What the server says of itself, its state first."""
+    yield state_word(server.state)
+    info = server.server_info
+    own = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
+    if own:
+        yield one_line(own, 80)
+    if server.revision:
+        yield f"MCP {one_line(server.revision, 20)}"
+    if server.restarts:
+        yield count(server.restarts, "restart")

@@ -1,0 +1,212 @@
+"""Opens the command palette, gathers what it offers, and remembers what was chosen.
+
+The palette is imported when first opened, which keeps the start of the window short.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction
+
+from mcp_progress_monitor.formatting import date_and_clock, one_line
+from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
+from mcp_progress_monitor.gui.servers.model import ROW, ServerRow
+from mcp_progress_monitor.gui.shortcuts import native
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
+from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording.servers import state_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.recording.folder import RecordingEntry, RecordingsFolder
+
+_KEPT: Final = "palette"
+_REMEMBERED: Final = 50
+_JOBS: Final = 2_000
+_RECORDINGS: Final = 200
+_LONGEST: Final = 120
+_OF_THIS_RUN: Final = "job/"
+"""Ids that mean something else in the next run."""
+
+
+class PaletteController(QObject):
+    """Opens the palette of a window; what is no action of the window is asked for by signals."""
+
+    server_chosen = Signal(str)
+    """A server that is connected: what it offers is to be shown."""
+    connect_chosen = Signal(str)
+    """A server that is not connected."""
+    offer_chosen = Signal(str, str, str)
+    """A server, the method, and the name of what is to be called."""
+    job_chosen = Signal(object)
+    """A `JobId`."""
+    recording_chosen = Signal(object)
+    """The `Path` of a recording."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        models: Models,
+        preferences: Preferences,
+        appearance: Appearance,
+        tasks: BackgroundTasks,
+        recordings: RecordingsFolder,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._models = models
+        self._preferences = preferences
+        self._appearance = appearance
+        self._tasks = tasks
+        self._recordings = recordings
+        self._palette: Palette | None = None
+        window.actions_.palette.triggered.connect(self.open)
+
+    @Slot()
+    def open(self) -> None:
+        """Open the palette, with what there is now."""
+        from mcp_progress_monitor.gui.palette.palette import Palette
+
+        if self._palette is None:
+            self._palette = Palette(self._appearance, self._window)
+            self._palette.chosen.connect(self._on_chosen)
+        palette = self._palette
+        palette.edit.clear()
+        palette.model.set_entries(self._entries(), self._recent())
+        palette.open_over(self._window)
+        self._tasks.start("list recordings", self._add_recordings, palette)
+
+    @Slot()
+    def forget(self) -> None:
+        """Forget what was chosen."""
+        self._preferences.keep_json(_KEPT, {})
+
+    def _recent(self) -> list[str]:
+        kept = self._preferences.json_of(_KEPT).get("recent")
+        return [str(each) for each in kept] if isinstance(kept, list) else []
+
+    @Slot(object)
+    def _on_chosen(self, entry: PaletteEntry) -> None:
+        is_remembered = is_on(self._preferences, PRIVACY, "palette")
+        if is_remembered and not entry.id.startswith(_OF_THIS_RUN):
+            recent = [entry.id, *(each for each in self._recent() if each != entry.id)]
+            self._preferences.keep_json(_KEPT, {"recent": recent[:_REMEMBERED]})
+        entry.run()
+
+    def _entries(self) -> Iterator[PaletteEntry]:
+        yield from self._commands()
+        yield from self._servers()
+        yield from self._jobs()
+
+    def _commands(self) -> Iterator[PaletteEntry]:
+        """What can be done now; that which a pane offers only while it has been there."""
+        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+
+        for command in self._window.shortcuts.commands():
+            part = command.part
+            is_offered = part.isEnabled() and (isinstance(part, QAction) or part.isVisible())
+            if not is_offered or part is self._window.actions_.palette:
+                continue
+            run = part.trigger if isinstance(part, QAction) else part.click
+            yield PaletteEntry(
+                f"command/{command.name}",
+                command.section,
+                command.title,
+                "",
+                "next",
+                run,
+                native(command.keys[:1]),
+            )
+
+    def _servers(self) -> Iterator[PaletteEntry]:
+        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+
+        model = self._models.servers
+        for place in range(model.rowCount()):
+            row = model.index(place).data(ROW)
+            if not isinstance(row, ServerRow) or row.is_disabled or not row.is_there:
+                continue
+            is_up = row.server.state.is_up
+            signal = self.server_chosen if is_up else self.connect_chosen
+            yield PaletteEntry(
+                f"server/{row.name}",
+                "Server",
+                one_line(row.name, _LONGEST),
+                state_word(row.server.state),
+                "server",
+                partial(signal.emit, row.name),
+            )
+            if is_up and self._window.actions_.call.isEnabled():
+                yield from self._offers(row)
+
+    def _offers(self, row: ServerRow) -> Iterator[PaletteEntry]:
+        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+
+        server = row.server
+        kinds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]] = (
+            ("Tool", CALL_TOOL, [(each.name, each.title or "") for each in server.tools]),
+            ("Prompt", GET_PROMPT, [(each.name, each.title or "") for each in server.prompts]),
+            (
+                "Resource",
+                READ_RESOURCE,
+                [(each.uri, each.title or each.name) for each in server.resources],
+            ),
+        )
+        for kind, method, named in kinds:
+            for name, title in named:
+                about = f"{title} · {row.name}" if title and title != name else row.name
+                yield PaletteEntry(
+                    f"{method}/{row.name}/{name}",
+                    kind,
+                    one_line(name, _LONGEST),
+                    one_line(about, _LONGEST),
+                    "new-call",
+                    partial(self.offer_chosen.emit, row.name, method, name),
+                )
+
+    def _jobs(self) -> Iterator[PaletteEntry]:
+        """The newest jobs, the last one first."""
+        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+
+        followed = self._models.followed
+        for job in list(followed.ids())[: -_JOBS - 1 : -1]:
+            found = followed.snapshot(job)
+            if found is not None:
+                about = f"{job_texts.state(found)}, {job_texts.line(found.server)}"
+                summary = job_texts.summary(found)
+                yield PaletteEntry(
+                    f"job/{job}",
+                    "Job",
+                    one_line(job_texts.name(found), _LONGEST),
+                    one_line(f"{about} {summary}".strip(), _LONGEST),
+                    "jobs",
+                    partial(self.job_chosen.emit, job),
+                )
+
+    async def _add_recordings(self, palette: Palette) -> None:
+        entries = await anyio.to_thread.run_sync(self._recordings.entries)
+        if palette.isVisible():
+            palette.model.add(map(self._recording, entries[: -_RECORDINGS - 1 : -1]))
+
+    def _recording(self, recording: RecordingEntry) -> PaletteEntry:
+        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+
+        return PaletteEntry(
+            f"recording/{recording.path.name}",
+            "Recording",
+            one_line(recording.path.name, _LONGEST),
+            date_and_clock(recording.begun_when)[:16],
+            "log",
+            partial(self.recording_chosen.emit, recording.path),
+        )

@@ -1,0 +1,275 @@
+"""The palette itself: a field, and below it what matches, the best and the latest used first."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import count
+from mcp_progress_monitor.gui.common.layout import room
+from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
+from mcp_progress_monitor.gui.palette.matching import Match, match
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_Index = QModelIndex | QPersistentModelIndex
+_SHOWN: Final = 200
+_ROWS: Final = 12
+_WIDTH: Final = 620
+_TOP: Final = 60
+_RECENT_BONUS: Final = 6
+_ENTRY: Final = int(Qt.ItemDataRole.UserRole) + 1
+_PLACES: Final = _ENTRY + 1
+_STEPS: Final = {
+    Qt.Key.Key_Down: 1,
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_PageDown: _ROWS - 1,
+    Qt.Key.Key_PageUp: 1 - _ROWS,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PaletteEntry:
+    """Something to be chosen: `id` is what it is remembered by, `run` what choosing it does.
+
+    `title` is what is matched; `detail` is shown beside it, and matched as well.
+    """
+
+    id: str
+    kind: str
+    title: str
+    detail: str
+    icon: str
+    run: Callable[[], object]
+    key: str = ""
+
+
+class PaletteModel(QAbstractListModel):
+    """The entries that match, in the order in which they are offered."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._entries: list[PaletteEntry] = []
+        self._recent: dict[str, int] = {}
+        self._shown: list[tuple[PaletteEntry, Match]] = []
+        self._query = ""
+        self.matching = 0
+        """How many match, of which the first are shown."""
+
+    def set_entries(self, entries: Iterable[PaletteEntry], recent: Sequence[str]) -> None:
+        """Offer other entries; those in `recent`, the latest first, come before others."""
+        self._entries = list(entries)
+        self._recent = {name: len(recent) - place for place, name in enumerate(recent)}
+        self.search(self._query)
+
+    def add(self, entries: Iterable[PaletteEntry]) -> None:
+        """Offer some more: what had to be read from a disk."""
+        self._entries += entries
+        self.search(self._query)
+
+    def search(self, query: str) -> None:
+        """Show what matches."""
+        self._query = query
+        found = []
+        for place, entry in enumerate(self._entries):
+            fit = match(query, f"{entry.kind}: {entry.title} {entry.detail}")
+            if fit is not None:
+                recency = self._recent.get(entry.id, 0)
+                rank = fit.score + (_RECENT_BONUS if recency and query.strip() else 0)
+                found.append((-rank, -recency, place, entry, fit))
+        found.sort(key=lambda each: each[:3])
+        self.beginResetModel()
+        self.matching = len(found)
+        self._shown = [(entry, fit) for *_rank, entry, fit in found[:_SHOWN]]
+        self.endResetModel()
+
+    def entry(self, row: int) -> PaletteEntry | None:
+        """The entry in a row."""
+        return self._shown[row][0] if 0 <= row < len(self._shown) else None
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """How many are shown."""
+        return 0 if parent.isValid() else len(self._shown)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The title, all of it for screen readers, and what the delegate paints."""
+        if not index.isValid():
+            return None
+        entry, fit = self._shown[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return entry.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return ", ".join(filter(None, (entry.kind, entry.title, entry.detail, entry.key)))
+        return {_ENTRY: entry, _PLACES: fit.places}.get(role)
+
+
+class PaletteDelegate(SideDelegate):
+    """A row: icon, kind and title with the matched letters heavy, detail, key at the right."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """One line."""
+        return QSize(120, option.fontMetrics.height() + GAP + 4)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint the row."""
+        entry: PaletteEntry = index.data(_ENTRY)
+        painter.save()
+        area = self.begin(painter, option, entry.icon, Tone.MUTED)
+        faces = self.faces(option.font)
+        if entry.key:
+            self.write(painter, faces.second, area, entry.key, Tone.MUTED, RIGHT)
+            area.setRight(area.right() - faces.second.width(entry.key) - 2 * GAP)
+        text = f"{entry.kind}: {entry.title} {entry.detail}"
+        muted = range(len(text) - len(entry.detail), len(text))
+        self._write_matched(painter, option, area, text, frozenset(index.data(_PLACES)), muted)
+        painter.restore()
+
+    def _write_matched(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        area: QRect,
+        text: str,
+        places: frozenset[int],
+        muted: range,
+    ) -> None:
+        """Write a line, its letters at `places` heavy, until there is no room any more."""
+        plain, heavy = option.font, emphasised(option.font)
+        metrics = {False: QFontMetrics(plain), True: QFontMetrics(heavy)}
+        left, start, flags = area.left(), 0, int(Qt.AlignmentFlag.AlignVCenter)
+        while start < len(text) and left < area.right():
+            end = start
+            style = (start in places, start in muted)
+            while end < len(text) and (end in places, end in muted) == style:
+                end += 1
+            words, is_heavy = text[start:end], style[0]
+            width = metrics[is_heavy].horizontalAdvance(words)
+            room_left = area.right() - left
+            if width > room_left:
+                mode = Qt.TextElideMode.ElideRight
+                words = metrics[is_heavy].elidedText(words, mode, room_left)
+            painter.setFont(heavy if is_heavy else plain)
+            tone = Tone.ACCENT if is_heavy else Tone.MUTED if style[1] else Tone.TEXT
+            painter.setPen(self._appearance.colour(tone))
+            painter.drawText(QRect(left, area.top(), room_left, area.height()), flags, words)
+            left += width
+            start = end
+
+
+class PaletteEdit(QLineEdit):
+    """The field; its arrows move through the list."""
+
+    moved = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move through the list; all else is typed."""
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is not None:
+            self.moved.emit(step)
+        else:
+            super().keyPressEvent(event)
+
+
+class Palette(QDialog):
+    """Opens over the window; what is chosen is run once it is closed."""
+
+    chosen = Signal(object)
+    """The `PaletteEntry`."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setWindowTitle("Command palette")
+        self.edit = PaletteEdit(self)
+        self.model = PaletteModel(self)
+        self.list = QListView(self)
+        self.status = QLabel(self)
+        self._set_up(appearance)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
+        for widget in (self.edit, self.list, self.status):
+            column.addWidget(widget)
+        self.edit.textChanged.connect(self._on_typed)
+        self.edit.moved.connect(self._on_moved)
+        self.edit.returnPressed.connect(self._on_entered)
+        self.list.clicked.connect(self._on_entered)
+        self.model.modelReset.connect(self._on_reset)
+
+    def open_over(self, window: QWidget) -> None:
+        """Show the palette at the top of a window."""
+        row = self.list.sizeHintForRow(0) or self.fontMetrics().height() + GAP + 4
+        height = self.edit.sizeHint().height() + _ROWS * row + 6 * GAP
+        size = QSize(min(_WIDTH, window.width() - 4 * GAP), height).boundedTo(room(window))
+        self.resize(size)
+        corner = QPoint((window.width() - size.width()) // 2, min(_TOP, window.height() // 10))
+        self.move(window.mapToGlobal(corner))
+        self.show()
+        self.edit.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def _set_up(self, appearance: Appearance) -> None:
+        self.edit.setPlaceholderText("Search commands, servers, tools, jobs and recordings")
+        self.edit.setAccessibleName("Search commands, servers, tools, jobs and recordings")
+        self.edit.setToolTip("Type a few letters; the arrows choose, Enter runs, Esc closes")
+        self.list.setModel(self.model)
+        self.list.setItemDelegate(PaletteDelegate(appearance, self.list))
+        self.list.setUniformItemSizes(True)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setFrameShape(self.list.Shape.NoFrame)
+        self.list.setMouseTracking(True)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setEditTriggers(self.list.EditTrigger.NoEditTriggers)
+        self.list.setAccessibleName("What matches")
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("How many match")
+
+    @Slot(str)
+    def _on_typed(self, text: str) -> None:
+        self.model.search(text)
+
+    @Slot()
+    def _on_reset(self) -> None:
+        self.list.setCurrentIndex(self.model.index(0))
+        found = self.model.matching
+        shown = f", the first {_SHOWN} are shown" if found > _SHOWN else ""
+        self.status.setText(f"{count(found, 'match', 'matches')}{shown}" if found else "No match")
+
+    @Slot(int)
+    def _on_moved(self, step: int) -> None:
+        """Go round by single steps, and not beyond the ends by pages."""
+        rows = self.model.rowCount()
+        row = self.list.currentIndex().row() + step
+        if abs(step) > 1:
+            row = min(max(row, 0), rows - 1)
+        if rows:
+            self.list.setCurrentIndex(self.model.index(row % rows))
+
+    @Slot()
+    def _on_entered(self) -> None:
+        entry = self.model.entry(self.list.currentIndex().row())
+        if entry is not None:
+            self.close()
+            self.chosen.emit(entry)

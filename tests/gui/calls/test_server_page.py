@@ -1,0 +1,187 @@
+"""A server's page: what it offers is found, described, and called by one click or key."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QStyleOptionViewItem
+
+from mcp_progress_monitor.gui.calls.offers import OfferKind
+from mcp_progress_monitor.gui.calls.server_page import OfferDelegate, ServerPage
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT
+from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "rows": {"type": "integer", "description": "How many"},
+        "mode": {"enum": ["a", "b"]},
+        "odd": True,
+        "either": {"type": ["string", "null"], "title": "Either"},
+    },
+    "required": ["rows"],
+}
+RAW = {"name": "export", "inputSchema": SCHEMA}
+SERVER = ServerSnapshot(
+    "local",
+    StdioDefinition(name="local", command="x"),
+    state=ServerState.CONNECTED,
+    revision="2025-11-25",
+    server_info={"name": "db", "version": "2"},
+    instructions="Use <b>export</b>.\nThen wait.",
+    tools=(
+        Tool("export", "Export rows", "Writes <b>rows</b>.", SCHEMA, "forbidden", RAW),
+        Tool("crawl", None, None, {}, "forbidden", {"name": "crawl"}),
+    ),
+    resources=(Resource("file:///a", "a", None, None, None, None, {}),),
+    prompts=(Prompt("ask", None, "Asks.", (PromptArgument("q", None, None, True),), {}),),
+)
+Called = list[tuple[str, str, str]]
+
+
+@pytest.fixture
+def page(qtbot: QtBot, appearance: Appearance) -> ServerPage:
+    made = ServerPage(appearance)
+    qtbot.addWidget(made)
+    made.resize(900, 500)
+    made.show_server(SERVER)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    return made
+
+
+@pytest.fixture
+def called(page: ServerPage) -> Called:
+    found: Called = []
+    page.call_requested.connect(lambda *call: found.append(call))
+    return found
+
+
+def names(page: ServerPage) -> list[str]:
+    offers = [page.offers.offer(row) for row in range(page.offers.rowCount())]
+    return [offer.name for offer in offers if offer is not None]
+
+
+def press_button(page: ServerPage, row: int) -> None:
+    """Click where the button of a row is painted."""
+    delegate = page.list.itemDelegate()
+    assert isinstance(delegate, OfferDelegate)
+    option = QStyleOptionViewItem()
+    page.list.initViewItemOption(option)
+    option.rect = page.list.visualRect(page.offers.index(row))
+    place = QPoint(delegate.button(option).center())
+    none = Qt.KeyboardModifier.NoModifier
+    QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, none, place)
+
+
+def test_tools_prompts_and_resources_are_counted_and_listed(page: ServerPage) -> None:
+    tabs = [page.kinds.tabText(place) for place in range(page.kinds.count())]
+    assert tabs == ["Tools 2", "Prompts 1", "Resources 1"]
+    assert names(page) == ["export", "crawl"]
+    page.kinds.setCurrentIndex(1)
+    assert names(page) == ["ask"]
+    page.kinds.setCurrentIndex(2)
+    assert names(page) == ["file:///a"]
+
+
+def test_description_arguments_and_schema_are_shown_as_text(page: ServerPage) -> None:
+    assert page.details.description.toPlainText() == "Writes <b>rows</b>."
+    model = page.details.arguments
+    cells = [[model.index(row, column).data() for column in range(4)] for row in range(4)]
+    assert cells == [
+        ["rows", "integer", "yes", "How many"],
+        ["mode", "choice", "", ""],
+        ["odd", "", "", ""],
+        ["either", "string or null", "", "Either"],
+    ]
+    assert page.details.definition.value == RAW
+    assert "<b>export</b>" in page.instructions.text()
+
+
+def test_the_button_of_each_row_calls_it(page: ServerPage, called: Called) -> None:
+    press_button(page, 1)
+    assert called == [("local", CALL_TOOL, "crawl")]
+    page.details.call.click()
+    assert called[1:] == [("local", CALL_TOOL, "crawl")]
+
+
+def test_enter_calls_what_is_chosen(page: ServerPage, called: Called) -> None:
+    page.kinds.setCurrentIndex(1)
+    page.list.setFocus()
+    QTest.keyClick(page.list, Qt.Key.Key_Return)
+    assert called == [("local", GET_PROMPT, "ask")]
+
+
+def test_a_click_beside_the_button_calls_nothing(page: ServerPage, called: Called) -> None:
+    place = page.list.visualRect(page.offers.index(1)).topLeft() + QPoint(30, 10)
+    none = Qt.KeyboardModifier.NoModifier
+    QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, none, place)
+    assert called == []
+    assert page.details.title.text() == "crawl"
+
+
+def test_searching_narrows_and_says_when_nothing_is_left(page: ServerPage) -> None:
+    page.search.setText("rows")
+    assert names(page) == ["export"]
+    page.search.setText("zzz")
+    assert page.empty.text() == "No tool has these words."
+    assert page.empty.isVisible()
+    assert not page.details.isVisible()
+
+
+def test_escape_empties_the_search_then_leads_back(qtbot: QtBot, page: ServerPage) -> None:
+    page.search.setText("rows")
+    QTest.keyClick(page.search, Qt.Key.Key_Escape)
+    assert page.search.text() == ""
+    with qtbot.waitSignal(page.back_requested):
+        QTest.keyClick(page.list, Qt.Key.Key_Escape)
+
+
+def test_a_new_list_keeps_what_is_chosen(page: ServerPage) -> None:
+    page.list.setCurrentIndex(page.offers.index(1))
+    more = Tool("about", None, None, {}, "forbidden", {})
+    page.show_server(dataclasses.replace(SERVER, tools=(more, *SERVER.tools)))
+    assert names(page) == ["about", "export", "crawl"]
+    assert page.list.currentIndex().row() == 2
+
+
+def test_a_server_that_is_gone_cannot_be_called_but_connected(
+    qtbot: QtBot, page: ServerPage, called: Called
+) -> None:
+    page.show_server(dataclasses.replace(SERVER, state=ServerState.CLOSED))
+    press_button(page, 0)
+    assert called == []
+    assert not page.details.call.isEnabled()
+    with qtbot.waitSignal(page.connect_requested) as asked:
+        page.connect_button.click()
+    assert asked.args == ["local"]
+
+
+def test_a_server_without_tools_begins_with_what_it_has(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    page = ServerPage(appearance)
+    qtbot.addWidget(page)
+    page.show_server(dataclasses.replace(SERVER, tools=()))
+    assert page.kinds.currentIndex() == 1
+    offer = page.offers.offer(0)
+    assert offer is not None
+    assert offer.kind is OfferKind.PROMPT
+
+
+def test_the_page_fits_a_small_window(page: ServerPage) -> None:
+    least = page.minimumSizeHint()
+    assert least.width() <= 500
+    assert least.height() <= 260

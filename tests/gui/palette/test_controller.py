@@ -1,0 +1,96 @@
+"""The palette over a program: commands, servers, tools, jobs and recordings by their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.calls.form import CallDialog
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.palette.palette import Palette
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from tests.gui.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+
+def running(
+    qapp: QApplication, folder: Path, *, has_server: bool = False
+) -> AbstractAsyncContextManager[Program]:
+    definitions = (demo_definition(),) if has_server else ()
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=definitions)))
+
+
+def opened(program: Program) -> Palette:
+    program.window.actions_.palette.trigger()
+    (palette,) = program.window.findChildren(Palette)
+    return palette
+
+
+def titles(palette: Palette) -> list[str]:
+    model = palette.model
+    found = [model.entry(row) for row in range(model.rowCount())]
+    return [f"{each.kind}: {each.title}" for each in found if each is not None]
+
+
+def choose(palette: Palette, words: str) -> None:
+    QTest.keyClicks(palette.edit, words)
+    QTest.keyClick(palette.edit, Qt.Key.Key_Return)
+
+
+async def test_a_command_is_run_and_is_first_the_next_time(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        choose(opened(program), "go traffic")
+        assert program.window.log_pane.isAncestorOf(program.window.focusWidget())
+        assert titles(opened(program))[0] == "Go to: Traffic"
+        assert "Jobs: Cancel" not in titles(opened(program))  # nothing to cancel
+        program.palette.forget()
+        assert titles(opened(program))[0] != "Go to: Traffic"
+
+
+async def test_what_is_chosen_is_not_remembered_when_that_is_not_wanted(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    kept = Preferences(data_dir)
+    kept.keep_json("settings/privacy", {"palette": False})
+    kept.save()
+    async with running(qapp, data_dir) as program:
+        choose(opened(program), "go traffic")
+        assert titles(opened(program))[0] != "Go to: Traffic"
+
+
+async def test_tools_servers_jobs_and_recordings_are_found(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir, has_server=True) as program:
+        await until(lambda: "Tool: known_total" in titles(opened(program)))
+        assert f"Server: {demo_definition().name}" in titles(opened(program))
+        palette = opened(program)
+        palette.edit.setText("tool known")
+        assert "Tool: known_total" in titles(palette)
+        palette.edit.clear()
+        choose(palette, "tool known_total")
+        (dialog,) = program.window.findChildren(CallDialog)
+        assert dialog.form.offer is not None
+        assert dialog.form.offer.name == "known_total"
+        dialog.form.send()
+        await until(lambda: bool(program.engine.jobs.ids()))
+        await until(lambda: any(each.startswith("Job: ") for each in titles(opened(program))))
+        choose(opened(program), "job known")
+        assert program.window.job_pane.job == program.engine.jobs.ids()[0]
+        palette = opened(program)
+        await until(lambda: any(each.startswith("Recording: ") for each in titles(palette)))
+        dialog.close()
