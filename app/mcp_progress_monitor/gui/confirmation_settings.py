@@ -24,9 +24,10 @@ _QUESTIONS: Final = (
 
 
 class ConfirmationPage(QWidget):
-    """Shows and edits `ConfirmationSettings`; whoever shows it applies `settings` on `changed`."""
+    """Shows and edits `ConfirmationSettings`; whoever shows it applies what `changed` says."""
 
-    changed = Signal()
+    changed = Signal(object)
+    """The settings chosen now."""
 
     def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,9 +69,9 @@ class ConfirmationPage(QWidget):
         chosen = {name: box.isChecked() for name, box in self._boxes.items()}
         self._settings = ConfirmationSettings(**chosen)
         self._all.setEnabled(self._settings != ConfirmationSettings())
-        self.changed.emit()
+        self.changed.emit(self._settings)
 
     @Slot()
     def _on_all(self) -> None:
         self.show_settings(ConfirmationSettings())
-        self.changed.emit()
+        self.changed.emit(self._settings)

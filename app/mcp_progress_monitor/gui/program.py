@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import anyio
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtWidgets import QApplication, QWidget
 
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.errors import ErrorDetails
@@ -216,6 +215,10 @@ class Program(QObject):
             self.recordings,
             self._options.data_dir.absolute(),
             self.engine,
+            {
+                "notifications": self._notification_page,
+                "confirmations": self._confirmation_page,
+            },
         )
         self.palette = PaletteController(
             self.window,
@@ -298,7 +301,7 @@ class Program(QObject):
         palette.offer_chosen.connect(self.calls.new_call_of)
         palette.job_chosen.connect(self._navigation.open_job)
         palette.recording_chosen.connect(self.recordings.open_recording)
-        self.settings.forget_requested.connect(self._on_forget_requested)
+        self.settings_dialog.forget_requested.connect(self._on_forget_requested)
 
     def _join_drops(self) -> None:
         drops = self.drops
@@ -307,6 +310,20 @@ class Program(QObject):
         drops.configuration_dropped.connect(self.imports.ask_to_import_file)
         drops.program_dropped.connect(self.catalogue_dialogs.ask_about_program)
         drops.address_dropped.connect(self.catalogue_dialogs.ask_about_address)
+
+    def _notification_page(self, parent: QWidget) -> QWidget:
+        from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
+
+        page = NotificationPage(self.settings.notifications, self.engine.servers.names(), parent)
+        page.changed.connect(self.settings.set_notifications)
+        return page
+
+    def _confirmation_page(self, parent: QWidget) -> QWidget:
+        from mcp_progress_monitor.gui.confirmation_settings import ConfirmationPage
+
+        page = ConfirmationPage(self.settings.confirmations, parent)
+        page.changed.connect(self.settings.set_confirmations)
+        return page
 
     @Slot(str)
     def _on_forget_requested(self, what: str) -> None:
@@ -393,7 +410,7 @@ class Program(QObject):
             window.log_pane.make_details,
             *window.late.steps(),
             *loading(),
-            functools.partial(delete_spools_left, self._options.data_dir),
+            partial(delete_spools_left, self._options.data_dir),
             self._garbage.settle,
         )
 

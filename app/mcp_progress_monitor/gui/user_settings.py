@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import pydantic
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -100,6 +100,7 @@ class UserSettings(QObject):
         """When and how the user is notified."""
         return self._notifications
 
+    @Slot(object)
     def set_notifications(self, settings: NotificationSettings) -> None:
         """Apply `settings` now, and keep them."""
         if settings != self._notifications:
@@ -112,6 +113,7 @@ class UserSettings(QObject):
         """Before what the user is asked."""
         return self._confirmations
 
+    @Slot(object)
     def set_confirmations(self, settings: ConfirmationSettings) -> None:
         """Apply `settings` now, and keep them."""
         if settings != self._confirmations:

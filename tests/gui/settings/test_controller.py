@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox
 
 from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
@@ -58,13 +58,33 @@ async def test_there_is_one_dialog_with_all_pages_and_the_keys_open_theirs(
     async with running(qapp, data_dir) as program:
         dialog = await opened(program)
         titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
-        for title in ("General", "Appearance", "Limits", "Recordings", "Privacy", "Keys"):
-            assert title in titles
+        assert titles == [
+            "General",
+            "Appearance",
+            "Limits",
+            "Notifications",
+            "Confirmations",
+            "Recordings",
+            "Privacy",
+            "Keys",
+        ]
         program.window.actions_.keys.trigger()
         assert program.window.findChildren(SettingsDialog) == [dialog]
         assert dialog.list.currentItem().text() == "Keys"
         assert isinstance(dialog.page("keys"), KeysPage)
         assert isinstance(dialog.page("general"), GeneralPage)
+
+
+async def test_pages_of_other_rooms_apply_what_is_chosen(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        dialog = await opened(program)
+        for key, words in (("notifications", "&Notify"), ("confirmations", "&Quit")):
+            boxes = dialog.page(key).findChildren(QCheckBox)
+            next(box for box in boxes if box.text().startswith(words)).click()
+        assert not program.settings.notifications.is_on
+        assert not program.settings.is_asked("quit")
 
 
 async def test_theme_and_text_size_apply_at_once_and_are_kept(

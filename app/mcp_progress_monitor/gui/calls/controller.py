@@ -80,6 +80,7 @@ class CallsController(QObject):
     @Slot(object)
     def call_series(self, series: CallSeries) -> None:
         """Make one call after the other, or side by side, until all are made or told to stop."""
+        self._parent.show_job_list()
         self._series += 1
         name = f"{len(series.calls)} calls on {series.calls[0].server}"
         may_start = functools.partial(self._may_start, self._series, len(series.calls))

@@ -61,9 +61,10 @@ _RULES: Final[Mapping[ServerRule, str]] = {
 
 
 class NotificationPage(QWidget):
-    """Shows and edits `NotificationSettings`; whoever shows it applies `settings` on `changed`."""
+    """Shows and edits `NotificationSettings`; whoever shows it applies what `changed` says."""
 
-    changed = Signal()
+    changed = Signal(object)
+    """The settings chosen now."""
 
     def __init__(
         self,
@@ -210,7 +211,7 @@ class NotificationPage(QWidget):
             servers={name: rule for name, rule in chosen.items() if rule != "all"},
         )
         self._enable()
-        self.changed.emit()
+        self.changed.emit(self._settings)
 
 
 def _row(*widgets: QWidget) -> QHBoxLayout:

@@ -11,7 +11,7 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from PySide6.QtWidgets import QWidget
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.limits import DefaultLimits
 
 _LIMITS: Final = "settings/limits"
+_OF_ROOMS: Final = (
+    ("notifications", "Notifications", "state-needs-you"),
+    ("confirmations", "Confirmations", "help"),
+)
+"""Key, title and icon of the pages that belong to other rooms."""
 
 
 class SettingsController(QObject):
@@ -44,8 +49,11 @@ class SettingsController(QObject):
         recordings: RecordingsController,
         data_dir: Path,
         engine: Engine | None = None,
+        of_rooms: Mapping[str, Callable[[QWidget], QWidget]] | None = None,
     ) -> None:
+        """`of_rooms` make the pages that belong to other rooms, by their keys."""
         super().__init__(window)
+        self._of_rooms = of_rooms or {}
         self._window = window
         self._preferences = preferences
         self._appearance = appearance
@@ -111,8 +119,13 @@ class SettingsController(QObject):
             *(live[:1] if self._engine is not None else ()),
             SettingsPage("appearance", "Appearance", "image", self._look),
             *(live[1:] if self._engine is not None else ()),
+            *(
+                SettingsPage(key, title, icon, self._of_rooms[key])
+                for key, title, icon in _OF_ROOMS
+                if key in self._of_rooms
+            ),
             SettingsPage("recordings", "Recordings", "log", self._recording_page(recording)),
-            SettingsPage("privacy", "Privacy", "state-needs-you", self._privacy),
+            SettingsPage("privacy", "Privacy", "watched", self._privacy),
             SettingsPage("keys", "Keys", "keyboard", self._keys),
         )
 
