@@ -121,11 +121,13 @@ class RowFaces:
     def __init__(self, font: QFont, of_second: float = _SECOND_LINE) -> None:
         """`of_second` is the share of the font's size that the second line has."""
         self.base = QFont(font)
-        second = QFont(font)
+        first = QFont(font)
+        first.setFeature(QFont.Tag("tnum"), 1)  # figures that do not move when they change
+        second = QFont(first)
         second.setPointSizeF(font.pointSizeF() * of_second)
-        self.first = _face(self.base)
+        self.first = _face(first)
         self.second = _face(second)
-        self.heavy = _face(emphasised(font))
+        self.heavy = _face(emphasised(first))
         self.height: Final = self.first.height + self.second.height
         """Both lines together."""
         self._elided: dict[tuple[int, str, int, int], str] = {}

@@ -152,11 +152,34 @@ class FlatHeader(QHeaderView):
         painter.drawPolyline(arrow)
 
 
-class PlainTable(QTableView):
-    """A dense, read-only table of plain text; Ctrl+C copies the selected rows."""
+def paint_empty(view: QAbstractItemView, words: str) -> None:
+    """Say in the middle of a list without rows why there are none."""
+    ink = view.palette().color(QPalette.ColorRole.Text)
+    ink.setAlphaF(0.7)
+    painter = QPainter(view.viewport())
+    painter.setPen(ink)
+    painter.setFont(QGuiApplication.font())
+    flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+    painter.drawText(view.viewport().rect().adjusted(8, 0, -8, 0), int(flags), words)
+    painter.end()
 
-    def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None = None) -> None:
+
+class PlainTable(QTableView):
+    """A dense, read-only table of plain text; Ctrl+C copies the selected rows.
+
+    Without rows it says `empty`.
+    """
+
+    def __init__(
+        self,
+        model: QAbstractItemModel,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        empty: str = "",
+    ) -> None:
         super().__init__(parent)
+        self._empty = empty or f"No {name[:1].lower()}{name[1:]}"
         self.setHorizontalHeader(FlatHeader(self))
         self.setModel(model)
         self.setAccessibleName(name)
@@ -184,6 +207,12 @@ class PlainTable(QTableView):
         super().changeEvent(event)
         if event.type() is QEvent.Type.ApplicationPaletteChange:
             self._soften_selection()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows, or that there are none."""
+        super().paintEvent(event)
+        if not self.model().rowCount():
+            paint_empty(self, self._empty)
 
     def _soften_selection(self) -> None:
         """Select as the lists of jobs and messages do: a tinted ground under the usual colours."""

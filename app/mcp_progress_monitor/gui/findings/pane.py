@@ -112,7 +112,9 @@ class FindingsPane(QWidget):
         self.state = ElidedLabel(self)
         self.notice = plain_label(self)
         self.table = PlainTable(self.shown, "Findings", self)
-        self.rules_table = PlainTable(self.rules, "Rules by server", self)
+        self.rules_table = PlainTable(
+            self.rules, "Rules by server", self, empty="No server is connected"
+        )
         self.empty = QLabel(self)
         self.details = SectionsView(appearance, "Details of the finding", self)
         self._lists = QStackedWidget(self)

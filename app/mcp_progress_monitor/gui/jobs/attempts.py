@@ -101,7 +101,7 @@ class AttemptsSection(QWidget):
         self._is_read_only = False
         columns = TEXT_COLUMNS
         self.model = PlainTableModel(TITLES, self, text_columns=columns)
-        self.table = PlainTable(self.model, "Attempts", self)
+        self.table = PlainTable(self.model, "Attempts", self, empty="This job was not resumed")
         self.table.setToolTip("Show the request in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)
         header = self.table.horizontalHeader()

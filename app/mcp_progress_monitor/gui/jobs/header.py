@@ -240,9 +240,7 @@ class JobHeader(QWidget):
         self._amount = self._label("Progress", size=_LARGE)
         self._numbers = self._label("Numbers")
         self._message = self._label("Message")
-        self._message.setWordWrap(True)
         self._stream = self._label("Stream")
-        self._stream.setWordWrap(True)
         self._bar = _LargeBar(appearance, self)
         self.clocks = JobClocks(appearance, self)
         self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
@@ -260,7 +258,7 @@ class JobHeader(QWidget):
         self._pick_up.clicked.connect(self.pick_up_clicked)
         self._reissue.clicked.connect(self.reissue_clicked)
         # These give way in a narrow pane, and are read in their tips then.
-        self._cut_off = (self._name, self._ids)
+        self._cut_off = (self._name, self._ids, self._message, self._stream)
         self._lay_out()
         appearance.changed.connect(self._on_appearance_changed)
 
@@ -331,7 +329,7 @@ class JobHeader(QWidget):
         self._reissue.setToolTip(plain_tip(f"{watched_texts.reissue_here(client)} (Ctrl+Shift+R)"))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
-        label = QLabel(self)
+        label = _CutLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAccessibleDescription(name)
         label.setTextInteractionFlags(
@@ -367,7 +365,8 @@ class JobHeader(QWidget):
         """One line says all that matters; two of small print are below it."""
         for label in (self._ids, self._numbers):
             label.setFont(smaller(label.font()))
-        self._ids.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        for label in (self._ids, self._message):
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         buttons = (self._cancel, self._resume, self._pick_up, self._reissue, self._save)
         head = _row(self._icon, self._name, self._state, self._bar, self._amount, *buttons)
         head.setStretchFactor(self._bar, 1)
@@ -397,6 +396,21 @@ class JobHeader(QWidget):
     def _on_appearance_changed(self) -> None:
         if self._job is not None:
             self.show_job(self._job)
+
+
+class _CutLabel(QLabel):
+    """One line of plain text; what does not fit ends in an ellipsis."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the text, or as much of it as fits."""
+        room = self.contentsRect()
+        if self.fontMetrics().horizontalAdvance(self.text()) <= room.width():
+            super().paintEvent(event)
+            return
+        words = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, room.width()
+        )
+        QPainter(self).drawText(room, int(Qt.AlignmentFlag.AlignVCenter), words)
 
 
 def _row(*parts: QWidget) -> QHBoxLayout:

@@ -118,7 +118,7 @@ class HistorySection(QWidget):
         self.chart = ProgressChart(appearance, self)
         self.phases = PlainTableModel(("Phase", "Duration", "Ticks"), self)
         self.marks = PlainTableModel(("Finding", "Count"), self)
-        self._phase_table = PlainTable(self.phases, "Phases", self)
+        self._phase_table = PlainTable(self.phases, "Phases", self, empty="No messages yet")
         self.marks_table = PlainTable(self.marks, "Findings", self)
         self.marks_table.setToolTip("Show the message in Traffic (Enter)")
         self.marks_table.activated.connect(self._on_mark_activated)

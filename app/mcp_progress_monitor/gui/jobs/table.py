@@ -19,7 +19,7 @@ from PySide6.QtGui import QAccessible, QAction, QCursor, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.model import NEWEST
@@ -49,6 +49,9 @@ _WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
 _LEAST_JOB: Final = 120
 """A smaller saved width was not set by the user: layouts of earlier versions may have it."""
 _PROGRESS_LEAST: Final = 254  # with the buttons
+_PROGRESS_EASY: Final = 460
+_SHARES: Final = {Column.JOB: 0.45, Column.SERVER: 0.15, Column.STATUS: 0.1}
+"""Beyond that width the progress leaves these shares of a wide window to words."""
 _TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
 
@@ -225,10 +228,7 @@ class JobTable(QTreeView):
         model: QAbstractItemModel | None = self.model()
         if model is None or model.rowCount():
             return
-        painter = QPainter(self.viewport())
-        painter.setPen(self._appearance.colour(Tone.MUTED))
-        words = "No job matches the filter" if self._is_narrowed else "No jobs yet"
-        painter.drawText(self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), words)
+        paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint when the window comes to the front: the selection's ground depends on it."""
@@ -284,7 +284,19 @@ class JobTable(QTreeView):
             if not header.isSectionHidden(column)
         }
         room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
-        self._resize_columns(fitted(wanted, room))
+        self._resize_columns(self._widened(fitted(wanted, room), room))
+
+    def _widened(self, widths: dict[int, int], room: int) -> dict[int, int]:
+        """Let words share what a wide window has to spare, where the user has set no width."""
+        spare = room - sum(widths.values()) - self._scaled(_PROGRESS_EASY - _PROGRESS_LEAST)
+        if spare <= 0:
+            return widths
+        return {
+            column: width + round(spare * _SHARES.get(Column(column), 0.0))
+            if width == self._scaled(_WIDTHS.get(Column(column), 110))
+            else width
+            for column, width in widths.items()
+        }
 
     def _resize_columns(self, widths: Mapping[int, int]) -> None:
         self._is_fitting = True

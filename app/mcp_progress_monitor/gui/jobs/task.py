@@ -57,7 +57,7 @@ class TaskSection(QWidget):
         self.copy_id.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copy_id.clicked.connect(self._on_copy)
         self.model = PlainTableModel(task_texts.TITLES, self, text_columns=task_texts.TEXT_COLUMNS)
-        self.table = PlainTable(self.model, "Task history", self)
+        self.table = PlainTable(self.model, "Task history", self, empty="No states yet")
         self.table.setToolTip("Show the message in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)
         self._size_columns()

@@ -226,7 +226,7 @@ class TicksSection(QWidget):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.model = TicksModel(self)
-        self.table = PlainTable(self.model, "Ticks", self)
+        self.table = PlainTable(self.model, "Ticks", self, empty="No progress yet")
         self.table.setToolTip("Show the message in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)
         self.table.setItemDelegate(TickDelegate(appearance, self.table))

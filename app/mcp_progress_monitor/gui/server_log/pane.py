@@ -53,7 +53,9 @@ class ServerLogPane(QWidget):
         self._messages = messages
         self._is_at_end = True
         self.shown = ServerLogFilter(messages, self)
-        self.table = PlainTable(self.shown, "Log messages of all servers", self)
+        self.table = PlainTable(
+            self.shown, "Log messages of all servers", self, empty="No server has logged anything"
+        )
         self.table.setItemDelegate(_LevelDelegate(appearance, self.table))
         self.table.setToolTip("Show the message in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)

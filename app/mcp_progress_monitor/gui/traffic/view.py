@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
+from mcp_progress_monitor.gui.common.tables import paint_empty
 from mcp_progress_monitor.gui.theme import Appearance, Tone, monospaced
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.columns import TrafficColumns
@@ -170,6 +171,9 @@ class TrafficView(QTableView):
             self._delegate.paint_row(painter, place, row, look_of(row))
         self._paint_focus(painter, look_of)
         painter.end()
+        if not self._model.rowCount():
+            is_filtered = bool(self._model.timeline.end)
+            paint_empty(self, "No message matches the filter" if is_filtered else "No messages yet")
 
     def _looks(self) -> Callable[[int], RowLook]:
         """Everything that decides how a row looks now."""
