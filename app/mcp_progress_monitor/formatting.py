@@ -24,7 +24,7 @@ _SPAN_UNITS: Final = (
     (3 * _HOUR, "h", _HOUR, 1),
     (90 * _MINUTE, "min", _MINUTE, 30),
     (20 * _MINUTE, "min", _MINUTE, 5),
-    (100, "min", _MINUTE, 1),
+    (3 * _MINUTE, "min", _MINUTE, 1),
     (20, "s", 1, 10),
     (-1, "s", 1, 5),
 )
