@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from PySide6.QtCore import QObject, QSize, Qt, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from mcp_progress_monitor.gui.common.layout import ScreenFit, room
@@ -82,6 +82,9 @@ class LazyPane(Generic[P]):
 class LazyPanes(QObject):
     """The panes behind Traffic, each created when first shown."""
 
+    finding_opened = Signal(object)
+    """The `Checked` of the Job pane whose first message is to be shown in Traffic."""
+
     def __init__(
         self,
         window: QMainWindow,
@@ -132,9 +135,12 @@ class LazyPanes(QObject):
                 each.pane()
 
     def _made_job_pane(self) -> JobPane:
+        from mcp_progress_monitor.gui.findings.of_job import JobFindings
         from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
 
-        pane = JobPane(self._appearance, self._window, self._models.jobs)
+        findings = JobFindings(self._models.findings, self._appearance)
+        pane = JobPane(self._appearance, self._window, self._models.jobs, findings)
+        findings.jump_requested.connect(self.finding_opened)
         self._models.when_followed(lambda source: pane.set_source(source.jobs))
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self._models.feed.jobs_changed.connect(pane.apply)
@@ -143,7 +149,9 @@ class LazyPanes(QObject):
     def _made_findings_pane(self) -> FindingsPane:
         from mcp_progress_monitor.gui.findings.pane import FindingsPane
 
-        return FindingsPane(self._models.findings, self._appearance, self._window)
+        pane = FindingsPane(self._models.findings, self._appearance, self._window)
+        pane.restore(self._preferences.json_of("findings/look"))
+        return pane
 
     def _made_stderr_pane(self) -> StderrPane:
         from mcp_progress_monitor.gui.console.pane import StderrPane

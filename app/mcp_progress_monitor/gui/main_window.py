@@ -312,6 +312,8 @@ class MainWindow(QMainWindow):
         keep.keep_json("log/look", self.log_pane.state())
         if self.late.stderr.is_made:
             keep.keep_json("stderr/look", self.stderr_pane.state())
+        if self.late.findings.is_made:
+            keep.keep_json("findings/look", self.findings_pane.state())
 
     def remember_limit(self) -> None:
         """Keep the limit of automatic attempts; a recording's window has none of its own."""

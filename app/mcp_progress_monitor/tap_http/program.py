@@ -19,7 +19,6 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.signal_watch import SignalWatch
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
-from mcp_progress_monitor.tap_http.faults import HttpFaults
 from mcp_progress_monitor.tap_http.journal import Journal, live_folder
 from mcp_progress_monitor.tap_http.proxy import ProxyConnection
 from mcp_progress_monitor.tap_http.recorder import TapRecorder
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from anyio.streams.stapled import MultiListener
 
     from mcp_progress_monitor.tap.script import Script
+    from mcp_progress_monitor.tap_http.faults import HttpFaults
 
 _PROGRAM: Final = "mcp-progress-monitor tap"
 
@@ -112,7 +112,7 @@ class Tap:
         listener, journal = self._listener, self._journal
         if listener is None or journal is None:
             raise anyio.ClosedResourceError
-        faults = None if self._script is None else HttpFaults(self._script)
+        faults = None if self._script is None else _faults(self._script)
         recorder = TapRecorder(self._name, self.addresses, journal, self._report, faults=faults)
         try:
             async with listener, anyio.create_task_group() as tasks:
@@ -136,6 +136,12 @@ class Tap:
         except Exception as error:  # noqa: BLE001  # the others must go on
             said = formatting.one_line(f"{type(error).__name__}: {error}")
             self._report(f"A connection was closed because of an internal error: {said}")
+
+
+def _faults(script: Script) -> HttpFaults:
+    from mcp_progress_monitor.tap_http.faults import HttpFaults  # for a script only
+
+    return HttpFaults(script)
 
 
 def run_tap(options: TapOptions) -> int:

@@ -32,7 +32,12 @@ class Section(NamedTuple):
 
 def headline(finding: Checked) -> str:
     """The rule with its title."""
-    return f"{finding.rule}: {ADVICE[finding.rule].title}"
+    return rule_title(finding.rule)
+
+
+def rule_title(rule: str) -> str:
+    """A rule's id with its title."""
+    return f"{rule}: {ADVICE[rule].title}"
 
 
 def place(finding: Checked) -> str:
@@ -59,6 +64,18 @@ def sections(finding: Checked) -> Iterator[Section]:
     yield Section("By", place(finding))
     yield Section("When", frames(finding))
     yield Section("Since", f"{advice.since}. Source: {finding.source}")
+    yield from _advised(finding.rule)
+
+
+def advice_sections(rule: str) -> Iterator[Section]:
+    """What is to be said about a rule, whatever broke it."""
+    yield Section("Due", ADVICE[rule].due)
+    yield Section("Since", ADVICE[rule].since)
+    yield from _advised(rule)
+
+
+def _advised(rule: str) -> Iterator[Section]:
+    advice = ADVICE[rule]
     yield Section("How sure", _CERTAINTY[advice.certainty])
     yield Section("How to fix it", advice.fix)
     for name, code in (("Python", advice.python), ("TypeScript", advice.typescript)):

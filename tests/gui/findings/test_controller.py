@@ -8,7 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from mcp_progress_monitor.gui.jobs.model import BADGE
+from mcp_progress_monitor.gui.findings.model import FINDING
+from mcp_progress_monitor.gui.findings.of_job import JobFindings
+from mcp_progress_monitor.gui.jobs.model import BADGE, SNAPSHOT
 from mcp_progress_monitor.gui.options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
@@ -63,7 +65,7 @@ async def test_jobs_servers_and_the_tab_have_badges(
     async with showing(qapp, recording, data_dir) as program:
         await found(program)
         window = program.window
-        total = program.window.findings_pane.shown.rowCount()
+        total = program.window.findings_pane.shown.count
         assert window.docks["findings"].windowTitle() == f"Findings ({total})"
         jobs = window.job_list.table.model()
         badge = jobs.index(0, 0).data(BADGE)
@@ -104,6 +106,27 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
         assert pane.current() == finding
 
 
+async def test_the_findings_of_a_job_lead_to_their_messages_as_well(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await found(program)
+        window = program.window
+        window.open_dock("job")
+        pane = window.job_pane
+        pane.show_job(window.job_list.table.model().index(0, 0).data(SNAPSHOT).id)
+        section = pane.findings
+        assert isinstance(section, JobFindings)
+        assert pane.tabs.tabText(pane.tabs.indexOf(section)) == f"Fin&dings ({section.shown.count})"
+        pane.tabs.setCurrentWidget(section)
+        first = section.shown.index(0, 0)
+        finding = first.data(FINDING)
+        section.tree.activated.emit(first)
+        await until(lambda: window.late.job.is_seen is False)
+        assert chosen(program) == str(finding.frames[0])
+        assert finding.rule in window.log_pane.notice
+
+
 async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
@@ -124,7 +147,7 @@ async def test_what_is_ignored_stays_so_in_the_next_window(
         pane.set_filter("rule == PROG-3")
         pane.action("ignore").trigger()
         assert pane.ignored.text() == "1 ignored"
-        assert pane.shown.rowCount() == 0
+        assert pane.shown.count == 0
     async with showing(qapp, recording, data_dir) as program:
         await until(lambda: program.window.findings_pane.ignored.text() == "1 ignored")
         assert program.window.findings_pane.model.ignored == (("PROG-3", "demo"),)
@@ -170,7 +193,7 @@ async def test_jobs_and_servers_lead_to_their_findings(
         await until(lambda: program.window.late.findings.is_seen)
         program.findings.show_of_server('a "b"')
         assert pane.field.text() == 'server == "a \\"b\\""'
-        assert pane.shown.rowCount() == 0
+        assert pane.shown.count == 0
 
 
 async def test_a_replay_that_begins_anew_has_no_findings_yet(

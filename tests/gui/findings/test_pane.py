@@ -62,7 +62,7 @@ def test_an_empty_pane_says_what_will_be_there(pane: FindingsPane) -> None:
 
 
 def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
-    assert busy.table.isVisible()
+    assert busy.tree.isVisible()
     assert rules(busy) == [("JR-2", "db"), ("JR-2", "a b"), ("PROG-9", "db")]
     words = busy.details.toPlainText()
     for part in ("JR-2", "Seen", "Due", "How sure", "How to fix it", "Python", "TypeScript"):
@@ -72,12 +72,12 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
 def test_enter_and_double_click_ask_for_the_first_message(busy: FindingsPane, qtbot: QtBot) -> None:
     wanted: list[Checked] = []
     busy.jump_requested.connect(wanted.append)
-    busy.table.setFocus()
-    QTest.keyClick(busy.table, Qt.Key.Key_Return)
+    busy.tree.setFocus()
+    QTest.keyClick(busy.tree, Qt.Key.Key_Return)
     assert [each.frames[0] for each in wanted] == [3]
-    place = busy.table.visualRect(busy.shown.index(1, 1)).center()
-    QTest.mouseClick(busy.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    QTest.mouseDClick(busy.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    place = busy.tree.visualRect(busy.shown.index(1, 1)).center()
+    QTest.mouseClick(busy.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseDClick(busy.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert [each.frames[0] for each in wanted] == [3, 4]
 
 
@@ -85,7 +85,7 @@ def test_a_filter_is_applied_by_enter_and_its_mistake_explained(busy: FindingsPa
     busy.field.setText("level >= error and server == db")
     QTest.keyClick(busy.field, Qt.Key.Key_Return)
     assert rules(busy) == [("JR-2", "db")]
-    assert busy.state.text() == "1 of 3 findings"
+    assert busy.counts.text() == "1 of 3 findings"
     busy.field.setText("levl == error")
     QTest.keyClick(busy.field, Qt.Key.Key_Return)
     assert "Did you mean level?" in busy.notice.text()
@@ -109,7 +109,7 @@ def test_a_filter_that_hides_all_says_so(busy: FindingsPane) -> None:
 
 
 def test_only_this_rule_or_server_is_a_filter(busy: FindingsPane) -> None:
-    busy.table.setCurrentIndex(busy.shown.index(1, 0))
+    busy.tree.setCurrentIndex(busy.shown.index(1, 0))
     busy.action("server").trigger()
     assert busy.field.text() == 'server == "a b"'
     assert rules(busy) == [("JR-2", "a b")]
@@ -119,8 +119,8 @@ def test_only_this_rule_or_server_is_a_filter(busy: FindingsPane) -> None:
 
 def test_a_rule_is_ignored_by_key_shown_and_taken_back(busy: FindingsPane) -> None:
     busy.ignored_changed.connect(busy.model.set_ignored)
-    busy.table.setFocus()
-    QTest.keyClick(busy.table, Qt.Key.Key_Delete)
+    busy.tree.setFocus()
+    QTest.keyClick(busy.tree, Qt.Key.Key_Delete)
     assert rules(busy) == [("JR-2", "a b"), ("PROG-9", "db")]
     assert busy.ignored.isVisible()
     assert busy.ignored.text() == "1 ignored"
@@ -137,7 +137,7 @@ def test_ignoring_again_takes_it_back(busy: FindingsPane) -> None:
     asked: list[tuple[Ignored, ...]] = []
     busy.model.set_ignored([("JR-2", "db"), ("X-1", "gone")])
     busy.shown.set_shows_ignored(True)
-    busy.table.setCurrentIndex(busy.shown.index(0, 0))
+    busy.tree.setCurrentIndex(busy.shown.index(0, 0))
     busy.ignored_changed.connect(asked.append)
     assert busy.action("ignore").text() == "Stop &ignoring it"
     busy.action("ignore").trigger()
@@ -154,7 +154,7 @@ def test_the_job_can_be_shown_where_there_is_one(busy: FindingsPane) -> None:
     opened: list[int] = []
     busy.job_opened.connect(opened.append)
     assert not busy.action("job").isEnabled()
-    busy.table.setCurrentIndex(busy.shown.index(2, 0))
+    busy.tree.setCurrentIndex(busy.shown.index(2, 0))
     busy.action("job").trigger()
     assert opened == [7]
 
@@ -188,7 +188,7 @@ def test_findings_beyond_the_most_are_counted_and_said(
     while playback.advance(0.05):
         pass
     pane.model.watch.publish()
-    assert pane.state.text() == "1 finding, 1 more counted but not listed"
+    assert pane.counts.text() == "1 finding, 1 more counted but not listed"
 
 
 def test_text_of_a_server_is_shown_as_plain_text(pane: FindingsPane) -> None:
@@ -197,10 +197,10 @@ def test_text_of_a_server_is_shown_as_plain_text(pane: FindingsPane) -> None:
     assert "<img src=x>" in pane.details.toPlainText()
     assert "\u202e" not in pane.details.toPlainText()
     pane.action("server").trigger()
-    assert pane.shown.rowCount() == 1
+    assert pane.shown.count == 1
 
 
 def test_every_control_has_a_name_and_a_place_in_the_order(busy: FindingsPane) -> None:
-    for part in (busy.field, busy.rules_button, busy.table, busy.rules_table, busy.details):
+    for part in (busy.field, busy.rules_button, busy.tree, busy.rules_table, busy.details):
         assert part.accessibleName()
         assert part.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QResizeEvent
     from PySide6.QtWidgets import QLayout
+
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 _FRAME: Final = QSize(2, 40)
 """What a desktop adds around a window: above all its title bar."""
@@ -138,3 +140,14 @@ def _places(layout: QLayout) -> list[int]:
         cells: dict[int, Any] = {place: layout.getItemPosition(place) for place in places}
         places.sort(key=cells.__getitem__)
     return places
+
+
+class JobSection(QWidget):
+    """A section of the Job pane that another room makes."""
+
+    counted = Signal(int)
+    """How many rows it has by now."""
+
+    def show_job(self, job: JobId | None) -> None:
+        """Show what there is about a job."""
+        raise NotImplementedError

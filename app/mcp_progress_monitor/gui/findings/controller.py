@@ -52,6 +52,7 @@ class FindingsController(QObject):
         model.set_ignored(_read(preferences.json_of(_KEPT).get("ignored")))
         model.badges_changed.connect(self._on_badges_changed)
         window.late.findings.when_made(self._join_pane)
+        window.late.finding_opened.connect(self.jump)
         window.job_list.findings_requested.connect(self.show_of_job)
         window.servers.findings_requested.connect(self.show_of_server)
         window.watched.findings_requested.connect(self.show_of_server)
@@ -109,7 +110,7 @@ class FindingsController(QObject):
         pane = self._window.findings_pane
         if self._finding is not None:
             pane.select(self._finding)
-        pane.table.setFocus()
+        pane.tree.setFocus()
 
     def _begin(self) -> None:
         """Begin with the finding that is chosen in the pane, or the gravest."""

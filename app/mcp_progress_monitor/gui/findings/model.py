@@ -1,4 +1,4 @@
-"""The findings as rows, the filter over them, and what became of each rule by server."""
+"""The findings as rows, and what became of each rule by server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QSortFilterProxyModel,
     Qt,
     Signal,
     Slot,
@@ -22,7 +21,7 @@ from mcp_progress_monitor.gui.common.tables import TitledTable
 from mcp_progress_monitor.gui.findings.watch import FindingsWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcp_progress_monitor.checking.report import Checked
     from mcp_progress_monitor.checking.results import Result, RuleState
@@ -99,6 +98,10 @@ class FindingsModel(TitledTable):
         result = self._rows[row]
         return (result.rule, result.server) in self._ignored
 
+    def result(self, row: int) -> Result:
+        """What the judge has of a row."""
+        return self._rows[row]
+
     def finding(self, row: int) -> Checked:
         """What a row shows."""
         made = self._shown.get(row)
@@ -154,11 +157,10 @@ class FindingsModel(TitledTable):
         """What a cell is sorted by; alike ones stay in the order found."""
         result = self._rows[row]
         if column == LEVEL:
-            return _RANKS[result.level] * _MORE_THAN_ROWS + row
+            return level_key(result.level, row)
         if column in (RULE, SERVER, TEXT):
             text = result.server.casefold() if column == SERVER else result.rule
-            text = result.finding.rule.text if column == TEXT else text
-            return f"{_DIGITS.sub(lambda found: found[0].zfill(4), text)}\0{row:06d}"
+            return text_key(result.finding.rule.text if column == TEXT else text, row)
         if column == JOB:
             return -1 if result.job is None else result.job
         return result.count if column == COUNT else result.first
@@ -228,51 +230,19 @@ class FindingsModel(TitledTable):
         self.badges_changed.emit()
 
 
+def level_key(level: Level, row: int) -> int:
+    """What levels are sorted by: alike ones stay in the order found."""
+    return _RANKS[level] * _MORE_THAN_ROWS + row
+
+
+def text_key(text: str, row: int) -> str:
+    """What texts are sorted by: by the numbers in them, alike ones in the order found."""
+    return f"{_DIGITS.sub(lambda found: found[0].zfill(4), text)}\0{row:06d}"
+
+
 def _job_text(result: Result) -> str:
     name = one_line(result.title or result.method)
     return name if result.job is None else f"{result.job}  {name}"
-
-
-class FindingsFilter(QSortFilterProxyModel):
-    """Shows the findings that a test lets through; those that are ignored only on request."""
-
-    def __init__(self, findings: FindingsModel, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._findings = findings
-        self._passes: Callable[[Checked], bool] | None = None
-        self._shows_ignored = False
-        self.setSourceModel(findings)
-        self.setSortRole(SORTED)
-        self.sort(LEVEL)
-
-    @property
-    def shows_ignored(self) -> bool:
-        """Whether what is ignored is shown, too."""
-        return self._shows_ignored
-
-    @property
-    def has_test(self) -> bool:
-        """Whether a filter leaves findings out."""
-        return self._passes is not None
-
-    def set_test(self, passes: Callable[[Checked], bool] | None) -> None:
-        """Let through what passes the test; None is no test."""
-        self.beginFilterChange()
-        self._passes = passes
-        self.endFilterChange(self.Direction.Rows)
-
-    @Slot(bool)
-    def set_shows_ignored(self, is_wanted: bool) -> None:
-        """Show what is ignored, or hide it."""
-        self.beginFilterChange()
-        self._shows_ignored = is_wanted
-        self.endFilterChange(self.Direction.Rows)
-
-    def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        """Whether the finding of a source row is let through."""
-        if not self._shows_ignored and self._findings.is_ignored(source_row):
-            return False
-        return self._passes is None or self._passes(self._findings.finding(source_row))
 
 
 class ServerRules(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -29,23 +29,16 @@ from mcp_progress_monitor.gui.common.controls import (
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
-    COUNT,
     FINDING,
-    FIRST,
     IGNORED,
-    JOB,
-    LEVEL,
-    RULE,
     RULES,
-    SERVER,
-    TEXT,
-    FindingsFilter,
     FindingsModel,
     RulesModel,
     ServerRules,
 )
-from mcp_progress_monitor.gui.findings.view import FindingDelegate, SectionsView
+from mcp_progress_monitor.gui.findings.view import FindingTree, SectionsView
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.wording import findings as wording
 
@@ -58,7 +51,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.findings.model import Ignored
 
-_DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
 _WIDE: Final = 900
 _RULES_MS: Final = 1000
 _TYPED_MS: Final = 250
@@ -108,10 +100,11 @@ class FindingsPane(QWidget):
         self.rules = RulesModel(self)
         self.field = FilterField(self._complete, appearance, self)
         self.ignored = QToolButton(self)
+        self.group_button = QToolButton(self)
         self.rules_button = QToolButton(self)
-        self.state = ElidedLabel(self)
+        self.counts = ElidedLabel(self)
         self.notice = plain_label(self)
-        self.table = PlainTable(self.shown, "Findings", self)
+        self.tree = FindingTree(self.shown, appearance, self)
         self.rules_table = PlainTable(
             self.rules, "Rules by server", self, empty="No server is connected"
         )
@@ -145,7 +138,7 @@ class FindingsPane(QWidget):
 
     def current(self) -> Checked | None:
         """The finding that the keyboard acts on."""
-        finding: Checked | None = self.table.currentIndex().data(FINDING)
+        finding: Checked | None = self.tree.currentIndex().data(FINDING)
         return finding
 
     def set_filter(self, text: str) -> None:
@@ -157,17 +150,24 @@ class FindingsPane(QWidget):
     def select(self, finding: Checked) -> None:
         """Choose a finding, if it is among those shown."""
         self.show_rules(is_wanted=False)
-        for row in range(self.shown.rowCount()):
-            index = self.shown.index(row, LEVEL)
+        for index in self.shown.indexes():
             each: Checked = index.data(FINDING)
             if (each.frames[0], each.rule, each.by) == (
                 finding.frames[0],
                 finding.rule,
                 finding.by,
             ):
-                self.table.setCurrentIndex(index)
-                self.table.scrollTo(index)
+                self.tree.setCurrentIndex(index)
+                self.tree.scrollTo(index)
                 return
+
+    def restore(self, look: dict[str, object]) -> None:
+        """Look as `state` said."""
+        self.group_button.setChecked(look.get("grouped") is not False)
+
+    def state(self) -> dict[str, object]:
+        """How the pane looks, to be restored in the next window."""
+        return {"grouped": self.shown.is_grouped}
 
     def show_rules(self, *, is_wanted: bool) -> None:
         """Show what became of the rules on each server, or the findings."""
@@ -184,28 +184,21 @@ class FindingsPane(QWidget):
         self.ignored.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.ignored.setMenu(self.ignored_menu)
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
+        self.group_button.setText("Group")
+        self.group_button.setCheckable(True)
+        self.group_button.setToolTip("Group findings by rule (Ctrl+G)")
+        self.group_button.setAccessibleName("Group findings by rule")
         self.rules_button.setText("Rules")
         self.rules_button.setCheckable(True)
         self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+U)")
         self.rules_button.setAccessibleName("Rules by server")
-        self.state.describe("Number of findings")
+        self.counts.describe("Number of findings")
         self.notice.hide()
         self.notice.setContentsMargins(GAP, 0, GAP, GAP_S)
 
     def _set_up_tables(self) -> None:
-        digit = self.table.fontMetrics().horizontalAdvance("0")
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
-        for column, digits in _DIGITS.items():
-            self.table.setColumnWidth(column, digit * digits)
-        header.setMinimumSectionSize(digit * 6)
-        self.table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
-        self.table.setSortingEnabled(True)
-        self.table.sortByColumn(LEVEL, Qt.SortOrder.AscendingOrder)
-        self.table.setItemDelegate(FindingDelegate(self._appearance, self.table))
-        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        digit = self.fontMetrics().horizontalAdvance("0")
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.rules_table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
         self.rules_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.rules_table.setColumnWidth(1, digit * 24)
@@ -219,7 +212,7 @@ class FindingsPane(QWidget):
 
     def _set_up_actions(self) -> None:
         for key, words, _icon, shortcut, tip in _ACTIONS:
-            action = QAction(words, self.table)
+            action = QAction(words, self.tree)
             action.setObjectName(f"findings.{key}")
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -227,7 +220,7 @@ class FindingsPane(QWidget):
             action.setData(key)
             action.triggered.connect(self._on_triggered)
             self._actions[key] = action
-            self.table.addAction(action)
+            self.tree.addAction(action)
             self._menu.addAction(action)
         self._menu.setToolTipsVisible(True)
         self.ignored_menu.setToolTipsVisible(True)
@@ -237,10 +230,11 @@ class FindingsPane(QWidget):
         head.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         head.setSpacing(GAP)
         head.addWidget(self.field, 3)
-        head.addWidget(self.state, 2)
+        head.addWidget(self.counts, 2)
         head.addWidget(self.ignored)
+        head.addWidget(self.group_button)
         head.addWidget(self.rules_button)
-        for part in (self.table, self.empty, self.rules_table):
+        for part in (self.tree, self.empty, self.rules_table):
             self._lists.addWidget(part)
         self._splitter.addWidget(self._lists)
         self._splitter.addWidget(self.details)
@@ -262,17 +256,19 @@ class FindingsPane(QWidget):
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.field.setFocus)
-        rules = QShortcut(QKeySequence("Ctrl+U"), self)
-        rules.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        rules.activated.connect(self.rules_button.toggle)
+        for keys, button in (("Ctrl+G", self.group_button), ("Ctrl+U", self.rules_button)):
+            toggle = QShortcut(QKeySequence(keys), self)
+            toggle.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            toggle.activated.connect(button.toggle)
+        self.group_button.toggled.connect(self._on_group_toggled)
         self._typing.timeout.connect(self._apply)
         self.field.textChanged.connect(self._typing.start)
         self.field.confirmed.connect(self._apply)
         self.field.popup.closed.connect(self._typing.start)
         self.rules_button.toggled.connect(self._on_rules_toggled)
-        self.table.activated.connect(self._actions["open"].trigger)
-        self.table.customContextMenuRequested.connect(self._on_menu_requested)
-        self.table.selectionModel().currentChanged.connect(self._show_details)
+        self.tree.activated.connect(self._on_activated)
+        self.tree.customContextMenuRequested.connect(self._on_menu_requested)
+        self.tree.selectionModel().currentChanged.connect(self._show_details)
         self.rules_table.selectionModel().currentChanged.connect(self._show_details)
         self.model.badges_changed.connect(self._on_findings_changed)
         self.model.watch.rested.connect(self._on_findings_changed)
@@ -331,6 +327,21 @@ class FindingsPane(QWidget):
         self.notice.setVisible(bool(words))
 
     @Slot(bool)
+    def _on_group_toggled(self, is_wanted: bool) -> None:
+        chosen = self.current()
+        self.tree.set_grouped(is_wanted=is_wanted)
+        if chosen is not None:
+            self.select(chosen)
+        self._on_findings_changed()
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        if index.data(GROUP) is None:
+            self._actions["open"].trigger()
+        else:
+            self.tree.toggle(index)
+
+    @Slot(bool)
     def _on_rules_toggled(self, is_wanted: bool) -> None:
         if is_wanted:
             self._refresh_rules()
@@ -360,14 +371,15 @@ class FindingsPane(QWidget):
         else:
             why = self._why_empty()
             self.empty.setText(why)
-            self._lists.setCurrentWidget(self.empty if why else self.table)
-            if not why and not self.table.currentIndex().isValid():
-                self.table.setCurrentIndex(self.shown.index(0, LEVEL))
+            self._lists.setCurrentWidget(self.empty if why else self.tree)
+            if not why and not self.tree.currentIndex().isValid():
+                first = next(iter(self.shown.indexes()), QModelIndex())
+                self.tree.setCurrentIndex(first)
         ignored = f"{number(self.model.ignored_count)} ignored"
         self.ignored.setText(ignored)
         rules = count(len(self.model.ignored), "rule")
         self.ignored.setAccessibleName(f"{ignored}, of {rules} for a server")
-        self.state.set_text(", ".join(self._counts()))
+        self.counts.set_text(", ".join(self._counts()))
         self._show_details()
 
     def _why_empty(self) -> str:
@@ -380,7 +392,7 @@ class FindingsPane(QWidget):
         return "All findings are ignored. “Ignored” shows them."
 
     def _counts(self) -> Iterator[str]:
-        total, shown = self.model.rowCount(), self.shown.rowCount()
+        total, shown = self.model.rowCount(), self.shown.count
         if shown != total:
             yield f"{number(shown)} of {count(total, 'finding')}"
         else:
@@ -403,9 +415,14 @@ class FindingsPane(QWidget):
                 title = f"{row.name}: {number(row.state.tried)} rules tried"
                 self.details.show_sections(title, wording.rule_sections(row.state))
             return
-        finding = self.current() if self._lists.currentWidget() is self.table else None
-        self.details.setVisible(finding is not None)
+        is_listed = self._lists.currentWidget() is self.tree
+        finding = self.current() if is_listed else None
+        rule = self.tree.currentIndex().data(GROUP) if is_listed else None
+        self.details.setVisible(finding is not None or rule is not None)
         self._enable(finding)
+        if rule is not None:
+            self.details.setAccessibleName("Details of the rule")
+            self.details.show_sections(wording.rule_title(rule), wording.advice_sections(rule))
         if finding is not None:
             self.details.setAccessibleName("Details of the finding")
             self.details.show_sections(wording.headline(finding), wording.sections(finding))
@@ -414,7 +431,7 @@ class FindingsPane(QWidget):
         for action in self._actions.values():
             action.setEnabled(finding is not None)
         self._actions["job"].setEnabled(finding is not None and finding.job is not None)
-        is_ignored = bool(self.table.currentIndex().data(IGNORED))
+        is_ignored = bool(self.tree.currentIndex().data(IGNORED))
         words = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
         self._actions["ignore"].setText(words)
 
@@ -454,7 +471,7 @@ class FindingsPane(QWidget):
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         if self.current() is not None:
-            self._menu.popup(self.table.viewport().mapToGlobal(place))
+            self._menu.popup(self.tree.viewport().mapToGlobal(place))
 
     @Slot()
     def _on_triggered(self) -> None:
@@ -493,4 +510,4 @@ class FindingsPane(QWidget):
                 self._actions[key].setIcon(self._appearance.icon(icon))
         set_text_colour(self.empty, self._appearance, Tone.MUTED)
         set_text_colour(self.notice, self._appearance, Tone.BAD)
-        self.table.viewport().update()
+        self.tree.viewport().update()

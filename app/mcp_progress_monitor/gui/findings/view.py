@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QPalette, QTextCharFormat, QTextCursor
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Slot
+from PySide6.QtGui import (
+    QAction,
+    QGuiApplication,
+    QKeySequence,
+    QPalette,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import (
+    QHeaderView,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTextEdit,
     QToolTip,
+    QTreeView,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.findings.model import FINDING, GRAVITY, IGNORED, LEVEL, RULE
+from mcp_progress_monitor.gui.findings.groups import GROUP
+from mcp_progress_monitor.gui.findings.model import (
+    COUNT,
+    FINDING,
+    FIRST,
+    GRAVITY,
+    IGNORED,
+    JOB,
+    LEVEL,
+    RULE,
+    SERVER,
+    TEXT,
+)
 from mcp_progress_monitor.gui.theme import (
     LEVEL_TONES,
     Appearance,
@@ -26,15 +47,131 @@ from mcp_progress_monitor.gui.theme import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from PySide6.QtCore import QObject
-    from PySide6.QtGui import QHelpEvent
+    from PySide6.QtGui import QHelpEvent, QResizeEvent
     from PySide6.QtWidgets import QAbstractItemView
 
+    from mcp_progress_monitor.gui.findings.groups import FindingsFilter
     from mcp_progress_monitor.wording.findings import Section
 
+_DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
+_NARROW: Final = 80
+"""Digits; a narrower list has fewer columns."""
+_LESS: Final = frozenset({SERVER, FIRST})
+_ROOM: Final = 6
+_INDENTATION: Final = 14
+_MARGIN: Final = 5
+"""Digits more for the arrows of rules."""
 _Index = QModelIndex | QPersistentModelIndex
+
+
+class FindingTree(QTreeView):
+    """The findings, below their rules where they are grouped; Ctrl+C copies the chosen row.
+
+    Rules are open until the user closes them, as they come and as a filter brings them back.
+    """
+
+    def __init__(
+        self,
+        shown: FindingsFilter,
+        appearance: Appearance,
+        parent: QWidget,
+        without: Collection[int] = (),
+    ) -> None:
+        """Show all columns but those that are left out."""
+        super().__init__(parent)
+        self._shown = shown
+        self._without = frozenset(without)
+        self._closed: set[str] = set()
+        self.setModel(shown)
+        self.setAccessibleName("Findings")
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setUniformRowHeights(True)
+        self.setIndentation(_INDENTATION)
+        self.setExpandsOnDoubleClick(False)
+        self.setSelectionMode(self.SelectionMode.SingleSelection)
+        self.setEditTriggers(self.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(self.ScrollMode.ScrollPerPixel)
+        self.setItemDelegate(FindingDelegate(appearance, self))
+        self.setSortingEnabled(True)
+        self.sortByColumn(LEVEL, Qt.SortOrder.AscendingOrder)
+        header = self.header()
+        header.setSectionsMovable(False)
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(self._digits(6))
+        self._fit()
+        copy = QAction("Copy", self)
+        copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self._on_copy)
+        self.addAction(copy)
+        self.expanded.connect(self._on_expanded)
+        self.collapsed.connect(self._on_collapsed)
+        shown.rowsInserted.connect(self._on_inserted)
+        shown.modelReset.connect(self._open_all)
+
+    def set_grouped(self, *, is_wanted: bool) -> None:
+        """Put the findings below their rules, or side by side."""
+        self._shown.set_grouped(is_wanted)
+        self._fit()
+        self._open_all()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave room for the words: where there is little, the details say the rest."""
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < self._digits(_NARROW)
+        hidden = self._without | (_LESS if is_narrow else frozenset())
+        for column in range(FIRST + 1):
+            self.setColumnHidden(column, column in hidden)
+
+    def toggle(self, index: QModelIndex) -> None:
+        """Open a rule, or close it."""
+        self.setExpanded(index.siblingAtColumn(0), not self.isExpanded(index.siblingAtColumn(0)))
+
+    def _digits(self, count: int) -> int:
+        return self.fontMetrics().horizontalAdvance("0") * count
+
+    def _fit(self) -> None:
+        is_grouped = self._shown.is_grouped
+        self.setRootIsDecorated(is_grouped)
+        for column, digits in _DIGITS.items():
+            more = _MARGIN if is_grouped and column == LEVEL else 0
+            self.setColumnWidth(column, self._digits(digits + more))
+
+    @Slot(QModelIndex)
+    def _on_expanded(self, index: QModelIndex) -> None:
+        self._closed.discard(index.data(GROUP))
+
+    @Slot(QModelIndex)
+    def _on_collapsed(self, index: QModelIndex) -> None:
+        self._closed.add(index.data(GROUP))
+
+    @Slot(QModelIndex, int, int)
+    def _on_inserted(self, parent: QModelIndex, first: int, last: int) -> None:
+        if not parent.isValid():
+            self._open(range(first, last + 1))
+
+    @Slot()
+    def _open_all(self) -> None:
+        self._open(range(self._shown.rowCount()))
+
+    def _open(self, rows: Iterable[int]) -> None:
+        for row in rows if self._shown.is_grouped else ():
+            index = self._shown.index(row, LEVEL)
+            if index.data(GROUP) not in self._closed:
+                self.expand(index)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        row = self.currentIndex()
+        columns = [column for column in range(FIRST + 1) if not self.isColumnHidden(column)]
+        if row.isValid():
+            texts = (str(row.siblingAtColumn(column).data() or "") for column in columns)
+            QGuiApplication.clipboard().setText("\t".join(texts))
 
 
 class FindingDelegate(QStyledItemDelegate):
@@ -53,9 +190,16 @@ class FindingDelegate(QStyledItemDelegate):
             option.font.setItalic(True)
         elif index.column() in (LEVEL, RULE):
             tone = LEVEL_TONES[index.data(GRAVITY)]
+        if index.data(GROUP) is not None:
+            option.font.setBold(True)
         palette = option.palette
         palette.setColor(QPalette.ColorRole.Text, self._appearance.colour(tone))
         option.palette = palette
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """As high as the rows of other tables."""
+        hint = super().sizeHint(option, index)
+        return QSize(hint.width(), option.fontMetrics.height() + _ROOM)
 
     def helpEvent(
         self,

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.json_view import JsonPage
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
@@ -21,12 +22,14 @@ from mcp_progress_monitor.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
+    from mcp_progress_monitor.gui.common.layout import JobSection
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.limits import Limits
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
 
+_FINDINGS: Final = "Fin&dings"
 _SECOND_MS: Final = 1000
 _LEAST_PAGE: Final = 60
 """Pixels of a page that stay in sight at least."""
@@ -68,8 +71,11 @@ class JobPane(QWidget):
         appearance: Appearance,
         parent: QWidget | None = None,
         rows: JobsModel | None = None,
+        findings: JobSection | None = None,
     ) -> None:
+        """Show `findings`, where there are any, as a section of their own."""
         super().__init__(parent)
+        self.findings = findings
         self._appearance = appearance
         self._rows = rows
         self._source: Jobs | None = None
@@ -109,8 +115,8 @@ class JobPane(QWidget):
     def set_source(self, source: Jobs) -> None:
         """Take the jobs' stories from `source`."""
         self._source = source
-        self._job = self._request_of = None
-        self._refresh()
+        self._request_of = None
+        self.show_job(None)
 
     def set_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
@@ -128,6 +134,8 @@ class JobPane(QWidget):
         if job != self._job:
             self.header.clocks.forget()
         self._job = job
+        if self.findings is not None:
+            self.findings.show_job(job)
         self._refresh()
 
     @Slot(object)
@@ -162,6 +170,9 @@ class JobPane(QWidget):
         tabs.addTab(self.attempts, "&Attempts")
         tabs.addTab(self.asked, "Quest&ions")
         tabs.addTab(self.task, "Tas&k")
+        if self.findings is not None:
+            tabs.addTab(self.findings, _FINDINGS)
+            self.findings.counted.connect(self._on_findings_counted)
         tabs.currentChanged.connect(self._on_section_chosen)
         return tabs
 
@@ -210,7 +221,7 @@ class JobPane(QWidget):
             self.asked.show_detail(detail, self._source.detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
-        elif self._request_of != self._job:
+        elif section is self.request and self._request_of != self._job:
             self._request_of = self._job
             self.request.show_value(detail.params)
 
@@ -222,6 +233,12 @@ class JobPane(QWidget):
             self._second.stop()
         elif not self._second.isActive():
             self._second.start()
+
+    @Slot(int)
+    def _on_findings_counted(self, count: int) -> None:
+        if self.findings is not None:
+            words = f"{_FINDINGS} ({formatting.number(count)})" if count else _FINDINGS
+            self.tabs.setTabText(self.tabs.indexOf(self.findings), words)
 
     @Slot(int)
     def _on_section_chosen(self, _place: int) -> None:

@@ -1,0 +1,71 @@
+"""The findings of one job, as a section of its pane: the same rows as in the Findings pane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
+
+from mcp_progress_monitor.gui.common.controls import set_text_colour
+from mcp_progress_monitor.gui.common.layout import JobSection
+from mcp_progress_monitor.gui.findings.groups import FindingsFilter
+from mcp_progress_monitor.gui.findings.model import FINDING, JOB, SERVER
+from mcp_progress_monitor.gui.findings.view import FindingTree
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.findings.model import FindingsModel
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class JobFindings(JobSection):
+    """Lists what is wrong with a job; without what the user ignores."""
+
+    jump_requested = Signal(object)
+    """The `Checked` whose first message is to be shown in Traffic."""
+
+    def __init__(
+        self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._job: JobId | None = None
+        self.shown = FindingsFilter(model, self)
+        self.tree = FindingTree(self.shown, appearance, self, without=(SERVER, JOB))
+        self.tree.setAccessibleName("Findings of the job")
+        self.tree.setToolTip("Show the first message in Traffic (Enter)")
+        self.empty = QLabel("No findings: nothing is wrong with this job", self)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setMinimumSize(1, 1)
+        self._pages = QStackedLayout(self)
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(self.tree)
+        self.tree.activated.connect(self._on_activated)
+        model.badges_changed.connect(self._count)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+        self.show_job(None)
+
+    def show_job(self, job: JobId | None) -> None:
+        """List the findings of a job; None has none."""
+        if job is not None:
+            self.shown.set_job(job)
+        self._job = job
+        self._count()
+
+    @Slot()
+    def _count(self) -> None:
+        count = 0 if self._job is None else self.shown.count
+        self._pages.setCurrentWidget(self.tree if count else self.empty)
+        self.counted.emit(count)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        finding = index.data(FINDING)
+        if finding is not None:
+            self.jump_requested.emit(finding)
+
+    @Slot()
+    def _recolour(self) -> None:
+        set_text_colour(self.empty, self._appearance, Tone.MUTED)
