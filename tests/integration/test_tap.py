@@ -19,6 +19,7 @@ from mcp_progress_monitor import paths
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from tests.integration.commands import run
 from tests.integration.tapping import (
     PYTHON,
@@ -178,6 +179,17 @@ def test_secrets_among_arguments_are_hidden(tmp_path: Path) -> None:
     ]  # fmt: skip
     content = recordings(tmp_path)[0].read_bytes()
     assert not any(secret in content for secret in (b"s3cret", b"t0ken", b"pa55"))
+
+
+def test_nothing_is_recorded_while_recording_is_turned_off(tmp_path: Path) -> None:
+    save_settings(tmp_path, RecordingSettings(is_on=False))
+    with Tap(tmp_path, "cat") as tap:
+        assert tap.rest(_ODD) == (_ODD, b"")
+    assert tap.returncode == 0
+    assert [path.name for path in tmp_path.rglob("*")] == ["recordings", "settings.json"]
+    save_settings(tmp_path, RecordingSettings())
+    assert tapped(tmp_path, "cat", data=_ODD) == (0, _ODD)
+    assert len(recordings(tmp_path)) == 1
 
 
 def test_taps_nest(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, Fi
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tap_http.journal import live_folder
@@ -232,6 +233,23 @@ async def test_a_signal_ends_the_tap_cleanly(number: int, tmp_path: Path) -> Non
     ]
     assert len(said) == 2
     assert str(entry.path) in said[1]
+
+
+@pytest.mark.announces_log("Session termination failed")
+async def test_nothing_is_recorded_while_recording_is_turned_off(tmp_path: Path) -> None:
+    save_settings(tmp_path, RecordingSettings(is_on=False))
+    async with (
+        http_server() as server,
+        tap_process(server.url, tmp_path) as (process, url),
+        Client(url, mode="legacy") as client,
+    ):
+        result = await client.call_tool("known_total", {"steps": 2, "interval_s": 0})
+        assert not result.is_error
+        process.terminate()
+        assert process.stderr is not None
+        assert "Recording is turned off" in process.stderr.read()
+    made = [path.name for path in tmp_path.rglob("*")]  # noqa: ASYNC240
+    assert made == ["recordings", "settings.json"]
 
 
 @pytest.mark.announces_log("Session termination failed")

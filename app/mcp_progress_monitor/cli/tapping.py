@@ -137,7 +137,13 @@ def run_tap(order: TapOrder) -> NoReturn:
     from mcp_progress_monitor.tap.relay import relay
 
     chosen = order.data_dir
-    rest = Rest(__version__, lambda: _data_dir(chosen), lambda: _limits(chosen), _shown_arguments)
+    rest = Rest(
+        __version__,
+        lambda: _data_dir(chosen),
+        lambda: _limits(chosen),
+        _shown_arguments,
+        lambda: _is_recorded(chosen),
+    )
     script = order.script
     name = None if script is None else script.name
     about = About(order.command, order.name, order.client, environment, server.pid, rest, name)
@@ -181,6 +187,21 @@ def _limits(chosen: str | None) -> tuple[int, int]:
 
     settings, _ = load_settings(Path(_data_dir(chosen)))
     return settings.part_limit, settings.keep_bytes
+
+
+def _is_recorded(chosen: str | None) -> bool:
+    """Whether the user has not turned recording off; read when the session begins."""
+    try:
+        folder = _data_dir(chosen)
+    except OSError:  # why nothing can be recorded is told later
+        return True
+    if not os.path.lexists(os.path.join(folder, "recordings", "settings.json")):  # noqa: PTH118
+        return True  # what reads it takes long to import
+    from pathlib import Path
+
+    from mcp_progress_monitor.recording.settings import load_settings
+
+    return load_settings(Path(folder))[0].is_on
 
 
 def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:

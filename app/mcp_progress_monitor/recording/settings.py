@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Final
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor import private_file
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -48,13 +49,10 @@ def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | Non
     try:
         if path_kind(path) is PathKind.OTHER:  # reading a pipe would block forever
             raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
-        content = path.read_bytes()
-        import msgspec  # loaded only if the file exists
-
-        return msgspec.json.decode(content, type=RecordingSettings), None
+        return _read(path.read_bytes()), None
     except FileNotFoundError:
         return RecordingSettings(), None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return RecordingSettings(), ErrorDetails(
             "Cannot read the recording settings; using the defaults",
             str(path),
@@ -63,16 +61,32 @@ def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | Non
         )
 
 
+def _read(content: bytes) -> RecordingSettings:
+    """Settings from JSON, by the standard library alone: taps have no other.
+
+    Raises:
+        ValueError: the content makes no sense.
+    """
+    found = json.loads(content)
+    if not isinstance(found, dict):
+        raise ValueError("It is not a JSON object")  # noqa: TRY004  # told as other contents
+    known: dict[str, Any] = {}
+    for field in dataclasses.fields(RecordingSettings):
+        value = known[field.name] = found.get(field.name, field.default)
+        if type(value) is not type(field.default):
+            kind = "true or false" if field.default is True else "an integer"
+            raise ValueError(f"{field.name} must be {kind}")
+    return RecordingSettings(**known)
+
+
 def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
     """Write the settings atomically.
 
     Raises:
         UserError: they cannot be written.
     """
-    import msgspec  # as above
-
     folder = data_dir / FOLDER
-    content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
+    content = json.dumps(dataclasses.asdict(settings), indent=2).encode() + b"\n"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         private_file.put(folder / _FILE, content)

@@ -23,15 +23,18 @@ class Rest:
         data_dir: Callable[[], str],
         limits: Callable[[], tuple[int, int]],
         shown_arguments: Callable[[Sequence[str]], Sequence[str]],
+        is_recorded: Callable[[], bool],
     ) -> None:
         """`data_dir` is the folder of the user's data, `shown_arguments` hides secrets.
 
-        `limits` are how many bytes a recording's file, and all of them, may have.
+        `limits` are how many bytes a recording's file, and all of them, may have, `is_recorded`
+        whether the user wants any.
         """
         self.version = version
         self.data_dir = data_dir
         self.limits = limits
         self.shown_arguments = shown_arguments
+        self.is_recorded = is_recorded
 
 
 class About:

@@ -241,6 +241,9 @@ class Journal:
     def _run(self) -> None:
         try:
             self._stay_away()
+            if not self._about.rest.is_recorded():
+                self.give_up("")
+                return
             from mcp_progress_monitor.tap.files import RunFile
 
             self._file = RunFile(self._about)
@@ -359,10 +362,11 @@ class Journal:
         return self._file.prefix(mark, at + self._offset, at)
 
     def give_up(self, why: str) -> None:
-        """Record nothing more."""
+        """Record nothing more; without a reason, silently."""
         self.limit, self.refusal = -1, why
         self.items.clear()
-        self._warn(f"Recording of this session ended: {why}")
+        if why:
+            self._warn(f"Recording of this session ended: {why}")
 
     def _warn(self, text: str) -> None:
         """Write to standard error: one line, once."""

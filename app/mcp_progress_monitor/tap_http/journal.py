@@ -75,10 +75,10 @@ class Journal:
             f"{begun:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
         )
         """Its file, if that could be made."""
-        self.is_failed = False
-        """Whether nothing is written any more."""
         self._folder = folder
         self._settings = settings or RecordingSettings()
+        self.is_failed = not self._settings.is_on
+        """Whether nothing is written, or no more."""
         self._part = 1
         self._part_bytes = 0
         self._encoder = Encoder(base)

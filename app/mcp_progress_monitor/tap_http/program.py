@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap_http.faults import HttpFaults
 
 _PROGRAM: Final = "mcp-progress-monitor tap"
+_IS_OFF: Final = "Recording is turned off, so nothing is recorded and the window shows nothing."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,8 +77,9 @@ class Tap:
 
     @property
     def recording(self) -> Path | None:
-        """The file that is recorded to; None before `open`."""
-        return None if self._journal is None else self._journal.path
+        """The file that is recorded to; None before `open`, and where the user wants none."""
+        journal = self._journal
+        return None if journal is None or not self._settings.is_on else journal.path
 
     async def open(self) -> None:
         """Listen; `UserError` if the port cannot be had."""
@@ -168,7 +170,8 @@ async def _run(tap: Tap) -> None:
         _report(f"Passing on to {tap.addresses.shown}. Use the URL above in the client.")
         if tap.change_text:
             _report(tap.change_text)
-        _report(f"Recording to {tap.recording}. Press Ctrl+C to stop.")
+        told = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."
+        _report(f"{told} Press Ctrl+C to stop.")
         await tap.run(stop)
 
 

@@ -44,6 +44,12 @@ _NEXT: Final[Mapping[str, str]] = {
 """What is left to do after a change, by the key of the client."""
 
 
+RECORDING_IS_OFF: Final = (
+    "Recording is turned off: watched sessions pass through unrecorded, and the window does not"
+    " show them. To turn it on: Recordings (Ctrl+H)."
+)
+
+
 def next_step(client: McpClient) -> str:
     """What the user has to do for the client to use its changed configuration."""
     return _NEXT.get(client.key, f"Restart {client.title}.")

@@ -35,9 +35,10 @@ def about(
     name: str | None = None,
     limits: tuple[int, int] = (1 << 30, 1 << 40),
     shown: Callable[[Sequence[str]], Sequence[str]] = _same,
+    is_recorded: bool = True,
 ) -> About:
     """What a tap knows of its session."""
-    rest = Rest(__version__, lambda: str(data_dir), lambda: limits, shown)
+    rest = Rest(__version__, lambda: str(data_dir), lambda: limits, shown, lambda: is_recorded)
     return About(command, name, "Client", {"B": "secret", "A": ""}, 4711, rest)
 
 

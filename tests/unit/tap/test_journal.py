@@ -80,6 +80,21 @@ def test_lines_are_recorded_however_they_were_cut(
     assert _gaps(frames) == []
 
 
+def test_nothing_is_recorded_where_the_user_wants_that(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(about(tmp_path, is_recorded=False))
+    lane = Lane(journal, ">")
+    lane.take(time.monotonic(), b"before\n")
+    journal.start()
+    journal._thread.join(PATIENCE_S)  # noqa: SLF001
+    lane.take(time.monotonic(), b"after\n")
+    assert len(journal.items) == 0
+    _closed(journal)
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr().err == ""
+
+
 def test_a_full_queue_drops_copies_at_once_and_says_how_much(tmp_path: Path) -> None:
     journal = Journal(about(tmp_path))
     lane, other = Lane(journal, "<"), Lane(journal, ">")

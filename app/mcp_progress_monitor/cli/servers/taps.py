@@ -32,7 +32,9 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import here
 from mcp_progress_monitor.paths import chosen_data_dir
+from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.wording.taps import (
+    RECORDING_IS_OFF,
     done_text,
     next_steps,
     refusal_text,
@@ -61,10 +63,11 @@ class TapsOrder(NamedTuple):
 
 def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
     """Watch servers of other clients: show what changes in their files, and change it."""
-    program = this_program(None if common.data_dir is None else chosen_data_dir(common.data_dir))
-    if common.data_dir is None:
-        program = this_program(chosen_data_dir())
+    folder = chosen_data_dir(common.data_dir)
+    program = this_program(folder)
     found = _found(order)
+    if not load_settings(folder)[0].is_on:
+        show_warnings(ErrorDetails(RECORDING_IS_OFF))
     if not order.names and not order.takes_all and order.client is None:
         return _overview(common, found)
     wanted = _wanted(order, found)

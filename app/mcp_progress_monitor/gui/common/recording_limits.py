@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _GB: Final = 1_000_000_000
 _DAYS_AT_MOST: Final = 3650
 _GB_AT_MOST: Final = 100_000
+_WHEN: Final = (
+    "Changes take effect the next time the program starts, and with the next session of a watched"
+    " client. Without recordings, watched clients are not shown: the window reads what is recorded."
+)
 
 
 class RecordingLimits(QWidget):
@@ -39,7 +43,9 @@ class RecordingLimits(QWidget):
     def _set_up_fields(self) -> None:
         settings = self._settings
         self.is_on.setChecked(settings.is_on)
-        self.is_on.setToolTip("Write every message of every session to disk")
+        self.is_on.setToolTip(
+            "Write every message of every session to disk, also those of watched clients"
+        )
         self.days.setRange(1, _DAYS_AT_MOST)
         self.days.setValue(settings.keep_days)
         self.days.setSuffix(" days")
@@ -61,7 +67,7 @@ class RecordingLimits(QWidget):
         limits.addWidget(QLabel("and at most", self))
         limits.addWidget(self.gigabytes)
         limits.addStretch(1)
-        when = QLabel("Changes take effect the next time the program starts.", self)
+        when = QLabel(_WHEN, self)
         when.setWordWrap(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

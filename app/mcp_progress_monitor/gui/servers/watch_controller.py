@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.servers.import_controller import project_folder
+from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class WatchController(QObject):
         taps = [server.tap for server in found.servers if server.tap is not None]
         folders = [self._data_dir, *(tap.data_dir for tap in taps if tap.data_dir is not None)]
         live = await anyio.to_thread.run_sync(live_taps, folders)
+        settings, _ = await anyio.to_thread.run_sync(load_settings, self._data_dir)
         if self._dialog is None:
             return
         wanted = [] if definition is None else _like(definition, found.servers)
@@ -94,6 +96,7 @@ class WatchController(QObject):
             found.problems,
             wanted=wanted,
             is_missing=definition is not None and not wanted,
+            is_recorded=settings.is_on,
         )
 
     @Slot(object)

@@ -24,7 +24,12 @@ from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.common.tables import FlatHeader
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
-from mcp_progress_monitor.wording.taps import refusal_text, server_title, state_text
+from mcp_progress_monitor.wording.taps import (
+    RECORDING_IS_OFF,
+    refusal_text,
+    server_title,
+    state_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -94,11 +99,14 @@ class WatchDialog(QDialog):
         *,
         wanted: Sequence[ClientServer] = (),
         is_missing: bool = False,
+        is_recorded: bool = True,
     ) -> None:
         """Show what is there. `wanted` are ticked; `live` has since when taps of each run.
 
-        With `is_missing`, the server that was looked for is in none of the files.
+        With `is_missing`, the server that was looked for is in none of the files. Without
+        `is_recorded`, the user has turned recording off, and the window shows no session.
         """
+        self.about.setText(_ABOUT if is_recorded else f"{_ABOUT}\n{RECORDING_IS_OFF}")
         self._servers = list(servers)
         self._fill(live)
         keys = {server.key for server in wanted if server.tap is None and not server.why_not}

@@ -10,6 +10,7 @@ import pytest
 from mcp_progress_monitor.catalogue.clients import KNOWN
 from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,19 @@ def test_named_servers_are_watched_and_released(
     assert run("remove", "cursor", "files") == 0
     assert "No longer watched in Cursor: files." in capsys.readouterr().out
     assert cursor.read_bytes() == before
+
+
+def test_who_records_nothing_is_told_what_that_means(
+    cursor: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_settings(tmp_path / "data", RecordingSettings(is_on=False))
+    data_dir = ("--data-dir", str(tmp_path / "data"))
+    assert run("install", "cursor", "--dry-run", "--all", *data_dir) == 0
+    assert "Recording is turned off" in capsys.readouterr().err
+    save_settings(tmp_path / "data", RecordingSettings())
+    assert run("install", "cursor", "--dry-run", "--all", *data_dir) == 0
+    assert "Recording is turned off" not in capsys.readouterr().err
+    assert cursor.exists()
 
 
 def test_all_leaves_out_what_cannot_be_watched(
