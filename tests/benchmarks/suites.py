@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from tests.benchmarks.exports import exports
 from tests.benchmarks.ingest import ingest
 from tests.benchmarks.logs import log_filter, log_open
 from tests.benchmarks.resume_store import resume_store
@@ -32,6 +33,7 @@ SUITES: Mapping[str, Suite] = {
     "many-servers": many_servers,
     "log-open": log_open,
     "log-filter": log_filter,
+    "exports": exports,
     "startup": startup,
     "soak": soak,
     "long-line": long_line,

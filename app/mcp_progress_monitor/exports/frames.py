@@ -29,6 +29,8 @@ _ROWS: Final = 4096
 _FRAMES: Final = 64
 _BYTES: Final = 1024 * 1024
 """Bytes of frames read at once, unless one is larger."""
+_ROWS_READ: Final = 256
+_JOBS_KEPT: Final = 10_000
 _FEW: Final = 8
 _NUMBER: Final = 0xFFFF_FFFF
 
@@ -87,6 +89,48 @@ def of_kind(timeline: Timeline, kind: FrameKind, start: int, end: int) -> Iterat
         codes = bytes(segment.kinds[rows.start : rows.stop])
         first = segment.first + rows.start
         yield [first + found.start() for found in pattern.finditer(codes)]
+
+
+def rows_of_kind(
+    timeline: Timeline, places: Sequence[int], kind: FrameKind
+) -> Iterator[tuple[Segment, list[int]]]:
+    """The rows of the frames of one kind at increasing `places`, few at a time for memory."""
+    wanted = places if isinstance(places, range) else frozenset(places)
+    for found in of_kind(timeline, kind, places[0], places[-1] + 1) if places else ():
+        group = [place for place in found if place in wanted]
+        located = timeline.columns.locate(group[0]) if group else None
+        if located is not None:
+            segment, rows = located[0], [place - located[0].first for place in group]
+            yield from ((segment, some) for some in _few(segment, rows))
+
+
+def _few(segment: Segment, rows: list[int]) -> Iterator[list[int]]:
+    """The rows in groups of about a megabyte, whatever one frame takes."""
+    sizes, start, room = segment.sizes, 0, _BYTES
+    for index, row in enumerate(rows):
+        room -= sizes[row]
+        if index > start and (room < 0 or index - start == _ROWS_READ):
+            yield rows[start:index]
+            start, room = index, _BYTES - sizes[row]
+    yield rows[start:]
+
+
+class JobNumbers:
+    """The jobs of exchanges, remembered: neighbouring frames mostly have the same."""
+
+    def __init__(self, source: ExportSource) -> None:
+        self._source = source
+        self._jobs: dict[int, int | None] = {}
+
+    def of(self, exchange: int) -> int | None:
+        """The job of an exchange; None for none."""
+        if not exchange:
+            return None
+        if exchange not in self._jobs:
+            if len(self._jobs) > _JOBS_KEPT:
+                self._jobs.clear()
+            self._jobs[exchange] = self._source.jobs.job_of(exchange)
+        return self._jobs[exchange]
 
 
 def of_exchanges(

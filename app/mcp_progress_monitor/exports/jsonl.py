@@ -7,7 +7,7 @@ import datetime
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.exports.frames import frames_at
+from mcp_progress_monitor.exports.frames import JobNumbers, frames_at
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
 from mcp_progress_monitor.protocol.lenient_json import Elided
@@ -43,7 +43,7 @@ class JsonLines:
         self._timeline = source.timeline
         self._redaction = redaction
         self._marks = marks
-        self._jobs: dict[int, int | None] = {}
+        self._jobs = JobNumbers(source)
         self.count = 0
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
@@ -72,7 +72,7 @@ class JsonLines:
             "token": token,
             "id": _id_of(frame) if kind in _WITH_ID else None,
             "request": exchange or None,
-            "job": self._job(exchange),
+            "job": self._jobs.of(exchange),
             "size": len(frame.raw),
             "duration": _rounded(timeline.duration_s(place)),
             "mark": self._marks.of(frame.number) if timeline.is_marked(place) else None,
@@ -93,16 +93,6 @@ class JsonLines:
         return columns.methods.value(segment.methods[row]), columns.tokens.value(
             segment.tokens[row]
         )
-
-    def _job(self, exchange: int) -> int | None:
-        """The job of an exchange: neighbours mostly have the same."""
-        if not exchange:
-            return None
-        if exchange not in self._jobs:
-            if len(self._jobs) > 10_000:
-                self._jobs.clear()
-            self._jobs[exchange] = self._source.jobs.job_of(exchange)
-        return self._jobs[exchange]
 
     def _text(self, raw: bytes) -> tuple[str, str, bool]:
         """Encoding, text, and whether something was removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -201,11 +202,26 @@ _TRIGGERS: Final = tuple(
 )
 
 
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_SHORT: Final = 512
+"""Bytes of a text whose answer is remembered."""
+
+
 def may_have_secrets(raw: bytes) -> bool:
     """False for bytes in which no other rule here finds anything: most frames of a flood.
 
-    Ten times as fast as one regular expression for all of them.
+    Ten times as fast as one regular expression for all of them. Of short texts that differ in their
+    digits alone, one is looked through: no trigger has a digit but 0, so none is overlooked.
     """
+    return _may_short(raw.translate(_DIGITS)) if len(raw) <= _SHORT else _may(raw)
+
+
+@functools.lru_cache(4096)
+def _may_short(raw: bytes) -> bool:
+    return _may(raw)
+
+
+def _may(raw: bytes) -> bool:
     low = raw.lower()
     for trigger in _TRIGGERS:
         if trigger in low:

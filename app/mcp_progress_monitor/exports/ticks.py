@@ -8,11 +8,15 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.exports.frames import frames_at
+from msgspec import UNSET
+
+from mcp_progress_monitor.exports.frames import JobNumbers, rows_of_kind
 from mcp_progress_monitor.exports.jsonl import iso
 from mcp_progress_monitor.protocol.frames import Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN
+from mcp_progress_monitor.protocol.progress import decode_plain
+from mcp_progress_monitor.recording.format import unescaped
 from mcp_progress_monitor.tracker.estimate import as_float, fraction
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.exports.options import ExportSource
     from mcp_progress_monitor.exports.redaction import Redaction
+    from mcp_progress_monitor.recording.index import FrameSource, Segment
 
 
 class RecordedTick(NamedTuple):
@@ -39,15 +44,43 @@ class RecordedTick(NamedTuple):
         return fraction(self.progress, self.total)
 
 
+class TickMembers(NamedTuple):
+    """What one progress notification says, as in `RecordedTick`."""
+
+    token: Any
+    progress: int | float | None
+    total: int | float | None
+    message: str | None
+
+
 def tick_of(frame: Frame) -> RecordedTick:
     """Read a frame that the index says is progress."""
-    params: Any = decode(frame.raw, is_complete=frame.is_complete).params
+    members = _members(frame.raw, is_complete=frame.is_complete)
+    return RecordedTick(frame.number, frame.when, frame.at, *members)
+
+
+def read_tick(raw: bytes, source: FrameSource) -> TickMembers:
+    """The members of a tick from its bytes on disk."""
+    if source.is_escaped:
+        raw = unescaped(raw)
+    try:
+        params = decode_plain(raw).params
+    except ValueError:  # something is unusual about it
+        return _members(raw, is_complete=source.is_complete)
+    total, message = params.total, params.message
+    return TickMembers(
+        params.progressToken,
+        params.progress,
+        None if total is UNSET else total,
+        None if message is UNSET else message,
+    )
+
+
+def _members(raw: bytes, *, is_complete: bool) -> TickMembers:
+    params: Any = decode(raw, is_complete=is_complete).params
     members: dict[str, Any] = params if isinstance(params, dict) else {}
     message = members.get("message")
-    return RecordedTick(
-        frame.number,
-        frame.when,
-        frame.at,
+    return TickMembers(
         members.get(PROGRESS_TOKEN),
         _number(members.get("progress")),
         _number(members.get("total")),
@@ -99,61 +132,99 @@ since then. Empty is unknown."""
 _FORMULAS: Final = (*"=+-@\t\r\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these begin formulas, too
 
 
-class _Course(NamedTuple):
-    """A job's name and its last tick."""
+class _Course:
+    """A job's name as a cell, and its last tick."""
 
-    name: str
-    ticks: int
-    last: RecordedTick | None
+    __slots__ = ("at", "name", "progress", "ticks")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ticks = 0
+        self.at: float | None = None
+        self.progress: int | float | None = None
+
+
+class _Moment(NamedTuple):
+    """A time as its two cells: ticks of one chunk share it."""
+
+    at: float
+    wall: str | None
+    seconds: str
 
 
 class TicksCsv:
-    """Makes the rows. Texts that a spreadsheet would treat as a formula get a quote before them."""
+    """Makes the rows. Texts that a spreadsheet would treat as a formula get a quote before them.
+
+    Reads the columns of the index and plain ticks without a `Frame`: 10 µs a tick instead of 40.
+    """
 
     def __init__(self, source: ExportSource, redaction: Redaction) -> None:
         self._source = source
         self._timeline = source.timeline
         self._redaction = redaction
+        self._jobs = JobNumbers(source)
         self._courses: dict[Any, _Course] = {}
+        self._servers: dict[str, str] = {}
+        self._moment = _Moment(math.nan, None, "")
         self.count = 0
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
         """The header, then some rows at a time for those of the places that are ticks."""
         yield _written([COLUMNS])
         for places in slices:
-            ticks = [p for p in places if self._timeline.kind(p) is FrameKind.PROGRESS]
-            for frames in frames_at(self._timeline, ticks):
-                self.count += len(frames)
-                yield _written([self._row(place, frame) for place, frame in frames])
+            for segment, rows in rows_of_kind(self._timeline, places, FrameKind.PROGRESS):
+                yield _written(self._rows(segment, rows))
             yield b""
 
-    def _row(self, place: int, frame: Frame) -> list[Any]:
-        tick = tick_of(frame)
-        exchange = self._timeline.exchange(place)
-        job = self._source.jobs.job_of(exchange) if exchange else None
+    def _rows(self, segment: Segment, rows: Sequence[int]) -> Iterator[Sequence[Any]]:
+        timeline, ats, exchanges = self._timeline, segment.ats, segment.exchanges
+        for row, raw in zip(rows, timeline.raws(segment, rows), strict=True):
+            if not raw:  # gone meanwhile
+                continue
+            self.count += 1
+            source = timeline.source(segment, row)
+            tick = read_tick(raw, source)
+            at = ats[row]
+            if at != self._moment.at:
+                wall = iso(timeline.columns.when(segment.first + row, at))
+                self._moment = _Moment(at, wall, f"{at:.6f}")
+            yield self._row(self._jobs.of(exchanges[row]), source.connection, tick)
+
+    def _row(self, job: int | None, connection: str, tick: TickMembers) -> Sequence[Any]:
+        token, progress, total, message = tick
+        at, wall, at_cell = self._moment
         # Ticks of no job are counted by their token: they may belong together.
-        key = (frame.connection, repr(tick.token)[:200]) if job is None else job
-        before = self._courses.get(key) or _Course(self._name(job), 0, None)
-        self._courses[key] = before._replace(ticks=before.ticks + 1, last=tick)
-        seconds = None if before.last is None else round(tick.at - before.last.at, 6)
-        gained = None if before.last is None else difference(tick.progress, before.last.progress)
-        share = tick.share
-        return [
+        key = (connection, repr(token)[:200]) if job is None else job
+        course = self._courses.get(key)
+        if course is None:
+            course = self._courses[key] = _Course(safe_cell(self._name(job)))
+        course.ticks += 1
+        seconds = None if course.at is None else round(at - course.at, 6)
+        gained = difference(progress, course.progress)
+        course.at, course.progress = at, progress
+        share = fraction(progress, total)
+        return (
             job,
-            safe_cell(before.name),
-            safe_cell(server_name(frame.connection)),
-            _token_cell(tick.token),
-            before.ticks + 1,
-            iso(tick.when),
-            f"{tick.at:.6f}",
+            course.name,
+            self._server(connection),
+            _token_cell(token),
+            course.ticks,
+            wall,
+            at_cell,
             seconds,
-            tick.progress,
+            progress,
             gained,
-            tick.total,
+            total,
             None if share is None else round(share * 100, 3),
             _rounded(per_second(gained, seconds)),
-            safe_cell(self._redaction.text(tick.message or "")),
-        ]
+            safe_cell(self._redaction.text(message)) if message else "",
+        )
+
+    def _server(self, connection: str) -> str:
+        cell = self._servers.get(connection)
+        if cell is None:
+            cell = self._servers[connection] = safe_cell(server_name(connection))
+        return cell
 
     def _name(self, job: int | None) -> str:
         snapshot = None if job is None else self._source.jobs.snapshot(job)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mcp_progress_monitor.exports.frames import chosen
+from mcp_progress_monitor.exports.frames import chosen, rows_of_kind
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.exports.ticks import COLUMNS, TicksCsv, safe_cell
+from mcp_progress_monitor.exports.ticks import (
+    COLUMNS,
+    TickMembers,
+    TicksCsv,
+    read_tick,
+    safe_cell,
+    tick_of,
+)
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
+from mcp_progress_monitor.recording.index import FrameSource
 from tests.unit.exports.sessions import Session
 
 
@@ -124,3 +137,56 @@ def test_secrets_in_messages_are_taken_out() -> None:
     session.ticked(35, message="using password=hunter2")
 
     assert _rows(session)[-1]["message"] == "using password=(removed)"
+
+
+_NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.fixed_dictionaries(
+        {"progressToken": _TEXTS | st.integers(), "progress": _NUMBERS},
+        optional={"total": _NUMBERS, "message": _TEXTS, "_meta": st.just({"a": 1})},
+    ),
+    st.booleans(),
+)
+def test_a_plain_tick_is_read_as_any_other(params: dict[str, Any], is_spaced: bool) -> None:
+    message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    raw = json.dumps(message, separators=(", ", ": ") if is_spaced else (",", ":")).encode()
+    source = FrameSource("s#1", Channel.RECEIVED)
+    frame = Frame(1, "s#1", Channel.RECEIVED, 2.0, 2.0, raw)
+    slow = tick_of(frame)
+    fast = read_tick(raw, source)
+
+    assert repr(fast) == repr(TickMembers(slow.token, slow.progress, slow.total, slow.message))
+
+
+def test_no_more_is_read_at_once_than_memory_allows() -> None:
+    session = Session()
+    session.called("export")
+    for n in range(12):
+        session.ticked(n + 1, message="x" * 300_000)
+    places = range(session.timeline.first, session.timeline.end)
+    groups = [rows for _, rows in rows_of_kind(session.timeline, places, FrameKind.PROGRESS)]
+
+    assert [len(rows) for rows in groups] == [3, 3, 3, 3]
+    assert [row for rows in groups for row in rows] == sorted(
+        row for rows in groups for row in rows
+    )
+
+
+def test_of_some_places_only_the_ticks_among_them_are_rows() -> None:
+    session = _counting()
+    ticks = [
+        row + segment.first
+        for segment, rows in rows_of_kind(
+            session.timeline, range(session.timeline.end), FrameKind.PROGRESS
+        )
+        for row in rows
+    ]
+    some = [0, *ticks[1:]]
+    found = [rows for _, rows in rows_of_kind(session.timeline, some, FrameKind.PROGRESS)]
+
+    assert len(ticks) == 3
+    assert sum(map(len, found)) == 2
+    assert list(rows_of_kind(session.timeline, [], FrameKind.PROGRESS)) == []
