@@ -17,7 +17,7 @@ import threading
 import time
 
 from mcp_progress_monitor.tap.journal import Journal, Lane
-from mcp_progress_monitor.tap.relay import Stream, close_number
+from mcp_progress_monitor.tap.relay import Stream, ThreadStream, close_number
 from mcp_progress_monitor.tap.script import Effect, Rule, Script, ScriptRun, as_sent
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class Faults:
     def streams(self, server: Server, journal: Journal) -> tuple[Stream, Stream, Stream]:
         """The three streams of the server; those with messages pass on what the rules leave."""
         self._events = Lane(journal, "*")
-        of_errors = Stream(server, server.stderr, 2, Lane(journal, "!"))
+        of_errors = ThreadStream(server, server.stderr, 2, Lane(journal, "!"))
         self._streams = {
             "client": ScriptedStream(server, 0, server.stdin, Lane(journal, ">"), "client", self),
             "server": ScriptedStream(server, server.stdout, 1, Lane(journal, "<"), "server", self),
@@ -115,7 +115,7 @@ class Faults:
             _record(self._events, line.encode(errors="replace") + b"\n")
 
 
-class ScriptedStream(Stream):
+class ScriptedStream(ThreadStream):
     """One direction, message by message: a thread reads and asks the rules, another passes on.
 
     Messages keep their order unless a rule says otherwise: one that is delayed holds up those

@@ -52,7 +52,8 @@ class RunFile:
         self._about = about
         self._began = time.time()
         self._base = time.monotonic()
-        self._connection = quoted(f"{about.name}#1")
+        connection = quoted(f"{about.name}#1")
+        self._ends = {mark: f"{connection} {mark} ".encode() for mark in "><!*"}
         self._run = ""
         self._run_id = ""
         self._parts: list[str] = []
@@ -62,7 +63,7 @@ class RunFile:
         self._lock = -1
         self._size = 0
         self._second = -1
-        self._stamp = ""
+        self._stamp = b""
         self._opened = self.event("opened", self._opening())
 
     def write(self, pieces: Iterable[bytes]) -> None:
@@ -97,10 +98,13 @@ class RunFile:
         second = int(when)
         if second != self._second:
             self._second = second
-            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        micros = int((when - second) * 1_000_000)
-        since = max(0.0, at - self._base)
-        return f"{self._stamp}.{micros:06d}Z {since:.6f} {self._connection} {mark} ".encode()
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)).encode()
+        return b"%b.%06dZ %.6f %b" % (
+            self._stamp,
+            (when - second) * 1_000_000,
+            max(0.0, at - self._base),
+            self._ends[mark],
+        )
 
     def _opening(self) -> dict[str, object]:
         about = self._about

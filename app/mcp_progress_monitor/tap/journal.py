@@ -23,6 +23,10 @@ _ITEM_BYTES = 256
 """What the queue needs for a chunk beside its bytes."""
 _BATCH_S = 0.005
 """How long what has come waits for more: nobody who passes bytes on waits meanwhile."""
+_DENSE_S = 0.025
+"""How long it waits where much comes: each time it writes, somebody may have to wait for it."""
+_DENSE = 16
+"""So many chunks at once are much."""
 _MUCH = 256 * 1024
 _MOST = 1024 * 1024
 """Bytes written down at one go."""
@@ -112,8 +116,9 @@ class Lane:
             self._held.clear()
         if begin < end:
             lines = data if begin == 0 and end == len(data) else data[begin:end]
-            marked = lines.replace(b"\n", b"\n" + prefix)
-            pieces += (prefix, marked[: -len(prefix)])
+            if lines.find(b"\n") + 1 < end - begin:
+                lines = lines.replace(b"\n", b"\n" + prefix)[: -len(prefix)]
+            pieces += (prefix, lines)
         if end < len(data):
             self._held.append(data[end:])
         freed, self._held_size = size + self._held_size, 0
@@ -278,7 +283,7 @@ class Journal:
                 self._bell.get()
             self.is_asleep = False
         if self._size < _MUCH and self._closed is None:
-            time.sleep(_BATCH_S)
+            time.sleep(_BATCH_S if len(self._taken) < _DENSE else _DENSE_S)
 
     def _is_done(self) -> bool:
         """Write down some of what is queued; whether all is done, or there is no more time."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 else:
     import _signal as signal  # what `signal` wraps in enumerations, which take 10 ms to import
@@ -26,6 +27,25 @@ _SECOND_NAMES = frozenset(
 )
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 _SELF = "/proc/self/environ"
+_POLLED = (stat.S_IFIFO, stat.S_IFSOCK)
+
+
+class NonblockingEnd:
+    """An end of a pipe or socket that takes as much as there is room for, and never waits.
+
+    Files that were inherited stay as they are: others use them as well, and may rely on waiting.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        write: Callable[[bytes | memoryview], int],
+        close: Callable[[], None],
+    ) -> None:
+        """`number` is that of the file; `write` raises `BlockingIOError` where there is no room."""
+        self.number = number
+        self.write = write
+        self.close = close
 
 
 class Server:
@@ -97,6 +117,24 @@ class Server:
         count = fcntl.ioctl(reader, termios.FIONREAD, bytes(4))
         return int.from_bytes(count, sys.byteorder)
 
+    @staticmethod
+    def nonblocking_end(source: int, target: int) -> NonblockingEnd | None:
+        """A way to write to `target` without waiting; None unless `source` can be polled, too."""
+        if sys.platform != "linux":  # nowhere else is a pipe opened a second time
+            return None
+        try:
+            kind, read_kind = (stat.S_IFMT(os.fstat(number).st_mode) for number in (target, source))
+            if read_kind not in _POLLED:
+                return None
+            if kind == stat.S_IFIFO:
+                pipe = os.open(f"/proc/self/fd/{target}", os.O_WRONLY | os.O_NONBLOCK)
+                return NonblockingEnd(
+                    pipe, lambda data: os.write(pipe, data), lambda: os.close(pipe)
+                )
+            return _socket_end(target) if kind == stat.S_IFSOCK else None
+        except OSError:  # nobody reads any more, or there is no /proc
+            return None
+
     def end_alike(self) -> NoReturn:
         """End this process as the server ended: by the same code or signal."""
         code, number = self._exit
@@ -118,6 +156,18 @@ class Server:
             return
         self.was_signalled = True
         os.kill(self.pid, number)  # it is not waited for yet, so the number is its own
+
+
+def _socket_end(target: int) -> NonblockingEnd | None:
+    import _socket  # what `socket` wraps in enumerations, too
+
+    end = _socket.socket(fileno=os.dup(target))
+    if end.type != _socket.SOCK_STREAM:
+        end.close()
+        return None
+    return NonblockingEnd(
+        end.fileno(), lambda data: end.send(data, _socket.MSG_DONTWAIT), end.close
+    )
 
 
 def user_environment() -> dict[str, str]:

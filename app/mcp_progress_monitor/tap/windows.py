@@ -123,6 +123,10 @@ if sys.platform == "win32":
             """Not told while a thread reads: as many as may come."""
             return sys.maxsize
 
+        @staticmethod
+        def nonblocking_end(_source: int, _target: int) -> None:
+            """There are none there."""
+
         def end_alike(self) -> NoReturn:
             """End this process by the server's code."""
             self._job.release()

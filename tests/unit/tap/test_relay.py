@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import socket
 import sys
+import threading
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from mcp_progress_monitor.tap.journal import Journal, Lane
-from mcp_progress_monitor.tap.relay import Stream
+from mcp_progress_monitor.tap.relay import PolledStream, PollLoop, Stream, ThreadStream
+from tests.integration.commands import linux_only
 from tests.patience import PATIENCE_S
 from tests.unit.tap.test_files import about
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from mcp_progress_monitor.tap.posix import Server
@@ -38,18 +43,37 @@ class _Server:
         return 5
 
 
-def _passing(lane: Lane) -> tuple[Stream, int, int]:
+def _in_thread(source: int, target: int, lane: Lane) -> Stream:
+    return ThreadStream(cast("Server", _Server()), source, target, lane)
+
+
+def _in_loop(source: int, target: int, lane: Lane, loop: PollLoop | None = None) -> Stream:
+    from mcp_progress_monitor.tap.posix import Server
+
+    end = Server.nonblocking_end(source, target)
+    assert end is not None
+    server = cast("Server", _Server())
+    return PolledStream(server, source, target, lane, end, loop or PollLoop())
+
+
+_both_ways = pytest.mark.parametrize(
+    "make", [_in_thread, pytest.param(_in_loop, marks=linux_only)], ids=["thread", "loop"]
+)
+
+
+def _passing(lane: Lane, make: Callable[[int, int, Lane], Stream]) -> tuple[Stream, int, int]:
     """A stream, where to write, and where its bytes come out."""
     source, writer = os.pipe()
     reader, target = os.pipe()
-    return Stream(cast("Server", _Server()), source, target, lane), writer, reader
+    return make(source, target, lane), writer, reader
 
 
+@_both_ways
 def test_bytes_pass_although_a_copy_cannot_be_made(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    make: Callable[[int, int, Lane], Stream], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     journal = Journal(about(tmp_path))
-    stream, writer, reader = _passing(_Full(journal, ">"))
+    stream, writer, reader = _passing(_Full(journal, ">"), make)
     stream.start()
     for piece in (b"one", b"two"):
         os.write(writer, piece)
@@ -63,8 +87,11 @@ def test_bytes_pass_although_a_copy_cannot_be_made(
     assert capfd.readouterr().err.count("\n") == 1
 
 
-def test_at_the_servers_end_what_waits_passes_and_no_more(tmp_path: Path) -> None:
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"))
+@_both_ways
+def test_at_the_servers_end_what_waits_passes_and_no_more(
+    make: Callable[[int, int, Lane], Stream], tmp_path: Path
+) -> None:
+    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), make)
     os.write(writer, b"01234and what a grandchild says")
     stream.finish()
     stream.start()
@@ -74,8 +101,11 @@ def test_at_the_servers_end_what_waits_passes_and_no_more(tmp_path: Path) -> Non
     os.close(reader)
 
 
-def test_a_reader_that_is_gone_closes_the_source(tmp_path: Path) -> None:
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"))
+@_both_ways
+def test_a_reader_that_is_gone_closes_the_source(
+    make: Callable[[int, int, Lane], Stream], tmp_path: Path
+) -> None:
+    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), make)
     os.close(reader)
     os.write(writer, b"lost")
     stream.start()
@@ -84,3 +114,96 @@ def test_a_reader_that_is_gone_closes_the_source(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError):
         os.write(writer, b"more")
     os.close(writer)
+
+
+@linux_only
+def test_a_full_pipe_keeps_no_other_stream_of_the_loop_waiting(tmp_path: Path) -> None:
+    journal = Journal(about(tmp_path))
+    make = functools.partial(_in_loop, loop=PollLoop())
+    slow, slow_writer, slow_reader = _passing(Lane(journal, "<"), make)
+    fast, fast_writer, fast_reader = _passing(Lane(journal, ">"), make)
+    slow.start()
+    fast.start()
+    much = bytes(range(256)) * 4096
+    writing = threading.Thread(target=_write_all, args=(slow_writer, much), daemon=True)
+    writing.start()
+    for _ in range(3):
+        os.write(fast_writer, b"meanwhile")
+        assert os.read(fast_reader, 100) == b"meanwhile"
+    found = b""
+    while len(found) < len(much):
+        found += os.read(slow_reader, 1 << 20)
+    writing.join(PATIENCE_S)
+    assert found == much
+    os.write(slow_writer, b"and then little")
+    assert os.read(slow_reader, 100) == b"and then little"
+    for writer, stream in ((slow_writer, slow), (fast_writer, fast)):
+        os.close(writer)
+        assert stream.is_over_within(PATIENCE_S)
+        assert not stream.is_refused
+    assert os.read(slow_reader, 1) == os.read(fast_reader, 1) == b""
+    os.close(slow_reader)
+    os.close(fast_reader)
+
+
+def _write_all(number: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(number, view) :]
+
+
+def _written(number: int) -> int:
+    try:
+        return os.write(number, b"x" * 30_000)
+    except BlockingIOError:
+        return 0
+
+
+@linux_only
+def test_what_waits_for_a_slow_reader_passes_after_the_servers_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp_progress_monitor.tap.posix import Server
+
+    monkeypatch.setattr(_Server, "waiting_bytes", Server.waiting_bytes)
+    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    os.set_blocking(writer, False)
+    stream.start()
+    sent = 0
+    while not stream.is_over_within(0.02) and (size := _written(writer)):
+        sent += size
+    os.close(writer)
+    stream.finish()
+    assert not stream.is_over_within(0.01)
+    with open(reader, "rb") as file:  # noqa: PTH123  # a number
+        assert file.read() == b"x" * sent
+    assert stream.is_over_within(PATIENCE_S)
+    assert not stream.is_refused
+
+
+@linux_only
+def test_sockets_pass_bytes_on_and_are_left_as_they_are(tmp_path: Path) -> None:
+    """Node and what is built on it connect a server's streams by sockets."""
+    client, own = socket.socketpair()
+    with client, own:
+        source, target = os.dup(own.fileno()), os.dup(own.fileno())
+        stream = _in_loop(source, target, Lane(Journal(about(tmp_path)), "<"))
+        stream.start()
+        client.sendall(b"ping")
+        assert client.recv(10) == b"ping"
+        assert os.get_blocking(target)
+        client.shutdown(socket.SHUT_WR)
+        assert stream.is_over_within(PATIENCE_S)
+
+
+@linux_only
+def test_only_pipes_and_sockets_are_polled(tmp_path: Path) -> None:
+    from mcp_progress_monitor.tap.posix import Server
+
+    source, writer = os.pipe()
+    reader, target = os.pipe()
+    with (tmp_path / "file").open("wb") as file:
+        assert Server.nonblocking_end(source, file.fileno()) is None
+        assert Server.nonblocking_end(file.fileno(), target) is None
+    for number in (source, writer, reader, target):
+        os.close(number)
