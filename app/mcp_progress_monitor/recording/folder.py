@@ -31,6 +31,8 @@ _OURS: Final = re.compile(rf"{_STAMP}(?:-\d+)?")
 _OF_TAPS: Final = re.compile(rf"{_STAMP}-[A-Za-z0-9._-]{{1,60}}")
 """The same for those in `LIVE`; they end in a server's name, which never ends as a part does."""
 _BESIDE: Final = ".notes.json"
+_UNFINISHED: Final = f"{SUFFIX}.new"
+"""Ends the name of a tap's file until that has its header; left by one that was killed then."""
 _DAY_S: Final = 24 * 3600
 _LOOK_S: Final = 0.005
 """Longer than another program holds a lock while trying it, too short to notice."""
@@ -226,12 +228,14 @@ class RecordingsFolder:
         return False
 
     def _sweep(self, now_when: float) -> None:
-        """Delete what belongs to deleted recordings: notes, and locks left by a crash."""
+        """Delete notes of deleted recordings, and what a crash left: locks, unfinished parts."""
         runs = {file.run for file in self._files()}
         for path in (*_beside(self.path), *_beside(self.path / LIVE)):
             with contextlib.suppress(OSError):
                 run = _run_beside(path)
-                if run is None or run in runs or not _is_name_of_ours(run):
+                if run is None or not _is_name_of_ours(run):
+                    continue
+                if run in runs and not path.name.endswith(_UNFINISHED):
                     continue
                 is_fresh = now_when - _changed_when(path, now_when) < _PATIENCE_S * 60
                 if not is_fresh and not self._is_written(run):
@@ -317,11 +321,13 @@ def _is_name_of_ours(run: Path) -> bool:
 
 
 def _run_beside(path: Path) -> Path | None:
-    """The run that a lock or a file of notes belongs to."""
+    """The run that a lock, a file of notes or an unfinished part belongs to."""
     if path.name.endswith(".lock"):
         return path.with_name(path.name.removesuffix(".lock"))
     if path.name.endswith(SUFFIX + _BESIDE):
         return _run_path(path.with_name(path.name.removesuffix(_BESIDE)))
+    if path.name.endswith(_UNFINISHED):
+        return _run_path(path.with_suffix(""))
     return None
 
 

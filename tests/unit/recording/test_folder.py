@@ -345,16 +345,18 @@ def test_what_is_written_now_is_told_by_its_lock(live: RecordingsFolder) -> None
     assert RecordingsFolder(live.path / "none").written() == []
 
 
-def test_locks_that_killed_taps_left_are_swept(
-    folder: RecordingsFolder, live: RecordingsFolder
-) -> None:
-    live.path.mkdir()
-    lock, other = live.path / f"{TAP}.lock", live.path / "mine.lock"
-    for path in (lock, other):
-        path.touch()
-        os.utime(path, (NOW - DAY, NOW - DAY))
-    folder.prune(RecordingSettings(), NOW)
-    assert (lock.exists(), other.exists()) == (False, True)
+def test_what_killed_taps_left_is_swept(folder: RecordingsFolder, live: RecordingsFolder) -> None:
+    """Locks, and parts that were killed before they had a header: the first one, or a later one."""
+    put(live, TAP)
+    gone = [f"{OLD}-p7-files.mcprec.new", f"{OLD}-p7-files.lock", f"{TAP}.2.mcprec.new"]
+    kept = ["mine.lock", "mine.mcprec.new", f"{NEW}-p8-files.mcprec.new"]
+    for name in (*gone, *kept):
+        (live.path / name).touch()
+        os.utime(live.path / name, (NOW - DAY, NOW - DAY))
+    with FileLock(live.path / f"{NEW}-p8-files.lock"):
+        folder.prune(RecordingSettings(), NOW)
+        left = {path.name for path in live.path.iterdir()}
+    assert left == {f"{TAP}.mcprec", f"{NEW}-p8-files.lock", *kept}
 
 
 def test_the_parts_of_a_taps_recording_are_one(tmp_path: Path) -> None:
