@@ -13,9 +13,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from pydantic_core import from_json
 
 from tests.benchmarks.heartbeat import per_second
+from tests.benchmarks.shapes import SHAPES
 
 
-def flood_command(count: int, tokens: int) -> list[str]:
+def flood_command(count: int, tokens: int, shape: str = "") -> list[str]:
     """The server that answers `tokens` calls with `count` notifications, interleaved."""
     return [
         sys.executable,
@@ -25,6 +26,7 @@ def flood_command(count: int, tokens: int) -> list[str]:
         str(count),
         "--tokens",
         str(tokens),
+        *(["--shape", shape] if shape else []),
     ]
 
 
@@ -44,31 +46,35 @@ def _opening(tokens: int) -> bytes:
     return b"".join(lines)
 
 
-async def bare_rate(count: int, tokens: int) -> float:
-    """Messages per second of a loop that only reads, splits and decodes."""
-    seen, tail = 0, b""
-    started = time.perf_counter()
-    async with await anyio.open_process(flood_command(count, tokens), stderr=None) as process:
+async def bare(count: str, tokens: str, shape: str) -> dict[str, Any]:
+    """A loop that only reads, splits and decodes."""
+    seen, tail, most = 0, b"", int(count)
+    began = cpu = 0.0
+    command = flood_command(most, int(tokens), shape)
+    async with await anyio.open_process(command, stderr=None) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        await process.stdin.send(_opening(tokens))
-        while seen < count:
+        await process.stdin.send(_opening(int(tokens)))
+        while seen < most:
             lines = (tail + await process.stdout.receive()).split(b"\n")
             tail = lines.pop()
             if not seen:
-                started = time.perf_counter()
+                began, cpu = time.perf_counter(), time.process_time()
             for line in lines:
-                if from_json(line).get("method") == "notifications/progress":
+                message = from_json(line)
+                if type(message) is list:
+                    seen += len(message)
+                elif message.get("method"):
                     seen += 1
-        spent = time.perf_counter() - started
+        spent, used = time.perf_counter() - began, time.process_time() - cpu
         await process.stdin.aclose()
         await process.wait()
-    return per_second(count, spent)
+    return {"rate": per_second(most, spent), "cpu_us": used / most * 1e6}
 
 
-async def sdk_rate(count: int, tokens: int) -> float:
-    """Messages per second of the official SDK's session with a bare progress callback."""
-    seen = 0
+async def sdk(count: str, tokens: str, shape: str) -> dict[str, Any]:
+    """The official SDK's session with a bare progress callback; other messages it drops."""
+    seen, most = 0, SHAPES[shape].ticks(int(count))
     first = last = 0.0
 
     async def progressed(_progress: float, _total: float | None, _message: str | None) -> None:
@@ -77,17 +83,17 @@ async def sdk_rate(count: int, tokens: int) -> float:
         first = first or last
         seen += 1
 
-    command = flood_command(count, tokens)
+    command = flood_command(int(count), int(tokens), shape)
     server = StdioServerParameters(command=command[0], args=command[1:])
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
         async with anyio.create_task_group() as group:
-            for _ in range(tokens):
+            for _ in range(int(tokens)):
                 group.start_soon(_sdk_call, session, progressed)
         with anyio.move_on_after(30):
-            while seen < count:  # noqa: ASYNC110  # callbacks still come after the replies
+            while seen < most:  # noqa: ASYNC110  # callbacks still come after the replies
                 await anyio.sleep(0.01)
-    return per_second(seen, last - first)
+    return {"rate": per_second(int(count) * seen // most, last - first)}
 
 
 async def _sdk_call(session: ClientSession, progressed: Any) -> None:

@@ -56,17 +56,9 @@ async def _those_asked_for() -> int:
     return 0
 
 
-async def _bare(count: str, tokens: str) -> dict[str, Any]:
-    return {"rate": await baselines.bare_rate(int(count), int(tokens))}
-
-
-async def _sdk(count: str, tokens: str) -> dict[str, Any]:
-    return {"rate": await baselines.sdk_rate(int(count), int(tokens))}
-
-
 _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
-    "bare": _bare,
-    "sdk": _sdk,
+    "bare": baselines.bare,
+    "sdk": baselines.sdk,
     "bare-stream": stream_runs.bare_stream,
     "sdk-stream": stream_runs.sdk_stream,
     "window-stream": stream_runs.window_stream,

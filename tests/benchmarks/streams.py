@@ -26,7 +26,7 @@ def http(size: Size) -> list[Figure]:
         (
             contend("bare-stream", count, "plain"),
             contend("window-stream", count, "plain"),
-            contend("window-ingest", count, 1, "recorded"),
+            contend("window-ingest", count, 1, "plain", "recorded"),
             contend("window-stream", count, "ids"),
             contend("sdk-stream", count // _SDK_SHARE, "plain"),
         )

@@ -93,7 +93,7 @@ def test_a_benchmark_runs_and_yields_sound_figures(
 
 
 def test_a_contender_has_a_process_of_its_own() -> None:
-    assert contest.contend("bare", 100, 1)["rate"] > 0
+    assert contest.contend("bare", 100, 1, "plain")["rate"] > 0
 
 
 def test_a_contender_that_fails_is_quoted() -> None:

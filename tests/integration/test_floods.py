@@ -13,7 +13,7 @@ import pytest
 
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.protocol.frames import Channel, TickRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, others_of
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.rows import ASKED_KEPT
 from tests.benchmarks.flooding_server import FLOODS
@@ -21,7 +21,7 @@ from tests.benchmarks.flooding_server import FLOODS
 if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
 
-_MOST_AT_ONCE = 128
+_MOST_AT_ONCE = 512  # plain notifications, of which a run is made
 _MOST_STDERR = 256
 _SECONDS = 0.5
 _SIDE_BY_SIDE = ("logs", "stderr", "requests", "tokens")
@@ -38,8 +38,10 @@ class Slices:
     def __call__(self, update: Update) -> None:
         count = len(update.frames)
         self.frames += count
-        if not count or type(update.facts) is TickRun:
+        if not count:
             return
+        if type(update.facts) is FactRun:
+            count = len(others_of(update.facts))
         if update.frames[0].channel is Channel.STDERR:
             self.longest_of_stderr = max(self.longest_of_stderr, count)
         else:

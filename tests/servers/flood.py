@@ -1,13 +1,14 @@
 """`python -m tests.servers.flood`: one tool, many tokens, as many notifications as the pipe takes.
 
 For benchmarks. The tool `flood` waits until as many calls are open as there are tokens to be,
-sends the notifications of all of them in turn, and then answers each. Then it starts over.
+sends the notifications of all of them in turn, and then answers each. Then it starts over. With
+`--shape` the messages are those of `tests.benchmarks.shapes`, made before the first is sent.
 """
 
 import argparse
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mcp_progress_monitor.demo.call import Call
 from mcp_progress_monitor.demo.eras import ERAS, Negotiation
@@ -15,13 +16,23 @@ from mcp_progress_monitor.demo.server import Server
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
 from mcp_progress_monitor.demo.tools.faults import LINES_PER_BLOCK, blocks
 from mcp_progress_monitor.demo.wire import INVALID_PARAMS, RpcError, Wire, serve, text_result
+from tests.benchmarks.shapes import SHAPES, Shape
 
 
 class Flood:
     """Gathers calls until there is one for each token, then serves them together."""
 
-    def __init__(self, count: int, tokens: int, interval_s: float, message: str | None) -> None:
+    def __init__(
+        self,
+        count: int,
+        tokens: int,
+        interval_s: float,
+        message: str | None,
+        shape: Shape | None = None,
+    ) -> None:
         """Send `count` notifications, spread evenly; with a pause between rounds if wanted."""
+        self._count = count
+        self._shape = shape
         self._per_token = max(1, count // tokens)
         self._tokens = tokens
         self._interval_s = interval_s
@@ -46,23 +57,30 @@ class Flood:
 
     def _serve(self, calls: list[Call]) -> None:
         tokens = [call.token for call in calls if call.token is not None]
-        lines = 1 if self._interval_s else LINES_PER_BLOCK
-        for block in blocks(tokens, self._per_token, self._message, lines):
+        for block in self._blocks(tokens):
             calls[-1].sleep(self._interval_s)
             calls[-1].wire.send_bytes(block)
         for call in calls:
             call.reply(text_result(f"Sent {self._per_token} ticks."))
 
+    def _blocks(self, tokens: list[str | int]) -> Iterable[bytes]:
+        if self._shape is not None:
+            return list(self._shape.stream(tokens, self._count))
+        lines = 1 if self._interval_s else LINES_PER_BLOCK
+        return blocks(tokens, self._per_token, self._message, lines)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until the client is done and return the exit code."""
     options = _parser().parse_args(arguments)
-    flood = Flood(options.count, options.tokens, options.interval, options.message)
+    shape = SHAPES[options.shape] if options.shape else None
+    flood = Flood(options.count, options.tokens, options.interval, options.message, shape)
+    revisions = ERAS["both"] if shape is None else shape.revisions
     tool = Tool(flood.flood, "Flood", "Sends notifications for all of its calls in turn.",
                 NO_ARGUMENTS, lasts=False)  # fmt: skip
 
     def run(wire: Wire) -> int:
-        server = Server(wire, Negotiation(ERAS["both"]), [tool])
+        server = Server(wire, Negotiation(revisions), [tool])
         server.run()
         server.close()
         return 0
@@ -79,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--count", type=_positive, default=500_000, metavar="N", help="notifications in all")
     add("--tokens", type=_positive, default=1, metavar="T", help="calls that share them")
     add("--interval", type=float, default=0.0, metavar="S", help="pause before each round")
+    add("--shape", choices=SHAPES, help="what the messages look like")
     add("--message", metavar="TEXT", help="put this text into each notification")
     return parser
 

@@ -33,7 +33,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import Channel, FrameRun, TickRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     DISCOVER,
@@ -91,10 +91,8 @@ class SessionJudge:
         self.results.grave_frames()  # those of the last chunk
         if not frames:
             return
-        if type(facts) is TickRun:
-            connection = self._of(frames[0].connection)
-            self.results.see(connection, Needs.PROGRESS)
-            self._state(connection, progress.take_run(connection, facts))
+        if type(facts) is FactRun:
+            self._take_run(self._of(frames[0].connection), facts)
         else:
             self._take_each(frames, facts)
         if marked:
@@ -152,9 +150,21 @@ class SessionJudge:
                 del self._connections[next(iter(self._connections))]
         return known
 
+    def _take_run(self, connection: Connection, run: FactRun) -> None:
+        """Take ticks in few steps, and the facts between them in order."""
+        if run.ticks:
+            self.results.see(connection, Needs.PROGRESS)
+        for places, fact in run.pieces(run.others):
+            if places:
+                ticks = slice(places.start, places.stop)
+                self._state(connection, progress.take_run(connection, run, ticks))
+            handler = self._handlers.get(type(fact))
+            if handler is not None:
+                self._state(connection, handler(connection, fact))
+
     def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take facts with the frames that have none, in the order of their numbers."""
-        others = () if type(frames) is FrameRun else _without_facts(frames)
+        others = _without_facts(frames)
         place = 0
         for fact in facts:
             while place < len(others) and others[place].number <= fact.number:
@@ -186,7 +196,8 @@ class SessionJudge:
         self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
         """Take what conversation and tracker have stated, with whom and what it is about."""
-        for fact in facts:
+        named = facts.of_numbers(marked) if type(facts) is FactRun else facts
+        for fact in named:
             found = marked.get(fact.number)
             if found is None or type(fact) is TaskStated:
                 continue

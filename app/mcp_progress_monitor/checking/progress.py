@@ -18,7 +18,7 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
     from mcp_progress_monitor.findings.finding import Rule
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         RequestCancelled,
         RequestMade,
     )
-    from mcp_progress_monitor.protocol.frames import TickRun
+    from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
 
 MOST_A_SECOND: Final = 50
 LONG_S: Final = 10.0
@@ -45,32 +45,33 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
 
 
-def take_run(connection: Connection, run: TickRun) -> Iterator[Evidence]:
-    """Check plain ticks that came at one time: mostly of one request, in a few steps for all."""
-    first, count = run.requests[0], len(run)
-    if run.requests.count(first) == count:
+def take_run(connection: Connection, run: FactRun, places: slice) -> Iterator[Evidence]:
+    """Check some ticks of a run: mostly of one request, in a few steps for all."""
+    ticks, requests = run.ticks[places], run.requests[places]
+    first, count = requests[0], len(requests)
+    if requests.count(first) == count:
         groups = {first: count}
-        last = {first: (run.values[-1], run.totals[-1])}
+        last = {first: ticks[-1]}
     else:
         groups = {}
-        for request in run.requests:
+        for request in requests:
             groups[request] = groups.get(request, 0) + 1
-        last = dict(zip(run.requests, zip(run.values, run.totals, strict=True), strict=True))
+        last = dict(zip(requests, ticks, strict=True))
     for request, of_request in groups.items():
         call = connection.calls.get(request)
         if call is not None:
-            progress, total = last[request]
-            number = run.ticks[0][0]
+            _, _, _, _, progress, total, _ = last[request]
+            number = ticks[0][0]
             yield from _tick(connection, call, number, run.at, of_request, progress, total)
     if not run.has_no_message:
-        yield from _run_texts(connection, run)
+        yield from _run_texts(connection, ticks)
 
 
-def _run_texts(connection: Connection, run: TickRun) -> Iterator[Evidence]:
-    texts = [tick[6] for tick in run.ticks if tick[6] is not None]
+def _run_texts(connection: Connection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
+    texts = [tick[6] for tick in ticks if tick[6] is not None]
     if all(map(str.strip, texts)) and _CONTROL.search("".join(texts)) is None:
         return
-    for tick in run.ticks:
+    for tick in ticks:
         call = connection.call_of(tick[3])
         if call is not None:
             yield from _text(connection, call, tick[0], tick[6], Side.SERVER)

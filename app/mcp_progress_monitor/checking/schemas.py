@@ -29,7 +29,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import TickRun
+from mcp_progress_monitor.protocol.frames import others_of, raw_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.messages import META, OF_TASKS, VERSION_KEY
@@ -165,17 +165,17 @@ class SchemaChecks:
         facts: Sequence[Fact],
     ) -> Iterator[tuple[Due, bytes]]:
         """Which definitions some messages have to fit, to be checked now or later."""
-        if type(facts) is TickRun:
-            self.checked += len(facts)
+        others = others_of(facts)
+        self.checked += len(facts) - len(others)  # plain ticks fit by how they were read
+        if not others:
             return
-        raws = {frame.number: frame.raw for frame in frames}
-        for fact in facts:
+        for fact in others:
             if type(fact) is ProgressReceived and not fact.findings:
                 self.checked += 1
                 continue
             due = _due(connection_of, fact)
             if due is not None:
-                yield due, raws.get(fact.number, b"")
+                yield due, raw_of(frames, fact.number)
 
     def check(self, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
         """What does not fit in one message; None when it fits, or cannot be checked."""

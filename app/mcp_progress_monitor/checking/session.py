@@ -9,7 +9,6 @@ from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.json_schema import Stopwatch
-from mcp_progress_monitor.protocol.frames import TickRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,9 +56,6 @@ class SessionCheck:
     ) -> None:
         """Judge a chunk; its messages wait for `work`."""
         self.judge.take(frames, facts, marked)
-        if type(facts) is TickRun and not marked:
-            self.schemas.checked += len(facts)  # plain ticks fit by how they were read
-            return
         grave = self.judge.results.grave_frames()
         for due, raw in self.schemas.due(self.judge.connection, frames, facts):
             if due.number in grave or _is_grave(marked.get(due.number, ())):

@@ -29,7 +29,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.facts import TaskStated, is_terminal
-from mcp_progress_monitor.protocol.frames import Channel, Frame, TickRun, server_name
+from mcp_progress_monitor.protocol.frames import Channel, Frame, others_of, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.offers import ALL_LISTS
 from mcp_progress_monitor.protocol.peer import TokenSource
@@ -310,8 +310,7 @@ class Engine:
         if changes.lapsed:
             self._release(changes.lapsed)
         self._publish(frames, facts, changes, taken.servers)
-        if type(facts) is not TickRun:
-            self._note_watched_tasks(facts)
+        self._note_watched_tasks(others_of(facts))
 
     def _note_watched_tasks(self, facts: Sequence[Fact]) -> None:
         """Save the tasks that other clients' servers have begun, until their end is recorded."""

@@ -20,7 +20,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, Frame, TickRun, server_name
+from mcp_progress_monitor.protocol.frames import Channel, Frame, others_of, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
@@ -265,10 +265,8 @@ class RecordedServers:
         return Gaps() if known is None else known.gaps
 
     def _learn(self, server: _Server, frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
-        if type(facts) is TickRun:
-            return False
         is_changed = False
-        for fact in facts:
+        for fact in others_of(facts):
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 handler(server, fact)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from mcp_progress_monitor.gui.console.lines import is_of_life
 from mcp_progress_monitor.protocol.facts import NotificationReceived
-from mcp_progress_monitor.protocol.frames import Channel, TickRun
+from mcp_progress_monitor.protocol.frames import Channel, others_of
 from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 
@@ -241,10 +241,9 @@ class Feed(QObject):
             self._stderr.extend(frames)
         elif frames and frames[0].channel is Channel.EVENT:
             self._stderr.extend(filter(is_of_life, frames))
-        if type(update.facts) is not TickRun and NotificationReceived in set(
-            map(type, update.facts)
-        ):
-            self._logged.extend(_logged(update.facts))
+        others = others_of(update.facts)
+        if NotificationReceived in set(map(type, others)):
+            self._logged.extend(_logged(others))
         if update.changes.marked:
             self._marked.update(update.changes.marked)
         if frames or update.changes.marked:

@@ -30,11 +30,12 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame, FrameRun
 from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Envelope,
     Kind,
+    classify,
     decode,
     decode_in_slices,
 )
@@ -45,7 +46,13 @@ from mcp_progress_monitor.protocol.ledger import (
     ReplyPlaces,
     key_of,
 )
-from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
+from mcp_progress_monitor.protocol.lenient_json import (
+    NotJsonError,
+    TooDeepError,
+    read_objects,
+    read_value,
+    shown,
+)
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     INITIALIZE,
@@ -57,6 +64,7 @@ from mcp_progress_monitor.protocol.messages import (
     RESUME_TOKEN,
 )
 from mcp_progress_monitor.protocol.progress import (
+    RunFacts,
     any_progress,
     decode_plain,
     plain_progress,
@@ -117,6 +125,41 @@ class Exchanges:
                 return []
             case _:
                 return [_unreadable(frame, sender, message)]
+
+    def read_lines(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
+        """State the facts of whole lines from a server, in order: the general reader of a run.
+
+        Yields as many lines with their facts as can be handled at once.
+        """
+        begin, found = 0, RunFacts()
+        for start in range(0, len(run), _STRETCH):
+            stretches = [(start, read_objects(run.raws[start : start + _STRETCH]))]
+            while stretches:
+                row, messages = stretches.pop()
+                if not self._read_stretch(run, row, messages, found):
+                    middle = len(messages) // 2
+                    stretches += [(row + middle, messages[middle:]), (row, messages[:middle])]
+                    continue
+                row += len(messages)
+                if found.is_enough and row < len(run):
+                    yield run.part(begin, row), found.made(run.at)
+                    begin, found = row, RunFacts()
+        yield run.part(begin, len(run)), found.made(run.at)
+
+    def _read_stretch(
+        self, run: FrameRun, row: int, messages: list[dict[str, Any] | None], found: RunFacts
+    ) -> bool:
+        """Add the facts of some lines from `row` on; False if one of several is not plain."""
+        stamp = (run.connection, run.at, run.when)
+        ledger, here = self.of[Side.CLIENT], self.here
+        if found.take_plain(run.first + row, stamp, messages, ledger, here):
+            return True
+        if len(messages) > 1:
+            return False
+        message = messages[0]
+        envelope = decode(run.raws[row]) if message is None else classify(message)
+        found.take(self.state(run[row], envelope))
+        return True
 
     def _request(self, frame: Frame, sender: Side, message: Envelope) -> RequestMade:
         params = eras.as_object(message.params)
@@ -262,6 +305,10 @@ class Exchanges:
             if listening.open_method(identity) == LISTEN:
                 return listening.cancel(identity)
         return own
+
+
+_STRETCH: Final = 256
+"""Lines that are read at once: few of them when one of them is odd, and they are read again."""
 
 
 def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
@@ -453,11 +500,17 @@ class Conversation:
         return key_of(token) in self._exchanges.of[side].token_owners
 
     def read_run(self, run: FrameRun) -> Sequence[Fact]:
-        """Like `read` for a run; for progress alone the result is a run of facts, much faster."""
+        """Like `read` for a run, several times as fast."""
+        parts = [facts for _, facts in self.read_parts(run)]
+        return parts[0] if len(parts) == 1 else [fact for facts in parts for fact in facts]
+
+    def read_parts(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
+        """State the facts of a run, some lines of it at a time where they take longer."""
         ticks, here = plain_run(run, self._exchanges.of[Side.CLIENT]), self._exchanges.here
         if ticks is None or (here is not None and set(ticks.requests) != {here}):
-            return self.read(run)
-        return ticks
+            yield from self._exchanges.read_lines(run)
+        else:
+            yield run, ticks
 
     def read(self, frames: Sequence[Frame]) -> list[Fact]:
         """State the facts of `frames`, in their order.

@@ -5,9 +5,11 @@ Runs are many similar frames of one chunk, kept as columns until one is read.
 
 from __future__ import annotations
 
+import bisect
 import enum
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from mcp_progress_monitor.protocol.facts import (
@@ -23,6 +25,8 @@ from mcp_progress_monitor.protocol.facts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from mcp_progress_monitor.protocol.facts import Fact
 
 
@@ -115,6 +119,7 @@ def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
 
 
 _Item = TypeVar("_Item")
+_number_of = attrgetter("number")
 
 # Skips the named tuple's own constructor, which doubles the time.
 _new = tuple.__new__
@@ -210,6 +215,13 @@ class FrameRun(LazyRun[Frame]):
         """How many lines there are."""
         return len(self.raws)
 
+    def part(self, begin: int, end: int) -> FrameRun:
+        """The lines from `begin` up to `end`."""
+        if begin == 0 and end == len(self.raws):
+            return self
+        stamp = (self.connection, self.when, self.at)
+        return FrameRun(self.first + begin, *stamp, self.raws[begin:end])
+
     @overload
     def __getitem__(self, index: int) -> Frame: ...
     @overload
@@ -218,8 +230,8 @@ class FrameRun(LazyRun[Frame]):
         """One frame; of a slice the frames in a run, if they follow each other."""
         if not isinstance(index, slice) or index.step not in (None, 1):
             return super().__getitem__(index)
-        begin = index.indices(len(self.raws))[0]
-        return FrameRun(self.first + begin, self.connection, self.when, self.at, self.raws[index])
+        begin, end, _ = index.indices(len(self.raws))
+        return self.part(begin, max(begin, end))
 
     def _item(self, index: int) -> Frame:
         place = index if index >= 0 else index + len(self.raws)
@@ -234,10 +246,24 @@ class FrameRun(LazyRun[Frame]):
         ]
 
 
-class TickRun(LazyRun[ProgressReceived]):
-    """The facts of a run of plain progress notifications with active tokens, one of each frame."""
+def raw_of(frames: Sequence[Frame], number: int) -> bytes:
+    """The bytes of the frame with that number, of some in order; none if it is not there."""
+    if type(frames) is FrameRun:
+        return frames.raws[number - frames.first]
+    place = bisect.bisect_left(frames, number, key=_number_of)
+    is_there = place < len(frames) and frames[place].number == number
+    return frames[place].raw if is_there else b""
 
-    __slots__ = ("at", "has_no_message", "requests", "ticks", "totals", "values")
+
+class FactRun(LazyRun["Fact"]):
+    """The facts of a run of frames: plain progress with active tokens as columns, and the others.
+
+    Of each tick, all of them read at `at`, `requests`, `values` and `totals` have its request,
+    progress and total again. `others` are all other facts in order, each with the number of ticks
+    before it.
+    """
+
+    __slots__ = ("at", "has_no_message", "others", "requests", "ticks", "totals", "values")
 
     def __init__(
         self,
@@ -246,24 +272,50 @@ class TickRun(LazyRun[ProgressReceived]):
         requests: Sequence[int],
         values: Sequence[int | float],
         totals: Sequence[int | float | None],
+        others: Sequence[tuple[int, Fact]] = (),
         *,
         has_no_message: bool,
     ) -> None:
-        """Of each tick, all of them read at `at`, its request, progress and total again."""
+        """`has_no_message` says that no tick has one."""
         super().__init__()
         self.at = at
         self.ticks = ticks
         self.requests = requests
         self.values = values
         self.totals = totals
+        self.others = others
         self.has_no_message = has_no_message
 
     def __len__(self) -> int:
-        """How many ticks there are."""
-        return len(self.ticks)
+        """How many facts there are."""
+        return len(self.ticks) + len(self.others)
 
-    def _item(self, index: int) -> ProgressReceived:
-        return fact_of(self.ticks[index])
+    def pieces(self, others: Iterable[tuple[int, Fact]]) -> Iterator[tuple[range, Fact | None]]:
+        """The places of the ticks before each of some `others`, and it; last those after them."""
+        begin = 0
+        for place, fact in others:
+            yield range(begin, place), fact
+            begin = place
+        yield range(begin, len(self.ticks)), None
 
-    def _items(self) -> list[ProgressReceived]:
-        return list(map(fact_of, self.ticks))
+    def of_numbers(self, numbers: Collection[int]) -> list[Fact]:
+        """The facts of the frames with these numbers, in order."""
+        ticks = [fact_of(tick) for tick in self.ticks if tick[0] in numbers]
+        others = [fact for _, fact in self.others if fact.number in numbers]
+        return sorted([*ticks, *others], key=_number_of)
+
+    def _item(self, index: int) -> Fact:
+        return self._all()[index] if self.others else fact_of(self.ticks[index])
+
+    def _items(self) -> list[Fact]:
+        facts: list[Fact] = []
+        for places, fact in self.pieces(self.others):
+            facts += map(fact_of, self.ticks[places.start : places.stop])
+            if fact is not None:
+                facts.append(fact)
+        return facts
+
+
+def others_of(facts: Sequence[Fact]) -> Sequence[Fact]:
+    """Facts without the plain ticks of a run."""
+    return [fact for _, fact in facts.others] if type(facts) is FactRun else facts

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _FRAMES_AT_A_TIME = 64
 """Elements of a batch framed at once: each may cost a tenth of a millisecond, all told."""
+RUN_LINES = 768
+"""Most lines of a run: more than a pipe's buffer has of them, and 3 ms of work for ticks."""
 _LEAST_RUN = 8
 """Fewer lines are cheaper one by one."""
 _BRACE = {b"{"}
@@ -104,38 +106,36 @@ class Framer:
 
         It is possible if there are many, each begins as an object does, and none is oversized.
         """
-        is_run = (
-            len(lines) >= _LEAST_RUN
-            and {raw[:1] for raw in lines} == _BRACE
-            and max(map(len, lines)) <= OVERSIZED
-        )
-        if not is_run:
+        if len(lines) < _LEAST_RUN or _run_length(lines) < len(lines):
             return self.received(lines, when, at)
         return FrameRun(self._numbers.take(len(lines)), self._connection, when, at, lines)
 
     def in_slices(
-        self,
-        lines: Sequence[bytes],
-        when: float,
-        at: float,
-        *,
-        is_complete: bool = True,
-        may_be_run: bool = False,
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
     ) -> Iterator[Sequence[Frame]]:
-        """Frame as many lines as can be handled at once, a batch among them in slices.
+        """Frame as many lines as can be handled at once: in runs, or else some at a time.
 
         A batch is a line, but may have thousands of elements: how many messages lines hold is
-        unknown before it is split. Lines without one are one slice: a run if they can be one and
-        are whole lines, as `may_be_run` says. A slice is empty while a batch is still being split.
+        unknown before it is split. A slice is empty while a batch is still being split.
         """
-        if max(map(len, lines)) <= OVERSIZED:
-            others = [raw for raw in lines if raw[:1] != b"{"]
-            if may_be_run and not others:
-                yield self.run(lines, when, at)
-                return
-            if not any(map(may_be_batch, others)):
-                yield self.received(lines, when, at, is_complete=is_complete)
-                return
+        start = 0
+        while start < len(lines):
+            part = lines[start : start + RUN_LINES]
+            count = _run_length(part) if is_complete else 0
+            if count >= _LEAST_RUN:
+                yield self.run(part[:count], when, at)
+            else:
+                count = min(len(part), _FRAMES_AT_A_TIME)
+                yield from self._each(part[:count], when, at, is_complete=is_complete)
+            start += count
+
+    def _each(
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool
+    ) -> Iterator[Sequence[Frame]]:
+        """Frame some lines one by one: those without a batch are one slice."""
+        if max(map(len, lines)) <= OVERSIZED and not any(map(may_be_batch, lines)):
+            yield self.received(lines, when, at, is_complete=is_complete)
+            return
         held: list[Frame] = []
         for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
             held += frames
@@ -220,6 +220,25 @@ class Framer:
     def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
         self.latest = (when, at)
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
+
+
+def _run_length(lines: Sequence[bytes]) -> int:
+    """How many of the first lines can be a run: objects, not oversized, without line feeds.
+
+    There are line feeds only in messages that came over HTTP.
+    """
+    if (
+        {raw[:1] for raw in lines} == _BRACE
+        and max(map(len, lines)) <= OVERSIZED
+        and b"\n" not in b"".join(lines)
+    ):
+        return len(lines)
+    odd = (n for n, raw in enumerate(lines) if not _fits_run(raw))
+    return next(odd, len(lines))
+
+
+def _fits_run(raw: bytes) -> bool:
+    return raw[:1] == b"{" and len(raw) <= OVERSIZED and b"\n" not in raw
 
 
 def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:

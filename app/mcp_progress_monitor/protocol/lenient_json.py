@@ -13,7 +13,7 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, Rule, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 DEEPEST = 200
@@ -21,10 +21,9 @@ DEEPEST = 200
 
 BOM = b"\xef\xbb\xbf"
 
-COLON_ESCAPE = b"\\u003"
-"""The beginning of the escape of a colon, and of a few other characters."""
-
 _MOST_FINDINGS = 8
+_SHALLOW_BYTES = 2 * DEEPEST
+"""A shorter text cannot be nested too deep."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     r"(?P<sound>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -105,7 +104,7 @@ def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
     Every key has its colon. If there are as many colons as decoded keys and colons in decoded
     strings, no key was lost. Only otherwise is the text decoded a second time.
     """
-    if raw.count(b":") == _colon_count(value) and COLON_ESCAPE not in raw:
+    if raw.count(b":") == _colon_count(value) and not has_escaped_colon(raw):
         return ()
     notes = _Notes()
     try:
@@ -113,6 +112,56 @@ def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
     except (ValueError, RecursionError):  # pydantic has decoded it: then no repeated key is known
         return ()
     return notes.as_tuple()
+
+
+def has_escaped_colon(raw: bytes) -> bool:
+    """Whether a colon may be written as an escape, which is not counted as one."""
+    # One byte is sought much faster than several.
+    return b"\\" in raw and (b"\\u003a" in raw or b"\\u003A" in raw)
+
+
+def read_objects(raws: Sequence[bytes]) -> list[dict[str, Any] | None]:
+    """Decode texts that begin with a brace, as `read_value` does; None for any with a finding.
+
+    Twice as fast. Of what one of the decoders accepts and the other refuses, numbers beyond floats
+    and deep nesting, the result is None.
+    """
+    decode = _fast_decoder()
+    found: list[Any]
+    try:
+        found = [decode(raw) for raw in raws]
+    except ValueError:
+        found = [_read_object(decode, raw) for raw in raws]
+    text = b"\n".join(raws)
+    is_sound = not has_escaped_colon(text) and text.count(b":") == _colon_count(found)
+    if is_sound and max(map(len, raws), default=0) < _SHALLOW_BYTES:
+        return found
+    return [
+        value if _is_exact(raw, value) else None for raw, value in zip(raws, found, strict=True)
+    ]
+
+
+def _read_object(decode: Callable[[bytes], Any], raw: bytes) -> Any:
+    try:
+        return decode(raw)
+    except ValueError:
+        return None
+
+
+def _is_exact(raw: bytes, value: Any) -> bool:
+    """Whether no key of a decoded text was lost, and it is not nested too deep."""
+    return (
+        not has_escaped_colon(raw)
+        and raw.count(b":") == _colon_count(value)
+        and (len(raw) < _SHALLOW_BYTES or raw.count(b"{") + raw.count(b"[") < DEEPEST)
+    )
+
+
+@functools.cache
+def _fast_decoder() -> Callable[[bytes], Any]:
+    import msgspec  # late: not at startup
+
+    return msgspec.json.Decoder().decode
 
 
 def _colon_count(value: Any) -> int:

@@ -53,6 +53,9 @@ ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 TASK_CHANGED: Final = "notifications/tasks"
 """A task's state, in the tasks extension of 2026-07-28."""
 
+STATUS_METHODS: Final = frozenset({TASK_STATUS, TASK_CHANGED})
+"""Notifications of a task's state, of either era."""
+
 
 def list_changed(capability: str) -> str:
     """The notification that the list of a capability (`tools`, …) has changed."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -12,17 +14,26 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
+    NotificationReceived,
     ProgressReceived,
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import Frame, FrameRun, TickRun
-from mcp_progress_monitor.protocol.lenient_json import COLON_ESCAPE, Elided, shown
-from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN, ProgressMethod
+from mcp_progress_monitor.protocol.frames import FactRun, Frame, FrameRun
+from mcp_progress_monitor.protocol.lenient_json import Elided, has_escaped_colon, shown
+from mcp_progress_monitor.protocol.messages import (
+    CANCELLED,
+    PROGRESS,
+    PROGRESS_TOKEN,
+    STATUS_METHODS,
+    ProgressMethod,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import PlainTick
     from mcp_progress_monitor.protocol.ledger import Key, Ledger, ReferredRequest
 
 _LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
@@ -109,7 +120,7 @@ def plain_progress(
     )
 
 
-def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
+def plain_run(run: FrameRun, ledger: Ledger) -> FactRun | None:
     """State the facts of a run in which each line is plain for `plain_progress`; None otherwise.
 
     The lines are decoded as one array. As many elements as lines are one of each line: a line
@@ -149,7 +160,148 @@ def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
         strict=False,
     )
     has_none = not word_count
-    return TickRun(run.at, list(ticks), requests, values, totals, has_no_message=has_none)
+    return FactRun(run.at, list(ticks), requests, values, totals, has_no_message=has_none)
+
+
+class RunFacts:
+    """Gathers the facts of a run of lines: its ticks, and the others between them."""
+
+    def __init__(self) -> None:
+        self._ticks: list[PlainTick] = []
+        self._others: list[tuple[int, Fact]] = []
+        self._weight = 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it takes a few milliseconds to handle them."""
+        return self._weight >= _MOST_WEIGHT
+
+    def take(self, facts: Iterable[Fact]) -> None:
+        """Add the facts of a message."""
+        self._others += [(len(self._ticks), fact) for fact in facts]
+        self._weight += _WEIGHT
+
+    def take_plain(
+        self,
+        first: int,
+        stamp: tuple[str, float, float],
+        messages: Sequence[dict[str, Any] | None],
+        ledger: Ledger,
+        here: int | None,
+    ) -> bool:
+        """Add the facts of messages if all are plain notifications: no findings, no effects.
+
+        They are numbered from `first` on. Progress may have any further members, such as `_meta`.
+        """
+        known = [message for message in messages if message is not None and len(message) == 3]
+        if len(known) != len(messages):
+            return False
+        methods = [message.get("method") for message in known]
+        if methods.count(PROGRESS) == len(methods):
+            ticks = _ticks(range(first, first + len(methods)), stamp, known, ledger)
+            return ticks is not None and self._add(ticks, (), here)
+        others: list[tuple[int, Fact]] = []
+        numbers: list[int] = []
+        of_ticks: list[dict[str, Any]] = []
+        for number, method, message in zip(itertools.count(first), methods, known, strict=False):
+            if method == PROGRESS:
+                numbers.append(number)
+                of_ticks.append(message)
+                continue
+            fact = _plain_notification(number, stamp, message)
+            if fact is None:
+                return False
+            others.append((len(self._ticks) + len(of_ticks), fact))
+        ticks = _ticks(numbers, stamp, of_ticks, ledger)
+        return ticks is not None and self._add(ticks, others, here)
+
+    def _add(
+        self, ticks: list[PlainTick], others: Sequence[tuple[int, Fact]], here: int | None
+    ) -> bool:
+        if here is not None and any(tick[3] != here for tick in ticks):
+            return False
+        self._ticks += ticks
+        self._others += others
+        self._weight += len(others)
+        return True
+
+    def made(self, at: float) -> FactRun:
+        """The run of these facts, all of them received `at` that time."""
+        requests, values, totals, words = ([tick[n] for tick in self._ticks] for n in (3, 4, 5, 6))
+        has_none = words.count(None) == len(words)
+        run = (at, self._ticks, requests, values, totals, self._others)
+        return FactRun(*run, has_no_message=has_none)
+
+
+def _ticks(
+    numbers: Sequence[int],
+    stamp: tuple[str, float, float],
+    messages: Sequence[dict[str, Any]],
+    ledger: Ledger,
+) -> list[PlainTick] | None:
+    """The ticks of messages; None if one is none, or has a finding.
+
+    Columns, not one after the other: a third of the time.
+    """
+    owners = ledger.token_owners
+    try:
+        params = [message["params"] for message in messages]
+        tokens = [each[PROGRESS_TOKEN] for each in params]
+        values = [each["progress"] for each in params]
+        requests = [owners[token] for token in tokens]
+    except (KeyError, TypeError):
+        return None
+    totals = [each.get("total") for each in params]
+    words = [each.get("message") for each in params]
+    is_plain = (
+        {len(message) for message in messages} <= {3}
+        and [message.get("jsonrpc") for message in messages].count("2.0") == len(messages)
+        and [message.get("method") for message in messages].count(PROGRESS) == len(messages)
+        and _NUMBERS.issuperset(map(type, values))
+        and _TOKENS.issuperset(map(type, tokens))
+        and _are_of(_NUMBERS, "total", totals, params)
+        and _are_of(_TEXTS, "message", words, params)
+    )
+    if not is_plain:
+        return None
+    if max(map(len, filter(None, words)), default=0) > MESSAGE_LIMIT:
+        words = [word and word[:MESSAGE_LIMIT] for word in words]
+    # Not the tokens that were just decoded: a job keeps many ticks, all of them with one token.
+    tokens = list(map(ledger.tokens.__getitem__, requests))
+    return list(zip(numbers, repeat(stamp), tokens, requests, values, totals, words, strict=False))
+
+
+def _are_of(
+    kinds: frozenset[type], member: str, values: Sequence[Any], params: Sequence[dict[str, Any]]
+) -> bool:
+    """Whether a member is of these types in all parameters that have it."""
+    found = set(map(type, values))
+    if NoneType not in found:
+        return found <= kinds
+    found.remove(NoneType)
+    return found <= kinds and len(values) - values.count(None) == sum(member in p for p in params)
+
+
+def _plain_notification(
+    number: int, stamp: tuple[str, float, float], message: dict[str, Any]
+) -> NotificationReceived | None:
+    """The fact of a notification of three members that has no effect; None for any other."""
+    method, params = message.get("method"), message.get("params")
+    is_plain = type(method) is str and type(params) is dict and method not in _NOT_PLAIN
+    if not is_plain or message.get("jsonrpc") != "2.0":
+        return None
+    connection, at, when = stamp
+    return _new(NotificationReceived, (number, connection, at, when, _SERVER, method, params, ()))
+
+
+_NUMBERS: Final = frozenset({int, float})
+_TOKENS: Final = frozenset({str, int})
+_TEXTS: Final = frozenset({str})
+_NOT_PLAIN: Final = STATUS_METHODS | {PROGRESS, CANCELLED}
+_MOST_WEIGHT: Final = 256
+"""Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
+_WEIGHT: Final = 4
+"""… and how much longer another message takes."""
 
 
 def _column(values: list[Any]) -> tuple[list[Any], int]:
@@ -172,12 +324,12 @@ def _are_in_all(
     colons: int, text: bytes, tokens: Sequence[Any], words: Sequence[str | None]
 ) -> bool:
     """Whether so many `colons` are in tokens and messages, none written as an escape."""
-    return colons == sum(map(_colons_in, tokens, words)) and COLON_ESCAPE not in text
+    return colons == sum(map(_colons_in, tokens, words)) and not has_escaped_colon(text)
 
 
 def _are_in_strings(colons: int, raw: bytes, token: str | int, text: str | None) -> bool:
     """Whether so many `colons` are in the token and the message, none written as an escape."""
-    return colons == _colons_in(token, text) and COLON_ESCAPE not in raw
+    return colons == _colons_in(token, text) and not has_escaped_colon(raw)
 
 
 def _colons_in(token: str | int, text: str | None) -> int:

@@ -30,10 +30,9 @@ from mcp_progress_monitor.protocol.messages import (
     LIST_TASKS,
     META,
     RELATED_TASK,
-    TASK_CHANGED,
+    STATUS_METHODS,
     TASK_ID,
     TASK_RESULT,
-    TASK_STATUS,
     TASKS_EXTENSION,
     UPDATE_TASK,
 )
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.protocol.ledger import Ledger, OpenRequest
-
-STATUS_METHODS: Final = frozenset({TASK_STATUS, TASK_CHANGED})
-"""Notifications of a task's state: that of 2025-11-25, and the extension's."""
 
 
 _DRAFT: Final = "modelcontextprotocol.io/"

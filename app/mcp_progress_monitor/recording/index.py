@@ -24,7 +24,15 @@ from mcp_progress_monitor.protocol.facts import (
     StreamBroken,
     StreamResumed,
 )
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, Part, TickRun, kind_of
+from mcp_progress_monitor.protocol.frames import (
+    Channel,
+    FactRun,
+    Frame,
+    FrameKind,
+    FrameRun,
+    Part,
+    kind_of,
+)
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
 
@@ -198,11 +206,18 @@ class Segment:
         return cut
 
 
-class _Ticks(NamedTuple):
-    """Of each tick the numbers of its request and of its token."""
+class _Rows(NamedTuple):
+    """Columns of the index for frames that arrived together."""
 
-    requests: Sequence[int]
-    tokens: Sequence[int]
+    kinds: bytes
+    methods: array[int]
+    tokens: array[int]
+    exchanges: array[int]
+
+    def part(self, some: slice) -> _Rows:
+        """Some of the rows."""
+        kinds, methods, tokens, exchanges = self
+        return _Rows(kinds[some], methods[some], tokens[some], exchanges[some])
 
 
 class _Runs:
@@ -267,24 +282,23 @@ class Columns:
         *,
         is_escaped: Sequence[bool] | None = None,
         is_mixed: bool = False,
-    ) -> bool:
+    ) -> None:
         """Add frames of one connection, with the facts read from them.
 
         With `is_mixed` they may be of several, all of them complete and none of a batch. `offsets`
         and `sizes` locate each one's bytes in `part`; they increase, except for the elements of a
-        batch. `is_escaped` says for each whether its line feeds are escaped there. Returns whether
-        all are ticks of known requests, the messages that arrive in floods.
+        batch. `is_escaped` says for each whether its line feeds are escaped there.
         """
-        ticks = self._ticks(frames, facts) if is_escaped is None else None
+        rows = self._rows(frames, facts) if is_escaped is None else None
         done = 0
         while done < len(frames):
             segment, room = self._room(part, offsets[done], offsets[-1])
             until = min(len(frames), done + room)
             some = slice(done, until) if (done or until < len(frames)) else slice(None)
             segment.enter_places(offsets[some], sizes[some])
-            if ticks is not None:
+            if rows is not None:
                 entered = frames[some]
-                self._enter_ticks(segment, entered, ticks.requests[some], ticks.tokens[some])
+                self._enter_rows(segment, entered, rows.part(some))
                 sources = [self._source(frame) for frame in (entered if is_mixed else entered[:1])]
                 segment.sources += array("H", sources) * (1 if is_mixed else len(entered))
             else:
@@ -292,7 +306,6 @@ class Columns:
                 self._enter(segment, frames[some], facts, escaped)
             done = until
             self.end = segment.end
-        return ticks is not None
 
     def drop_part(self, part: int) -> None:
         """Drop the rows of all parts up to `part`.
@@ -409,12 +422,14 @@ class Columns:
         far = last - segment.base >= _SPAN
         return segment, 1 if far else ROWS - rows
 
-    def _ticks(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Ticks | None:
-        """What the index needs of frames that are all ticks of known requests; None if not all are.
+    def _rows(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Rows | None:
+        """The columns of a run, or of frames that are all ticks of known requests; else None.
 
         Of the same connection, with consecutive numbers; of one chunk, or of several where a
         recording is read.
         """
+        if type(frames) is FrameRun and type(facts) is FactRun and facts.others:
+            return self._rows_of_run(frames, facts)
         if len(frames) != len(facts) or not frames:
             return None
         first, last = frames[0], frames[-1]
@@ -424,11 +439,43 @@ class Columns:
         if first.at != last.at and not self._keep_wall(frames):
             return None
         requests = _requests_of_ticks(facts)
-        if requests is None:
-            return None
+        return None if requests is None else self._rows_of_ticks(requests)
+
+    def _rows_of_ticks(self, requests: Sequence[int]) -> _Rows | None:
+        """The columns of ticks; None if the token of a request is not known."""
         # A request has one token: no need to look at those of its ticks.
         tokens = list(map(self._token_of.get, requests))
-        return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
+        if None in tokens:
+            return None
+        count = len(requests)
+        methods = array("H", (self._progress,)) * count
+        return _Rows(
+            _TICK * count,
+            methods,
+            array("I", tokens),  # type: ignore[arg-type]
+            _whole_numbers(requests),
+        )
+
+    def _rows_of_run(self, frames: FrameRun, facts: FactRun) -> _Rows | None:
+        """The columns of ticks with other messages among them."""
+        ticks = self._rows_of_ticks(facts.requests)
+        if ticks is None:
+            return None
+        kinds, methods, tokens, exchanges = bytearray(), array("H"), array("I"), array("I")
+        for places, fact in facts.pieces(facts.others):
+            some = slice(places.start, places.stop)
+            kinds += ticks.kinds[some]
+            methods += ticks.methods[some]
+            tokens += ticks.tokens[some]
+            exchanges += ticks.exchanges[some]
+            if fact is None or fact.number != frames.first + len(kinds):
+                continue  # a message may state a second fact
+            method, token, exchange = self._meaning(fact)
+            kinds.append(kind_of(Channel.RECEIVED, fact))
+            methods.append(method)
+            tokens.append(token)
+            exchanges.append(exchange & _MASK)
+        return _Rows(bytes(kinds), methods, tokens, exchanges)
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
         """Whether both clocks advance alike in all of the frames."""
@@ -437,24 +484,18 @@ class Columns:
         ahead = self._wall_ahead if is_known else aheads[0]
         return ahead - _DRIFT_S < min(aheads) and max(aheads) < ahead + _DRIFT_S
 
-    def _enter_ticks(
-        self,
-        segment: Segment,
-        frames: Sequence[Frame],
-        requests: Sequence[int],
-        tokens: Sequence[int],
-    ) -> None:
-        """Add ticks except their sources: hundreds of thousands a second."""
+    def _enter_rows(self, segment: Segment, frames: Sequence[Frame], rows: _Rows) -> None:
+        """Add rows except their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
             segment.ats += array("d", (frame.at,)) * count
         else:
             segment.ats.extend(map(_at_of, frames))
-        segment.methods += array("H", (self._progress,)) * count
-        segment.tokens += array("I", tokens)
-        segment.exchanges += _whole_numbers(requests)
-        segment.kinds += _TICK * count
+        segment.methods += rows.methods
+        segment.tokens += rows.tokens
+        segment.exchanges += rows.exchanges
+        segment.kinds += rows.kinds
 
     def _enter(
         self,
@@ -540,7 +581,7 @@ class Columns:
 
 def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
     """Of each tick the request; None if there are other facts."""
-    if type(facts) is TickRun:
+    if type(facts) is FactRun:
         return facts.requests
     return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
 

@@ -16,7 +16,12 @@ import anyio
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, absolute, path_kind
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.facts import (
+    NotificationReceived,
+    ProgressReceived,
+    StderrReceived,
+)
+from mcp_progress_monitor.protocol.frames import Channel, others_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
@@ -187,9 +192,10 @@ MOST_SEGMENTS: Final = 100_000
 recording and of other programs' take turns for days."""
 _MEMORY_PART: Final = 4 * 1024 * 1024
 _PAUSE_S: Final = 0.05
-"""How long ticks wait to be written together. Everything else is written immediately."""
+"""How long notifications and standard error wait to be written together. Everything else is
+written immediately."""
 _MANY: Final = 256 * 1024
-"""More bytes of ticks than this do not wait."""
+"""More bytes than this do not wait."""
 _AT_ONCE: Final = 4 * 1024 * 1024
 """Bytes that the thread writes at once."""
 _STUCK_S: Final = 10.0
@@ -199,6 +205,9 @@ _FLUSH_S: Final = 0.25
 """How long `flush` waits for a disk."""
 _OPEN_S: Final = 2.0
 _CLOSE_S: Final = 2.0
+
+
+_MAY_WAIT: Final = frozenset({ProgressReceived, NotificationReceived, StderrReceived})
 
 
 class _Write(NamedTuple):
@@ -305,14 +314,14 @@ class Recorder:
                 return
         begin = part.end
         _, offsets, sizes, is_escaped = self._encoded(frames, part)
-        are_ticks = self.timeline.columns.take(
+        self.timeline.columns.take(
             frames, facts, part.number, offsets, sizes, is_escaped=is_escaped
         )
         self._keep_newest_rows()
         if self._files is not None:
             self._waiting_bytes += part.end - begin
             self._is_some.set()
-            if not are_ticks or self._waiting_bytes > _MANY:
+            if not _can_wait(facts) or self._waiting_bytes > _MANY:
                 self._is_urgent.set()
 
     def index(self, frames: Sequence[Frame], facts: Sequence[Fact], places: WatchedPlaces) -> None:
@@ -539,6 +548,11 @@ class Recorder:
             held -= part.waiting
             part.forget()
             self.timeline.give_up(part.number, part.written, self._in_memory[0].number)
+
+
+def _can_wait(facts: Sequence[Fact]) -> bool:
+    """Whether there are only ticks and other notifications: those come in floods."""
+    return _MAY_WAIT.issuperset(map(type, others_of(facts)))
 
 
 def recorder_for(

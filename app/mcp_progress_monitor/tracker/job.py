@@ -14,7 +14,7 @@ from mcp_progress_monitor.protocol.facts import (
     RequestStanding,
     Side,
 )
-from mcp_progress_monitor.protocol.frames import PlainTick, TickRun, at_of, server_name
+from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, server_name
 from mcp_progress_monitor.tracker import requests, violations
 from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, as_float, is_above
 from mcp_progress_monitor.tracker.history import Chart, PhaseLog
@@ -485,9 +485,9 @@ class Job:
             self.course.phases.shrink(_CONDENSED_PHASES)
 
 
-def is_rising(job: Job, run: TickRun) -> bool:
-    """Whether a run is of one job, and nothing but plain ticks without messages."""
-    values, count = run.values, len(run)
+def is_rising(job: Job, run: FactRun) -> bool:
+    """Whether the ticks of a run are of one job, and plain, without messages."""
+    values, count = run.values, len(run.ticks)
     return (
         run.requests.count(run.requests[0]) == count
         and run.has_no_message
@@ -498,7 +498,7 @@ def is_rising(job: Job, run: TickRun) -> bool:
     )
 
 
-def take(job: Job, run: TickRun) -> bool:
+def take(job: Job, run: FactRun) -> bool:
     """Handle such a run at once; whether the job was stalled and runs again.
 
     Only the first tick can be due to be sampled: all arrived at the same moment.
@@ -510,6 +510,6 @@ def take(job: Job, run: TickRun) -> bool:
         is_woken = job.sample(run.at)
         job.tick_count -= 1
     job.progress, job.last = run.values[-1], run.ticks[-1]
-    job.tick_count += len(run)
+    job.tick_count += len(run.ticks)
     job.ticks.extend(run.ticks)
     return is_woken

@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, Side
-from mcp_progress_monitor.protocol.frames import LazyRun
+from mcp_progress_monitor.protocol.frames import LazyRun, PlainTick, fact_of
 from mcp_progress_monitor.tracker.snapshot import ChainStep, ChangeSet, JobId, JobState
 
 if TYPE_CHECKING:
@@ -27,25 +27,25 @@ class TickLog(LazyRun[Tick]):
     window they never are.
     """
 
-    __slots__ = ("counts", "jobs", "run")
+    __slots__ = ("counts", "jobs", "ticks")
 
     def __init__(
-        self, run: Sequence[ProgressReceived], jobs: Sequence[JobId | None], counts: Sequence[int]
+        self, ticks: Sequence[PlainTick], jobs: Sequence[JobId | None], counts: Sequence[int]
     ) -> None:
         super().__init__()
-        self.run = run
+        self.ticks = ticks
         self.jobs = jobs
         self.counts = counts
 
     def __len__(self) -> int:
         """How many ticks there are."""
-        return len(self.run)
+        return len(self.ticks)
 
     def _item(self, index: int) -> Tick:
-        return self.jobs[index], self.counts[index], self.run[index]
+        return self.jobs[index], self.counts[index], fact_of(self.ticks[index])
 
     def _items(self) -> list[Tick]:
-        return list(zip(self.jobs, self.counts, self.run, strict=True))
+        return list(zip(self.jobs, self.counts, map(fact_of, self.ticks), strict=True))
 
 
 class PendingChanges:

@@ -12,6 +12,7 @@ from mcp_progress_monitor.protocol.facts import (
     CancelRequested,
     ConnectionClosed,
     Fact,
+    NotificationReceived,
     OutputChecked,
     ProgressReceived,
     RequestAnswered,
@@ -23,7 +24,7 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import TickRun, fact_of, server_name
+from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, fact_of, server_name
 from mcp_progress_monitor.tracker import endings, requests
 from mcp_progress_monitor.tracker import job as rising
 from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
@@ -51,6 +52,11 @@ _LOOKS: Final = 8
 """Messages of one moment that are compared with the current phase: a flood has hundreds."""
 _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
+
+
+def _is_of_no_job(fact: Fact) -> bool:
+    """Whether a fact is a notification that changes no job, and has no finding."""
+    return type(fact) is NotificationReceived and not fact.findings
 
 
 def _nobody(_connection: str) -> None:
@@ -125,7 +131,7 @@ class Tracker:
         What they mean for the jobs depends on the facts alone: not on `now`, nor on how they are
         divided among calls, so that a recording gives the same jobs again.
         """
-        return self._apply_run(facts) if type(facts) is TickRun else self._apply_each(facts)
+        return self._apply_run(facts) if type(facts) is FactRun else self._apply_each(facts)
 
     def apply_behind(self, facts: Sequence[Fact], now: float) -> ChangeSet:
         """Take facts of a connection that may be behind the others, as `apply` does."""
@@ -171,25 +177,57 @@ class Tracker:
                 delta.moved.add(job.id)
         return delta.freeze(ticks)
 
-    def _apply_run(self, run: TickRun) -> ChangeSet:
-        """Apply ticks that are plain in themselves: like `apply`, in a third of the time."""
+    def _apply_run(self, run: FactRun) -> ChangeSet:
+        """Like `apply`, in a third of the time and less: what a flood brings."""
         delta = PendingChanges()
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, delta)
+        others = [other for other in run.others if not _is_of_no_job(other[1])]
+        if others or not run.ticks:
+            return delta.freeze(self._take_mixed(run, others, delta))
         job = self._rows.running.get(run.requests[0])
         if job is None or not rising.is_rising(job, run):
-            return delta.freeze(self._take_run(run, delta))
-        first = job.tick_count + 1
+            jobs, counts = self._take_ticks(run.ticks, delta)
+            return delta.freeze(TickLog(run.ticks, jobs, counts))
+        count, first = len(run.ticks), job.tick_count + 1
         if rising.take(job, run):
             delta.moved.add(job.id)
-        return delta.freeze(TickLog(run, [job.id] * len(run), range(first, first + len(run))))
+        return delta.freeze(TickLog(run.ticks, [job.id] * count, range(first, first + count)))
 
-    def _take_run(self, run: TickRun, delta: PendingChanges) -> TickLog:
+    def _take_mixed(
+        self, run: FactRun, others: Sequence[tuple[int, Fact]], delta: PendingChanges
+    ) -> TickLog:
+        """Apply ticks, and between them facts that may change what those after them do."""
+        ticks: list[PlainTick] = []
+        jobs: list[JobId | None] = []
+        counts: list[int] = []
+        for places, other in run.pieces(others):
+            if places:
+                some = run.ticks[places.start : places.stop]
+                of_jobs, of_counts = self._take_ticks(some, delta)
+                ticks += some
+                jobs += of_jobs
+                counts += of_counts
+            if type(other) is ProgressReceived:
+                job, count, _ = self._take(other, delta)
+                ticks.append(other)
+                jobs.append(job)
+                counts.append(count)
+            elif other is not None:
+                self._handle(other, delta)
+            if run.at >= self._cancels.due_at:
+                self._cancels.lapse(run.at, delta)
+        return TickLog(ticks, jobs, counts)
+
+    def _take_ticks(
+        self, ticks: Sequence[PlainTick], delta: PendingChanges
+    ) -> tuple[list[JobId | None], list[int]]:
+        """Apply plain ticks that came at one time; the job of each, and its count there."""
         jobs: list[JobId | None] = []
         counts: list[int] = []
         emit, emit_count = jobs.append, counts.append
-        running, at = self._rows.running, run.at
-        for tick in run.ticks:
+        running, at = self._rows.running, at_of(ticks[0])
+        for tick in ticks:
             _, _, _, request, progress, total, message = tick
             job = running.get(request)
             if job is None or not job.progress < progress <= job.limit or total != job.total:
@@ -209,7 +247,7 @@ class Tracker:
                     self._look(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
-        return TickLog(run, jobs, counts)
+        return jobs, counts
 
     def _look(self, job: Job, at: float) -> None:
         """Compare a job's newest message with its phase: one of the first at `at`."""

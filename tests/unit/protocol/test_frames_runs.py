@@ -10,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT
-from mcp_progress_monitor.protocol.frames import FrameRun, TickRun, at_of, fact_of
+from mcp_progress_monitor.protocol.facts import (
+    MESSAGE_LIMIT,
+    ProgressReceived,
+    RequestAnswered,
+)
+from mcp_progress_monitor.protocol.frames import FactRun, FrameRun, at_of, fact_of, others_of
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
 from tests.unit.protocol.test_progress import TOKENS, progress_lines
-from tests.unit.protocol.wire import as_bytes, call, progress, result
+from tests.unit.protocol.wire import JSON, as_bytes, call, notification, progress, result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 TICK = as_bytes(progress("a", 1))
+LOG = encode(notification("notifications/message", level="info", data={"text": "a: b"}))
 # Which stand for other things among lines that are joined than alone.
 FRAGMENTS = [
     TICK,
@@ -51,7 +56,15 @@ _plain = st.builds(
     total=st.sampled_from([100, 100.0, 7]),
     message=st.sampled_from(["", "a: b", "C:\\", "\N{SNOWMAN}"]),
 ).map(encode)
+_more = st.dictionaries(st.sampled_from(["_meta", "extra", ":"]), JSON, max_size=2)
+_others = st.one_of(
+    st.builds(lambda token, more: progress(token, 1, **more), st.sampled_from(TOKENS), _more),
+    st.builds(lambda more: notification("notifications/message", **more), _more),
+    st.builds(notification, st.sampled_from(["notifications/tasks", "x", "ping"])),
+    st.builds(result, st.integers(0, len(TOKENS))),
+).map(encode)
 _lines = st.one_of(
+    st.lists(_plain | _others, min_size=8, max_size=30),
     st.lists(_plain, min_size=8, max_size=20),
     st.lists(_plain | progress_lines(), min_size=8, max_size=12),
     st.lists(_plain | st.sampled_from(FRAGMENTS), min_size=8, max_size=12),
@@ -114,7 +127,7 @@ def test_progress_alone_is_a_run_of_facts(line: dict[str, Any]) -> None:
     ticks = [as_bytes(progress(TOKENS[n % 4], n, **(line if n % 3 else {}))) for n in range(20)]
     frames, facts = in_run(ticks)
     assert isinstance(frames, FrameRun)
-    assert isinstance(facts, TickRun)
+    assert isinstance(facts, FactRun)
     assert facts == one_by_one(ticks)[1]
 
 
@@ -123,7 +136,7 @@ def test_equal_values_of_a_run_keep_their_signs_and_types() -> None:
     for pair in itertools.product(totals, repeat=2):
         ticks = [as_bytes(progress("a", n, total=pair[n % 2])) for n in range(20)]
         facts = in_run(ticks)[1]
-        assert isinstance(facts, TickRun)
+        assert isinstance(facts, FactRun)
         assert repr(facts) == repr(one_by_one(ticks)[1])
 
 
@@ -131,20 +144,67 @@ def test_equal_values_of_a_run_keep_their_signs_and_types() -> None:
     "line",
     [
         progress("unknown", 1),
-        progress("a", 1, message="m" * (MESSAGE_LIMIT + 1)),
         TICK.replace(b'"progress": 1', b'"progress": 0, "progress": 1'),
         TICK.replace(b'"progress": 1', b'"message": "\\u003a", "progress": 0, "progress": 1'),
+        TICK.replace(b'"progress": 1', b'"progress": 1e999'),
+        TICK.replace(b'"progress": 1', b'"progress": 1, "x": ' + b"[" * 199 + b"]" * 199),
+        progress("a", True),
+        notification("notifications/message", level="info", data=[1, {"a": None}]),
+        notification("notifications/cancelled", requestId=0),
+        {"jsonrpc": "2.0", "method": "notifications/message", "params": [1]},
+        {"jsonrpc": "2.1", "method": "notifications/message", "params": {}},
         progress("a", None),
         progress("a", 1, total=None),
         result(1),
     ],
 )
-def test_one_other_message_makes_facts_of_all(line: bytes | dict[str, Any]) -> None:
+def test_one_other_message_stands_between_the_ticks(line: bytes | dict[str, Any]) -> None:
     lines = [TICK] * 8 + [as_bytes(line)] + [TICK] * 8
     frames, facts = in_run(lines)
     assert isinstance(frames, FrameRun)
-    assert isinstance(facts, list)
+    assert isinstance(facts, FactRun)
+    assert len(facts.ticks) == 16
+    assert [place for place, _ in facts.others] == [8]
+    assert list(others_of(facts)) == facts.of_numbers({frames.first + 8}) == [facts[8]]
     assert facts == one_by_one(lines)[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        progress("a", 1, message="m" * (MESSAGE_LIMIT + 1)),
+        progress("a", 1, _meta={"tags": ["[", {"a": ":"}]}, extra={"b": [1.5, None]}),
+        TICK.replace(b"notifications/", b"notifications\\/").replace(b"}", b' , "x":"\\u003c"}', 1),
+    ],
+)
+def test_progress_with_any_further_members_is_a_tick(line: bytes | dict[str, Any]) -> None:
+    lines = [TICK] * 8 + [as_bytes(line)] + [TICK] * 8
+    facts = in_run(lines)[1]
+    assert isinstance(facts, FactRun)
+    assert len(facts.ticks) == len(lines)
+    assert facts == one_by_one(lines)[1]
+
+
+def test_a_request_that_ends_within_a_run_has_no_more_ticks() -> None:
+    tick, end = as_bytes(progress(TOKENS[1], 1)), encode(result(1))
+    lines = [tick] * 9 + [end] + [tick] * 9
+    facts = in_run(lines)[1]
+    assert isinstance(facts, FactRun)
+    assert len(facts.ticks) == 9
+    assert [type(fact) for _, fact in facts.others] == [RequestAnswered] + [ProgressReceived] * 9
+    assert facts == one_by_one(lines)[1]
+
+
+@pytest.mark.parametrize("line", [LOG, encode(result(99)), b'{"id"'])
+def test_what_takes_longer_comes_in_parts(line: bytes) -> None:
+    ends, lines = Ends(), [TICK, line] * 380
+    frames = ends.framer.run(lines, 1001.5, 2.5)
+    assert isinstance(frames, FrameRun)
+    parts = list(ends.conversation.read_parts(frames))
+    assert len(parts) > 1
+    assert max(len(others_of(facts)) for _, facts in parts) <= 256 + 128
+    assert [frame for part, _ in parts for frame in part] == list(frames)
+    assert [fact for _, facts in parts for fact in facts] == one_by_one(lines)[1]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +248,7 @@ def test_an_item_is_the_same_however_often_one_looks() -> None:
 
 def test_a_fact_stands_for_itself_and_tells_its_time() -> None:
     _, facts = in_run([TICK] * 10)
-    assert isinstance(facts, TickRun)
+    assert isinstance(facts, FactRun)
     (fact,) = facts[:1]
     assert fact_of(fact) is fact
     assert at_of(fact) == at_of(facts.ticks[0]) == 2.5

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part, server_name
-from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter, may_be_batch
+from mcp_progress_monitor.protocol.framing import (
+    RUN_LINES,
+    FrameNumbers,
+    Framer,
+    LineSplitter,
+    may_be_batch,
+)
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
@@ -128,11 +134,10 @@ def test_an_oversized_batch_is_unpacked_in_slices() -> None:
     assert [frame.number for frame in frames] == list(range(1, 4002))
 
 
-@pytest.mark.parametrize("may_be_run", [False, True])
-def test_many_batches_are_cut_in_slices_of_as_many_messages_as_lines(may_be_run: bool) -> None:
+def test_many_batches_are_cut_in_slices_of_as_many_messages_as_lines() -> None:
     batch = as_bytes([progress("p", n) for n in range(1000)])
     lines = [b"{}", batch, b"[INFO] started", batch, b"{}"]
-    slices = list(_framer().in_slices(lines, 5.0, 6.0, may_be_run=may_be_run))
+    slices = list(_framer().in_slices(lines, 5.0, 6.0))
     assert max(map(len, slices)) <= 128
     assert [frame for frames in slices for frame in frames] == _framer().received(lines, 5.0, 6.0)
 
@@ -141,8 +146,23 @@ def test_lines_without_a_batch_are_one_slice() -> None:
     lines = [b"{}", b"[INFO] started", b"no JSON"] * 8
     framed = _framer().received(lines, 5.0, 6.0, is_complete=False)
     assert list(_framer().in_slices(lines, 5.0, 6.0, is_complete=False)) == [framed]
-    (run,) = _framer().in_slices([b"{}"] * 20, 5.0, 6.0, may_be_run=True)
-    assert type(run) is FrameRun
+
+
+def test_objects_are_cut_in_runs_whatever_stands_between() -> None:
+    lines = [b"{}"] * 20 + [b"[INFO] started"] + [b"{}"] * 800
+    run, others, *runs = _framer().in_slices(lines, 5.0, 6.0)
+    assert [type(run), type(others), *map(type, runs)] == [FrameRun, list, FrameRun]
+    assert [len(run), len(others), *map(len, runs)] == [20, 64, 737]
+    assert max(map(len, _framer().in_slices([b"{}"] * 4000, 5.0, 6.0))) == RUN_LINES
+    assert type(next(_framer().in_slices(lines[:20], 5.0, 6.0, is_complete=False))) is list
+
+
+@pytest.mark.parametrize("odd", [b'{"a":\n1}', b'{"a":"%b"}' % (b"x" * OVERSIZED), b" {}", b""])
+def test_what_a_run_cannot_hold_ends_it(odd: bytes) -> None:
+    slices = list(_framer().in_slices([b"{}"] * 10 + [odd] + [b"{}"] * 10, 5.0, 6.0))
+    assert type(slices[0]) is FrameRun
+    assert len(slices[0]) == 10
+    assert odd in [frame.raw for frames in slices[1:] for frame in frames if type(frames) is list]
 
 
 def test_an_oversized_broken_batch_is_one_frame() -> None:

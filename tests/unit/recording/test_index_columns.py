@@ -73,13 +73,6 @@ def test_ticks_of_several_moments_are_entered_as_if_one_by_one(aheads: list[floa
     assert list(whens(together)) == pytest.approx([frame.when for frame in frames], abs=0.001)
 
 
-def test_ticks_of_several_moments_are_known_as_a_flood() -> None:
-    frames, facts = stretch([100.0] * 5)
-    columns = entered(frames[:1], facts[:1])
-
-    assert columns.take(frames[1:], facts[1:], 1, [100] * 5, [90] * 5)
-
-
 def test_offsets_beyond_four_gigabytes_are_kept() -> None:
     frames, facts = stretch([100.0] * 5)
     columns, far = Columns(), 1 << 34

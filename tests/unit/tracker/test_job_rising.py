@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
-from mcp_progress_monitor.protocol.frames import TickRun, fact_of
+from mcp_progress_monitor.protocol.frames import FactRun, fact_of
 from mcp_progress_monitor.tracker import job as rising
 from mcp_progress_monitor.tracker.estimate import SAMPLE_S
 from mcp_progress_monitor.tracker.job import TICKS_KEPT, Job
@@ -25,14 +25,14 @@ def run_of(
     total: float | None = 500,
     requests: Sequence[int] | None = None,
     words: str | None = None,
-) -> TickRun:
+) -> FactRun:
     """Ticks of request 1, if no others are given, from frame 10 on."""
     count, stamp = len(values), ("s#1", AT, 1e9 + AT)
     owners = [1] * count if requests is None else requests
     totals = [total] * count
     columns = (range(10, 10 + count), repeat(stamp), repeat("a"), owners, values, totals)
     ticks = list(zip(*columns, repeat(words), strict=False))
-    return TickRun(AT, ticks, owners, values, totals, has_no_message=words is None)
+    return FactRun(AT, ticks, owners, values, totals, has_no_message=words is None)
 
 
 def job_at(progress: float, total: float | None = 500, at: float = 2.0) -> Job:
@@ -62,7 +62,7 @@ def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
         run_of([6, 7], requests=[1, 2]),
     ],
 )
-def test_other_ticks_are_not(run: TickRun) -> None:
+def test_other_ticks_are_not(run: FactRun) -> None:
     assert not rising.is_rising(job_at(5), run)
 
 
@@ -75,8 +75,8 @@ def test_a_job_without_a_tick_judges_the_first_one() -> None:
 def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
     run, at_once, one_by_one = run_of(range(6, 300)), job_at(5, at=at), job_at(5, at=at)
     assert not rising.take(at_once, run)
-    for fact in run:
-        one_by_one.take(fact)
+    for tick in run.ticks:
+        one_by_one.take(fact_of(tick))
     for name in ("progress", "tick_count", "odd_count", "sample_at", "last_at", "state"):
         assert getattr(at_once, name) == getattr(one_by_one, name), name
     assert at_once.chart() == one_by_one.chart()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import FrameRun, TickRun
+from mcp_progress_monitor.protocol.frames import FactRun, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.tracker.job import TICKS_KEPT
@@ -30,6 +30,12 @@ _odd = st.one_of(
     st.builds(progress, st.sampled_from(TOKENS), st.integers(0, 9), total=st.integers(-1, 300)),
     st.builds(result, _identities),
     st.builds(error, _identities),
+)
+
+_rising = st.one_of(
+    st.builds(progress, st.sampled_from(TOKENS), st.integers(200, 300), _meta=st.just({"a": 1})),
+    st.just(notification("notifications/message", level="info", data="x")),
+    st.just(notification("notifications/cancelled", requestId=0)),
 )
 
 
@@ -55,6 +61,7 @@ _steps = st.lists(
         st.tuples(st.just("received"), _ticks()),
         st.tuples(st.just("received"), st.lists(_odd, min_size=1, max_size=2)),
         st.tuples(st.just("received"), st.builds(list.__add__, _ticks(), st.lists(_odd))),
+        st.tuples(st.just("received"), st.lists(_odd | _rising, min_size=8, max_size=20)),
         st.tuples(st.just("cancelled"), _identities),
         st.tuples(st.just("waited"), st.sampled_from([0.01, 0.06, GRACE_S, 20.0])),
     ),
@@ -87,7 +94,7 @@ class Side:
         if not isinstance(frames, FrameRun):
             return self.tracker.apply(self._conversation.read(frames), self.now)
         facts = self._conversation.read_run(frames)
-        self.run_count += isinstance(facts, TickRun)
+        self.run_count += isinstance(facts, FactRun)
         return self.tracker.apply(facts, self.now)
 
     def play(self, step: tuple[str, Any]) -> ChangeSet:

@@ -14,7 +14,7 @@ from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.eras import Era, era_of
-from mcp_progress_monitor.protocol.frames import Channel, FrameRun, TickRun
+from mcp_progress_monitor.protocol.frames import Channel, FrameRun
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.sessions.connection.outbox import Outbox
 from mcp_progress_monitor.sessions.transport.base import (
@@ -128,9 +128,6 @@ class Connection:
         self._is_read = anyio.Event()
         """Set when everything was read, or when the end was requested: nobody waits any longer."""
         self._is_deaf = False
-        self.is_flowing = False
-        """Whether the last messages were plain progress, of which many more may follow
-        immediately."""
         transport.attach(self)
 
     def now(self) -> float:
@@ -420,6 +417,9 @@ class Connection:
 
     async def _publish(self, frames: Sequence[Frame]) -> None:
         """Read frames into facts, publish both, then act on the facts."""
+        if type(frames) is FrameRun:  # of which none is oversized
+            await self._publish_run(frames)
+            return
         async with self._publishing:
             facts: Sequence[Fact] = ()
             try:
@@ -429,11 +429,22 @@ class Connection:
                 self._sink(frames, facts)
         self.outbox.take(facts, frames)
 
+    async def _publish_run(self, run: FrameRun) -> None:
+        """Do so in turns that are no longer than other tasks can wait."""
+        async with self._publishing:
+            rest = run
+            try:
+                for frames, facts in self._conversation.read_parts(run):
+                    rest = run.part(frames.first + len(frames) - run.first, len(run))
+                    self._sink(frames, facts)
+                    self.outbox.take(facts, frames)
+                    if rest:
+                        await checkpoint()
+            finally:
+                if rest:
+                    self._sink(rest, ())
+
     async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
-        if type(frames) is FrameRun:  # of which none is oversized
-            facts = self._conversation.read_run(frames)
-            self.is_flowing = type(facts) is TickRun
-            return facts
         if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
             return await self._read_in_slices(frames)
         return self._conversation.read(frames)

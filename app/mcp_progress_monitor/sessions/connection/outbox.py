@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bisect
 import math
-import operator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
@@ -20,7 +18,7 @@ from mcp_progress_monitor.protocol.facts import (
     TaskStated,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import TickRun
+from mcp_progress_monitor.protocol.frames import FactRun, others_of, raw_of
 from mcp_progress_monitor.protocol.messages import (
     DISCOVER,
     INITIALIZE,
@@ -70,8 +68,6 @@ _HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
     LIST_TOOLS,
 }
 """Requests that keep the server's state up to date: not work for the user."""
-
-_number_of = operator.attrgetter("number")
 
 
 _PATIENCE_S: Final = 1.0
@@ -326,15 +322,14 @@ class Outbox:
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
         """Act on `facts`, read from `frames`."""
-        if type(facts) is TickRun:
+        if type(facts) is FactRun:
             self._touch_all(set(facts.requests), facts.at)
-            return
         # Progress arrives by the hundred thousand: one pass, and only the last of each counts.
-        progress = ProgressReceived
-        touched = {fact[6]: fact[2] for fact in facts if type(fact) is progress}
+        progress, others = ProgressReceived, others_of(facts)
+        touched = {fact[6]: fact[2] for fact in others if type(fact) is progress}
         for request, at in touched.items():
             self._touch(request, at)
-        for fact in [fact for fact in facts if type(fact) is not progress]:
+        for fact in [fact for fact in others if type(fact) is not progress]:
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 handler(fact, frames)
@@ -375,7 +370,7 @@ class Outbox:
         if exchange is None:
             return
         self.is_concurrent = self.is_concurrent or self._has_overtaken(exchange)
-        raw = _raw_of(frames, fact.number)
+        raw = raw_of(frames, fact.number)
         if exchange.request is not None and any(
             continues(exchange, fact, raw) for continues in self.continuations
         ):
@@ -408,7 +403,7 @@ class Outbox:
         if fact.method == PING:
             self.post(self.peer.respond(fact.id, {}))
             return
-        self.on_request(fact, _raw_of(frames, fact.number))
+        self.on_request(fact, raw_of(frames, fact.number))
 
     def refuse(self, fact: RequestMade, _raw: bytes) -> None:
         """Reply that a request of the server is not supported."""
@@ -433,8 +428,4 @@ class Outbox:
 
     def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:
         if len(self.rubbish) < _RUBBISH_KEPT:
-            self.rubbish.append(_raw_of(frames, fact.number)[:_RUBBISH_BYTES])
-
-
-def _raw_of(frames: Sequence[Frame], number: int) -> bytes:
-    return frames[bisect.bisect_left(frames, number, key=_number_of)].raw
+            self.rubbish.append(raw_of(frames, fact.number)[:_RUBBISH_BYTES])

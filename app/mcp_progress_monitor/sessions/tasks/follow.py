@@ -11,8 +11,14 @@ import anyio
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol import tasks
 from mcp_progress_monitor.protocol.facts import TaskStatus, TaskView, read_task
-from mcp_progress_monitor.protocol.messages import CANCEL_TASK, GET_TASK, TASK_RESULT, UPDATE_TASK
-from mcp_progress_monitor.protocol.tasks import STATUS_METHODS, TaskWay
+from mcp_progress_monitor.protocol.messages import (
+    CANCEL_TASK,
+    GET_TASK,
+    STATUS_METHODS,
+    TASK_RESULT,
+    UPDATE_TASK,
+)
+from mcp_progress_monitor.protocol.tasks import TaskWay
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
 from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
 from mcp_progress_monitor.sessions.tasks.requests import (

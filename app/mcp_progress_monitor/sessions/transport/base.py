@@ -103,10 +103,6 @@ class ProcessNotes:
 class WireLine(Protocol):
     """What a transport may ask and report about sent requests, by their frame."""
 
-    @property
-    def is_flowing(self) -> bool:
-        """Whether the last messages were plain progress, of which many more may follow."""
-
     def is_due(self, request: int) -> bool:
         """Whether a request is pending and was not cancelled."""
 

@@ -9,8 +9,8 @@ from anyio.lowlevel import checkpoint
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import LineSplitter
-from mcp_progress_monitor.protocol.messages import PROGRESS
 from mcp_progress_monitor.secrets.references import NoKeyring, resolved
 from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, Piped, ProcessNotes
 from mcp_progress_monitor.sessions.transport.process import ServerProcess
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 _SLICE_LINES: Final = 64
-"""Most lines returned at once: 3 to 6 ms of work, however small they are. Four times as many took
-25 ms with a violation in each, which delayed the window (measured)."""
-_SLICE_TICKS: Final = 768
-"""The same for progress of known requests, which costs a hundredth: more than a pipe's buffer."""
-_LOOK_EVERY: Final = 13
-"""Other messages among ticks, in alternation, hit this limit."""
-_TICK: Final = f'"{PROGRESS}"'.encode()
+"""Most lines of standard error returned at once."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Longer messages are refused: they may never end."""
 _KEPT_BYTES: Final = 64 * 1024
@@ -65,8 +59,9 @@ class StdioTransport(Piped):
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
         self._is_over = False
-        self._uncut: Sequence[bytes] = ()
-        """Lines that are being framed."""
+        self._lines: Sequence[bytes] = ()
+        """Lines that are being framed, of which the first `_framed` are."""
+        self._framed = 0
         self._held = 0
         """The size of an incomplete line."""
 
@@ -83,7 +78,7 @@ class StdioTransport(Piped):
     @property
     def unread_bytes(self) -> int:
         """Bytes that were not framed yet: a message that is being split."""
-        return sum(map(len, self._uncut))
+        return sum(map(len, self._lines[self._framed :]))
 
     async def open(self) -> JsonObject:
         """Start the process; returns command, arguments, folder, names of variables, pid."""
@@ -170,22 +165,12 @@ class StdioTransport(Piped):
 
     def _cut(self, lines: Sequence[bytes]) -> Iterator[Sequence[Frame]]:
         """Frames of the lines, a slice at a time."""
+        self._lines, self._framed = lines, 0
         is_complete = not self._is_over
-        start = 0
-        while start < len(lines):
-            part = lines[start : start + _SLICE_TICKS]
-            if len(part) > _SLICE_LINES and not (self._is_flowing() and _may_be_ticks(part)):
-                part = part[:_SLICE_LINES]
-            start += len(part)
-            self._uncut = part
-            yield from self._framer.in_slices(
-                part, *self._stamp, is_complete=is_complete, may_be_run=is_complete
-            )
-            self._uncut = ()
-
-    def _is_flowing(self) -> bool:
-        """Whether the last lines were cheap to read."""
-        return self._line is not None and self._line.is_flowing
+        for frames in self._framer.in_slices(lines, *self._stamp, is_complete=is_complete):
+            is_run = type(frames) is FrameRun
+            self._framed += len(frames) if is_run else sum(f.part is None for f in frames)
+            yield frames
 
     @property
     def _running(self) -> ServerProcess:
@@ -235,8 +220,3 @@ def _bounded(line: bytes) -> Iterator[tuple[bytes, bool]]:
         yield line[start : start + STDERR_LINE_BYTES], False
         start += STDERR_LINE_BYTES
     yield line[start:], True
-
-
-def _may_be_ticks(lines: Sequence[bytes]) -> bool:
-    """Whether lines look like progress notifications, judged by a few of them."""
-    return all([_TICK in line for line in lines[::_LOOK_EVERY]])  # noqa: C419  # a list is faster

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import anyio
 
+from mcp_progress_monitor.protocol.framing import RUN_LINES
 from mcp_progress_monitor.protocol.http_events import BodyNotes
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Kind, decode
 from mcp_progress_monitor.protocol.sse import SseParser, SseTooLargeError
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """A longer message is refused: its response is closed, and its request fails."""
-_SLICE_LINES: Final = 128
-"""Most messages returned at once: a millisecond's work for plain progress, and ten for lines with a
-violation in each."""
 _HELD_BYTES: Final = 256 * 1024
 """Bytes of one stream that wait here before its socket is no longer read."""
 _PORTION: Final = 32 * 1024
@@ -114,10 +112,9 @@ class ReceiveQueue:
 
     def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[Sequence[Frame]]:
         """Frame messages, a slice at a time; batches are split."""
-        for start in range(0, len(raws), _SLICE_LINES):
-            part = raws[start : start + _SLICE_LINES]
+        for start in range(0, len(raws), RUN_LINES):
             stamp = self._in_order((when, at))
-            yield from self.framer.in_slices(part, *stamp)
+            yield from self.framer.in_slices(raws[start : start + RUN_LINES], *stamp)
 
     def event(self, name: str, stamp: _Stamp, /, **fields: object) -> Frame:
         """Frame an event (see `Framer.event`)."""

@@ -29,8 +29,6 @@ STAMP = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 class Line:
     """Requests that are due until they are lost."""
 
-    is_flowing = False
-
     def __init__(self, *due: int) -> None:
         self.due = set(due)
         self.losses: list[tuple[int, Loss]] = []

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.clock import Clock
-from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.http_events import BodyRebuilder
 from mcp_progress_monitor.protocol.sse import SseEvent, SseTooLargeError
@@ -101,7 +101,16 @@ async def test_many_messages_come_in_slices() -> None:
     stream = EventStream(line, 7)
     stream.add(b"data: x\n\n" * 1000)
     _told, *slices = await taken(line)
-    assert [len(frames) for frames in slices] == [128] * 7 + [104]
+    assert [len(frames) for frames in slices] == [64] * 15 + [40]
+
+
+async def test_many_objects_come_in_runs_but_for_those_with_line_feeds() -> None:
+    line = inbound()
+    stream = EventStream(line, 7)
+    stream.add(b"data: {}\n\n" * 1000 + b'data: {"a":\ndata: 1}\n\n')
+    _told, *slices = await line.next()
+    assert [len(frames) for frames in slices] == [768, 232, 1]
+    assert [type(frames) for frames in slices] == [FrameRun, FrameRun, list]
 
 
 async def test_the_elements_of_batches_come_in_slices_as_well() -> None:
