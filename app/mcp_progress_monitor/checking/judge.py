@@ -154,13 +154,22 @@ class SessionJudge:
         """Take ticks in few steps, and the facts between them in order."""
         if run.ticks:
             self.results.see(connection, Needs.PROGRESS)
-        for places, fact in run.pieces(run.others):
-            if places:
-                ticks = slice(places.start, places.stop)
-                self._state(connection, progress.take_run(connection, run, ticks))
+        begin, is_logging = 0, False
+        for place, fact in run.others:
+            if type(fact) is NotificationReceived and messages.is_beyond_doubt(connection, fact):
+                is_logging = is_logging or fact.method == LOG_MESSAGE
+                continue
+            if place > begin:
+                self._state(connection, progress.take_run(connection, run, slice(begin, place)))
+                begin = place
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 self._state(connection, handler(connection, fact))
+        if is_logging:
+            self.results.see(connection, Needs.LOG)
+        if begin < len(run.ticks):
+            rest = slice(begin, len(run.ticks))
+            self._state(connection, progress.take_run(connection, run, rest))
 
     def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take facts with the frames that have none, in the order of their numbers."""

@@ -57,8 +57,9 @@ _RESERVED: Final = (range(-32768, -32099), range(-32099, -32019))
 _WITH_INPUT: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
 _DECLARED_AS: Final = {ELICIT: "elicitation", CREATE_MESSAGE: "sampling", LIST_ROOTS: "roots"}
 _RESULT_TYPES: Final = frozenset({"complete", "input_required"})
+_TOOLS_CHANGED: Final = list_changed("tools")
 _ASKED_BY: Final = {
-    list_changed("tools"): "toolsListChanged",
+    _TOOLS_CHANGED: "toolsListChanged",
     list_changed("prompts"): "promptsListChanged",
     list_changed("resources"): "resourcesListChanged",
     RESOURCE_UPDATED: "resourceSubscriptions",
@@ -164,12 +165,18 @@ def _input(call: Call, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evi
             yield call.breaks(rules.DEPRECATED, fact.number, *_MIGRATION[method])
 
 
+def is_beyond_doubt(connection: Connection, fact: NotificationReceived) -> bool:
+    """Whether `take_notification` has nothing to check, or to remember."""
+    is_change = fact.method == _TOOLS_CHANGED
+    return fact.sender is Side.SERVER and not (is_change or connection.is_per_request)
+
+
 def take_notification(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
     """Check a notification: log messages and subscriptions of 2026-07-28."""
     if fact.sender is Side.CLIENT:
         connection.is_initialized = connection.is_initialized or fact.method == INITIALIZED
         return
-    if fact.method == list_changed("tools"):
+    if fact.method == _TOOLS_CHANGED:
         connection.is_change_announced = True
     if not connection.is_per_request:
         return

@@ -153,8 +153,8 @@ class SchemaChecks:
         facts: Sequence[Fact],
     ) -> Iterator[tuple[Connection, Evidence]]:
         """State what does not fit; a plain progress notification fits by how it was read."""
-        for due, raw in self.due(connection_of, frames, facts):
-            found = self.check(due, raw)
+        for number, due, raw in self.due(connection_of, frames, facts):
+            found = self.check(number, due, raw)
             if found is not None:
                 yield found
 
@@ -163,24 +163,34 @@ class SchemaChecks:
         connection_of: Callable[[str], Connection],
         frames: Sequence[Frame],
         facts: Sequence[Fact],
-    ) -> Iterator[tuple[Due, bytes]]:
-        """Which definitions some messages have to fit, to be checked now or later."""
+    ) -> Iterator[tuple[int, Due, bytes]]:
+        """Which definitions some messages have to fit, to be checked now or later.
+
+        Of each message the number of its frame, what is due, and its bytes.
+        """
         others = others_of(facts)
         self.checked += len(facts) - len(others)  # plain ticks fit by how they were read
         if not others:
             return
+        known: dict[tuple[str, str, Side], Due | None] = {}
         for fact in others:
             if type(fact) is ProgressReceived and not fact.findings:
                 self.checked += 1
                 continue
-            due = _due(connection_of, fact)
+            if type(fact) is NotificationReceived:  # those come in floods, all of them alike
+                key = (fact.method, fact.connection, fact.sender)
+                if key not in known:
+                    known[key] = _due(connection_of, fact)
+                due = known[key]
+            else:
+                due = _due(connection_of, fact)
             if due is not None:
-                yield due, raw_of(frames, fact.number)
+                yield fact.number, due, raw_of(frames, fact.number)
 
-    def check(self, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
+    def check(self, number: int, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
         """What does not fit in one message; None when it fits, or cannot be checked."""
         found = self._check(due, raw)
-        return found and (due.connection, Evidence(found, due.number, due.request, due.by))
+        return found and (due.connection, Evidence(found, number, due.request, due.by))
 
     def _check(self, due: Due, raw: bytes) -> Finding | None:
         if len(raw) > OVERSIZED or not self._watch.left_s:
@@ -201,9 +211,8 @@ class SchemaChecks:
 
 
 class Due(NamedTuple):
-    """Which definition the message of a frame, or its `member`, has to fit."""
+    """Which definition a message, or its `member`, has to fit."""
 
-    number: int
     connection: Connection
     revision: str
     name: str
@@ -229,7 +238,7 @@ def _due(connection_of: Callable[[str], Connection], fact: Fact) -> Due | None:
     request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
     if name is None:
         return None
-    return Due(fact.number, connection, revision, name, None, request, fact.sender)
+    return Due(connection, revision, name, None, request, fact.sender)
 
 
 def _due_of_answer(
@@ -246,7 +255,7 @@ def _due_of_answer(
         name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
     if name is None:
         return None
-    return Due(fact.number, connection, revision, name, member, call.number, fact.sender)
+    return Due(connection, revision, name, member, call.number, fact.sender)
 
 
 def _revision(connection: Connection, fact: Fact) -> str | None:

@@ -40,7 +40,7 @@ class SessionCheck:
         """See `SessionJudge`; `schemas` say how much time they may take."""
         self.judge = SessionJudge(job_of, baseline)
         self.schemas = SchemaChecks() if schemas is None else schemas
-        self._waiting: collections.deque[tuple[Due, bytes]] = collections.deque()
+        self._waiting: collections.deque[tuple[int, Due, bytes]] = collections.deque()
         self._waiting_bytes = 0
 
     @property
@@ -57,22 +57,22 @@ class SessionCheck:
         """Judge a chunk; its messages wait for `work`."""
         self.judge.take(frames, facts, marked)
         grave = self.judge.results.grave_frames()
-        for due, raw in self.schemas.due(self.judge.connection, frames, facts):
-            if due.number in grave or _is_grave(marked.get(due.number, ())):
+        for number, due, raw in self.schemas.due(self.judge.connection, frames, facts):
+            if number in grave or _is_grave(marked.get(number, ())):
                 continue
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
                 self.schemas.unchecked += 1
             else:
-                self._waiting.append((due, raw))
+                self._waiting.append((number, due, raw))
                 self._waiting_bytes += len(raw)
 
     def work(self, budget_s: float) -> bool:
         """Compare messages with their schemas for about so long; whether any still wait."""
         watch = Stopwatch(budget_s)
         while self._waiting and watch.left_s:
-            due, raw = self._waiting.popleft()
+            number, due, raw = self._waiting.popleft()
             self._waiting_bytes -= len(raw)
-            found = self.schemas.check(due, raw)
+            found = self.schemas.check(number, due, raw)
             if found is not None:
                 self.judge.state(*found)
         return bool(self._waiting)

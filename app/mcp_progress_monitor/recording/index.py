@@ -461,20 +461,18 @@ class Columns:
         ticks = self._rows_of_ticks(facts.requests)
         if ticks is None:
             return None
-        kinds, methods, tokens, exchanges = bytearray(), array("H"), array("I"), array("I")
-        for places, fact in facts.pieces(facts.others):
-            some = slice(places.start, places.stop)
-            kinds += ticks.kinds[some]
-            methods += ticks.methods[some]
-            tokens += ticks.tokens[some]
-            exchanges += ticks.exchanges[some]
-            if fact is None or fact.number != frames.first + len(kinds):
+        kinds, methods, tokens, exchanges = bytearray(ticks.kinds), *ticks[1:]
+        newest = -1
+        for _, fact in facts.others:
+            row = fact.number - frames.first
+            if row == newest:
                 continue  # a message may state a second fact
+            newest = row
             method, token, exchange = self._meaning(fact)
-            kinds.append(kind_of(Channel.RECEIVED, fact))
-            methods.append(method)
-            tokens.append(token)
-            exchanges.append(exchange & _MASK)
+            kinds.insert(row, kind_of(Channel.RECEIVED, fact))
+            methods.insert(row, method)
+            tokens.insert(row, token)
+            exchanges.insert(row, exchange & _MASK)
         return _Rows(bytes(kinds), methods, tokens, exchanges)
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
@@ -553,6 +551,8 @@ class Columns:
 
     def _meaning(self, fact: Fact | None) -> tuple[int, int, int]:
         """Method, token and exchange of a fact."""
+        if type(fact) is NotificationReceived:  # the one that comes in floods
+            return self.methods.number(fact.method, fact.method), NONE, 0
         if isinstance(fact, ProgressReceived):
             return self._progress, self._token(fact.token), fact.request or 0
         if isinstance(fact, RequestMade):
@@ -563,8 +563,6 @@ class Columns:
             return NONE, self._token_of.get(fact.request or 0, NONE), fact.request or 0
         if isinstance(fact, RequestCancelled):
             return self._cancelled, self._token_of.get(fact.request or 0, NONE), fact.request or 0
-        if isinstance(fact, NotificationReceived):
-            return self.methods.number(fact.method, fact.method), NONE, 0
         if isinstance(fact, _OF_REQUEST):
             return NONE, self._token_of.get(fact.request, NONE), fact.request
         return NONE, NONE, 0

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.traffic import view as view_module
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
@@ -147,3 +148,18 @@ def last_in_sight(view: TrafficView) -> int:
     """The row at the lower edge; the last of all where the edge is below it."""
     row = view.rowAt(view.viewport().height() - 1)
     return row if row >= 0 else view.model().rowCount() - 1
+
+
+def test_of_a_flood_the_newest_rows_are_shown_twice_a_second(
+    view: TrafficView, model: CountingLog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_module, "_FLOOD_MS", 60_000)
+    model.append(ticks(0, 600))
+    qtbot.waitUntil(lambda: last_in_sight(view) == 599)
+    model.append(ticks(600, 600))
+    model.append(ticks(1_200, 600))
+    QTest.qWait(30)
+    assert last_in_sight(view) <= 600
+    monkeypatch.setattr(view_module, "_FLOOD_MS", 0)
+    model.append(ticks(1_800, 3))
+    assert last_in_sight(view) == 1_802

@@ -50,6 +50,9 @@ _ROWS_AT_ONCE: Final = 4
 """New rows that are painted in one turn of the event loop: some 3 ms of work."""
 _PAUSE_MS: Final = 300
 """After so long without new rows the next are shown at once."""
+_FLOOD_ROWS: Final = 500
+"""So many new rows in one batch are a flood."""
+_FLOOD_MS: Final = 500
 
 COPIED_AT_MOST: Final = 5_000
 """Rows copied at one go: 5,000 rows take some 0.2 s to read and describe."""
@@ -88,6 +91,8 @@ class TrafficView(QTableView):
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
         self._target = 0
+        """How many rows there were when the turn began; 0 before that."""
+        self._is_flood = False
         self._since_end = QElapsedTimer()
         self.setItemDelegate(self._delegate)
         self._set_up_table()
@@ -200,16 +205,23 @@ class TrafficView(QTableView):
         """Go to the newest of so many rows once their pixmaps are painted, a few at a time.
 
         Few, and any after a pause, are shown at once; but a view full of new rows ten times a
-        second takes 15 ms each time.
+        second takes 15 ms each time. Of a flood nobody can read each: it is shown twice a second.
         """
+        self._is_flood = count >= _FLOOD_ROWS
         is_pause = not self._since_end.isValid() or self._since_end.elapsed() >= _PAUSE_MS
-        if is_pause or count <= _ROWS_AT_ONCE:
+        if (is_pause and not self._is_flood) or count <= _ROWS_AT_ONCE:
             self._to_end()
             return
         self.executeDelayedItemsLayout()  # the scroll bar is to know of the rows
         if not self._turn.isActive():
-            self._target = self._model.rowCount()
-            self._turn.start(0)
+            self._target = 0
+            self._turn.start(self._rest_ms())
+
+    def _rest_ms(self) -> int:
+        """How long the rows in sight stay."""
+        if not (self._is_flood and self._since_end.isValid()):
+            return 0
+        return max(0, _FLOOD_MS - self._since_end.elapsed())
 
     @Slot()
     def _on_turn(self) -> None:
@@ -220,7 +232,8 @@ class TrafficView(QTableView):
         if not self._is_following:
             return
         look_of, size, made = self._looks(), self._row_size(), 0
-        end = self._target = min(self._target, self._model.rowCount())
+        count = self._model.rowCount()
+        end = self._target = min(self._target or count, count)
         first = max(0, end - self.viewport().height() // max(1, size.height()) - 1)
         for row in range(first, end):
             made += self._delegate.prepare_row(self.viewport(), size, row, look_of(row))
@@ -228,9 +241,9 @@ class TrafficView(QTableView):
                 self._turn.start(0)
                 return
         self._to_row(end - 1)
-        if end < self._model.rowCount():
-            self._target = self._model.rowCount()
-            self._turn.start(0)
+        if end < count:
+            self._target = 0
+            self._turn.start(self._rest_ms())
 
     def _rows_at(self, area: QRect) -> range:
         first, last = self.rowAt(area.top()), self.rowAt(area.bottom())

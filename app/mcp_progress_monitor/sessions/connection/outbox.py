@@ -422,7 +422,8 @@ class Outbox:
 
     def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:
         if fact.sender is Side.SERVER:
-            self._touch_task(related_task(fact.params), fact.at)
+            if self.task_clocks:
+                self._touch_task(related_task(fact.params), fact.at)
             for watcher in self.watchers:
                 watcher(fact)
 
