@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, QObject, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAccessible, QAction
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QAbstractSpinBox,
     QComboBox,
     QDialog,
     QFileDialog,
     QHeaderView,
+    QKeySequenceEdit,
     QLabel,
     QMessageBox,
+    QRadioButton,
     QTabBar,
     QTabWidget,
     QWidget,
@@ -107,6 +111,69 @@ def test_no_text_of_others_is_taken_for_markup(every: EveryWindow) -> None:
                     found.append(f"{name}: {what} of {type(part).__name__}: {text[:60]}")
     assert found == []
     assert tips > 20  # else nothing was walked through
+
+
+def controls_of(window: QWidget) -> Iterator[QWidget]:
+    """Everything in a window that takes the focus, but for what Qt has within its own controls."""
+    for part in window.findChildren(QWidget):
+        is_of_qt = isinstance(part.parent(), QAbstractSpinBox | QComboBox | QKeySequenceEdit)
+        is_popup = part.window() is not window
+        takes_focus = bool(part.focusPolicy() & Qt.FocusPolicy.TabFocus)
+        if takes_focus and not part.isHidden() and not is_of_qt and not is_popup:
+            yield part
+
+
+def test_every_control_has_a_name_for_screen_readers(every: EveryWindow) -> None:
+    nameless, count = [], 0
+    for name, window in every.all():
+        window.show()
+        for part in controls_of(window):
+            count += 1
+            told = QAccessible.queryAccessibleInterface(part)
+            if not told.text(QAccessible.Text.Name).strip():
+                nameless.append(f"{name}: {type(part).__name__} in {type(part.parent()).__name__}")
+    assert nameless == []
+    assert count > 600  # else nothing was walked through
+
+
+def test_tab_reaches_every_control_of_every_dialog(qapp: QApplication, every: EveryWindow) -> None:
+    lost, count = [], 0
+    for name, window in every.all():
+        is_popup = window.windowFlags() & Qt.WindowType.Popup == Qt.WindowType.Popup
+        if not isinstance(window, QDialog) or is_popup:
+            continue
+        window.show()
+        window.activateWindow()
+        qapp.processEvents()
+        way = set(tabbed(window))
+        count += len(way)
+        missed = [each for each in controls_of(window) if is_reachable(each) and each not in way]
+        lost += [f"{name}: {type(each).__name__} {each.accessibleName()}" for each in missed]
+    assert lost == []
+    assert count > 150  # else nothing was walked through
+
+
+def tabbed(window: QWidget) -> Iterator[QWidget]:
+    """What has the focus in turn while Tab is pressed, until it is where it was."""
+    seen: list[QWidget] = []
+    for _press in range(400):
+        focused = window.focusWidget()
+        if not seen or focused is not seen[-1]:  # a text goes through its links
+            if focused in seen:
+                return
+            seen.append(focused)
+            yield focused
+        QTest.keyClick(focused, Qt.Key.Key_Tab, Qt.KeyboardModifier.NoModifier)
+
+
+def is_reachable(part: QWidget) -> bool:
+    """Whether Tab has to come by: of radio buttons it is the chosen one, which the arrows change.
+
+    Pages hand the focus on to their tabs.
+    """
+    is_other_radio = isinstance(part, QRadioButton) and not part.isChecked()
+    is_seen = part.isVisible() and part.isEnabled()
+    return is_seen and not is_other_radio and not isinstance(part, QTabWidget)
 
 
 def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:

@@ -221,7 +221,7 @@ class MainWindow(QMainWindow):
     def show_job_list(self) -> None:
         """Show the jobs in place of a server's page."""
         if self._middle.currentWidget() is not self.welcome:
-            self._middle.setCurrentWidget(self.job_list)
+            self._put_in_middle(self.job_list)
 
     def show_jobs(self, *, are_any: bool) -> None:
         """Show the list, or the first choices while there is neither a job nor a server.
@@ -235,7 +235,14 @@ class MainWindow(QMainWindow):
         """Show a page where the jobs are, until these are wanted again."""
         if self._middle.indexOf(page) < 0:
             self._middle.addWidget(page)
+        self._put_in_middle(page)
+
+    def _put_in_middle(self, page: QWidget) -> None:
+        """Show a page in the middle; the focus goes with it, if it was in the one before."""
+        hides_focus = _has_focus(self.middle)
         self._middle.setCurrentWidget(page)
+        if hides_focus:
+            first_control(page).setFocus()
 
     def open_dock(self, name: str) -> None:
         """Bring the pane `name` (log, job, findings, stderr, messages, questions) to the front.

@@ -484,6 +484,7 @@ class Program(QObject):
         are_servers = engine.servers.names() or engine.watched.names()
         has_servers = bool(are_servers or self.servers.saved.entries)
         self.window.show_jobs(are_any=has_servers or bool(self.engine.jobs.ids()))
+        self.calls.leave_page_for_jobs()
         self._status.count_dropped_jobs(self.engine.jobs.dropped_count)
 
     def _offered(self) -> list[SavedServer]:

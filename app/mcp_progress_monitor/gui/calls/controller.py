@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.engine.call import Call
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId
+
+_OPENING_MS: Final = 300
+"""After a server was connected, until its page is shown."""
 
 
 class CallsController(QObject):
@@ -70,6 +73,12 @@ class CallsController(QObject):
         """Series up to this number make no further calls."""
         self._page: ServerPage | None = None
         self._known: set[str] = set()
+        self._new_server = ""
+        self._is_unasked = False
+        self._opening = QTimer(self)
+        self._opening.setSingleShot(True)
+        self._opening.setInterval(_OPENING_MS)
+        self._opening.timeout.connect(self._on_opening_due)
 
     @Slot(object)
     def call(self, call: Call) -> None:
@@ -166,7 +175,13 @@ class CallsController(QObject):
 
     @Slot(str)
     def show_server(self, name: str) -> None:
-        """Show in the middle of the window what a server offers."""
+        """Show in the middle of the window what a server offers, and move the focus there."""
+        self._is_unasked = False
+        self._show_page(name)
+        if self._page is not None and self._page is self._parent.middle:
+            self._page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_page(self, name: str) -> None:
         if name not in self._engine.servers.names():
             return
         if self._page is None:
@@ -178,17 +193,30 @@ class CallsController(QObject):
             page.call_requested.connect(self.new_call_of)
         self._page.show_server(self._engine.servers.snapshot(name))
         self._parent.show_in_middle(self._page)
-        self._page.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_new_servers(self) -> None:
-        """Show what a server offers that was just connected, while there are no jobs to watch."""
+        """Show what a server offers that was just connected, while there are no jobs to watch.
+
+        Not at once: its lists are being read, and whoever connects the demo starts calls there.
+        """
         servers = self._engine.servers.snapshots()
-        up = [each.name for each in servers if each.state is ServerState.CONNECTED]
-        fresh = [name for name in up if name not in self._known]
-        self._known = set(up)
-        is_wanted = is_on(self._preferences, GENERAL, "opens_page")
-        if fresh and is_wanted and not self._engine.jobs.ids():
-            self.show_server(fresh[-1])
+        up = {each.name for each in servers if each.state is ServerState.CONNECTED}
+        fresh, self._known = up - self._known, up
+        if fresh and is_on(self._preferences, GENERAL, "opens_page"):
+            self._new_server = min(fresh)
+            self._opening.start()
+
+    def leave_page_for_jobs(self) -> None:
+        """Show the jobs again in place of a page that nobody asked for."""
+        if self._is_unasked and self._engine.jobs.ids():
+            self._is_unasked = False
+            self._parent.show_job_list()
+
+    @Slot()
+    def _on_opening_due(self) -> None:
+        if not self._engine.jobs.ids():
+            self._is_unasked = True
+            self._show_page(self._new_server)
 
     @Slot(object)
     def edit_and_send(self, job: JobId) -> None:

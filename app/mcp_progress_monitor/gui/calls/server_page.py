@@ -232,7 +232,7 @@ class OfferDetails(QWidget):
         self.tabs.addTab(self.definition, "Sc&hema")
         for part in (self.description, table, self.definition, self.tabs):
             part.setMinimumHeight(2 * self.fontMetrics().height())
-        self.tabs.tabBar().setAccessibleName("Arguments or schema")
+        self.tabs.setAccessibleName("Arguments or schema")
         head = QHBoxLayout()
         head.addWidget(self.title, 1)
         head.addWidget(self.call)

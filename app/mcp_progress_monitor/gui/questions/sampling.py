@@ -56,6 +56,7 @@ class ConversationView(QScrollArea):
         super().__init__(parent)
         self._appearance = appearance
         self._images = 0
+        self.setAccessibleName("Conversation")
         page = QWidget(self)
         self._column = QVBoxLayout(page)
         self._column.setContentsMargins(GAP, GAP_S, GAP, GAP_S)

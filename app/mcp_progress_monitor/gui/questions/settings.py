@@ -239,6 +239,7 @@ class RulesDialog(SettingsDialog):
         area.setWidget(page)
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         whole = QVBoxLayout()
         whole.addWidget(area)
         self.lay_out(

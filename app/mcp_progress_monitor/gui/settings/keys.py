@@ -37,6 +37,8 @@ class KeyEdit(QKeySequenceEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setMaximumSequenceLength(1)
+        for field in self.findChildren(QLineEdit):
+            field.setAccessibleName("Key")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Leave Escape to the dialog."""

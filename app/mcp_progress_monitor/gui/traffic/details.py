@@ -348,6 +348,7 @@ class MessageDetails(QWidget):
 
     def _lay_out(self) -> None:
         self._head.setContentsMargins(0, 0, 0, 0)
+        self._open_job.setAccessibleName("Show the job")
         self._open_job.setToolTip("Show the job that this message belongs to (Ctrl+J)")
         self._tree.offer_filters()
         self._tabs.setDocumentMode(True)

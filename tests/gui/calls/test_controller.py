@@ -1,0 +1,107 @@
+"""From a server's connection to a watched job: its page opens, and Call leads to the form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.calls.form import CallDialog
+from mcp_progress_monitor.gui.calls.server_page import ServerPage
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from tests.gui.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication, QWidget
+
+pytestmark = pytest.mark.anyio
+DEMO = demo_definition()
+
+
+def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=(DEMO,))))
+
+
+async def page_of(program: Program) -> ServerPage:
+    """The page that opens by itself, once the tools are listed."""
+    window = program.window
+    await until(lambda: isinstance(window.middle, ServerPage))
+    page = window.middle
+    assert isinstance(page, ServerPage)
+    await until(lambda: page.offers.rowCount() > 3)
+    return page
+
+
+def shown(program: Program) -> QWidget:
+    return program.window.middle
+
+
+def form_of(program: Program) -> CallDialog:
+    (dialog,) = program.window.findChildren(CallDialog)
+    return dialog
+
+
+async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        page = await page_of(program)
+        assert page.server == DEMO.name
+        page.details.call.click()
+        form = form_of(program).form
+        assert form.offer is not None
+        assert form.offer.name == "known_total"
+        assert form.form.isAncestorOf(form.window().focusWidget())
+        form.send()
+        assert shown(program) is window.job_list
+        await until(lambda: bool(program.engine.jobs.ids()))
+        # The user asks for the page: jobs do not take it away.
+        window.servers.server_opened.emit(DEMO.name)
+        assert shown(program) is page
+        assert page.isAncestorOf(window.focusWidget())
+        form_of(program).close()
+        QTest.keyClick(page.list, Qt.Key.Key_Escape)
+        assert shown(program) is window.job_list
+        assert window.job_list.isAncestorOf(window.focusWidget())
+
+
+async def test_a_page_that_opened_by_itself_makes_room_for_jobs(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        await page_of(program)
+        program.servers.start_demo()
+        await until(lambda: window.middle is window.job_list)
+
+
+async def test_the_page_goes_with_its_server(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir) as program:
+        page = await page_of(program)
+        program.servers.disconnect_server(DEMO.name)
+        await until(lambda: not page.connect_button.isHidden())
+        assert not page.details.call.isEnabled()
+        program.servers.remove(DEMO.name, ())
+        await until(lambda: program.window.middle is program.window.welcome)
+
+
+async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_dir: Path) -> None:
+    kept = Preferences(data_dir)
+    kept.keep_json(GENERAL, {"opens_page": False})
+    kept.keep_json(PRIVACY, {"arguments": False})
+    kept.save()
+    async with running(qapp, data_dir) as program:
+        await until(lambda: bool(program.engine.servers.snapshot(DEMO.name).tools))
+        program.calls.show_new_servers()
+        program.calls.new_call_of(DEMO.name, "tools/call", "known_total")
+        form_of(program).form.send()
+        assert program.window.middle is program.window.job_list
+        form_of(program).close()
+    assert Preferences(data_dir).json_of("calls")["arguments"] == []
