@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
@@ -78,6 +78,31 @@ def test_a_key_of_the_whole_window_means_one_thing_everywhere(window: MainWindow
     anywhere = Counter(keys_of(window, *Qt.ShortcutContext))
     assert {"Ctrl+.", "Ctrl+R", "Ctrl+Shift+R", "Ctrl+N"} <= set(everywhere)
     assert {key: anywhere[key] for key in everywhere if anywhere[key] > 1} == {}
+
+
+def test_the_status_bar_sums_up_what_is_selected(window: MainWindow) -> None:
+    def said() -> list[str]:
+        return [label.text() for label in window.statusBar().findChildren(QLabel)]
+
+    window.job_list.table.selectAll()
+    assert "3 jobs selected · 1,896 ticks · 2 min 36 s" in said()
+    window.job_list.select(1)
+    assert not any("selected" in text for text in said())
+
+
+def test_panes_with_a_tab_have_no_title_and_those_alone_do(window: MainWindow) -> None:
+    def titled() -> set[str]:
+        window._fit_titles()  # noqa: SLF001 - by a timer, else
+        below = ("log", "job", "findings", "stderr", "messages")
+        return {name for name in below if window.docks[name].titleBarWidget() is None}
+
+    assert titled() == set()
+    window.docks["job"].setFloating(True)
+    assert titled() == {"job"}
+    window.docks["job"].setFloating(False)
+    for name in ("job", "findings", "stderr", "messages"):
+        window.docks[name].hide()
+    assert titled() & {"log"} == {"log"}
 
 
 def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
+    QLabel,
     QMainWindow,
     QMenu,
     QSplitter,
@@ -47,6 +48,7 @@ from mcp_progress_monitor.gui.theme import TextSize, ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.gui.welcome import Welcome
+from mcp_progress_monitor.wording.jobs import selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,6 +132,13 @@ class MainWindow(QMainWindow):
         self.pane_focus = PaneFocus(self, self.panes, self.show_pane)
         self.actions_.next_pane.triggered.connect(self.pane_focus.go_on)
         self.actions_.previous_pane.triggered.connect(self.pane_focus.go_back)
+        self._sums = QLabel(self)
+        self._sums.setTextFormat(Qt.TextFormat.PlainText)
+        self._sums.setAccessibleDescription("Selected jobs")
+        status.addPermanentWidget(self._sums)
+        self._jobs = models.jobs
+        self.job_list.selection_changed.connect(self._on_jobs_selected)
+        models.jobs.second_passed.connect(self._on_jobs_selected)
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
@@ -200,6 +209,12 @@ class MainWindow(QMainWindow):
         for pane in (self.job_list, self.servers):
             pane.set_read_only(why)
         self.late.job.when_made(self._make_job_pane_read_only)
+
+    @Slot()
+    def _on_jobs_selected(self) -> None:
+        """Sum up the selected jobs, whose figures change every second."""
+        chosen = map(self._jobs.snapshot, self.job_list.selected())
+        self._sums.setText(selection([job for job in chosen if job is not None]))
 
     def _make_job_pane_read_only(self) -> None:
         self.job_pane.set_read_only(self._why_read_only)

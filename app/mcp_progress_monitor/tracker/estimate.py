@@ -65,6 +65,8 @@ LATE_OF_LONGEST: Final = 1.25
 or so much of the longest gap. What is further from the line has another pace."""
 TURN_POINTS: Final = 4
 """So many points, with the turn itself, make another pace: a leap is none."""
+SPARKS: Final = 20
+LEAST_SPARKS: Final = 4
 SURE: Final = 0.1
 """A time left that may be off by more than this share is an interval."""
 UNSURE: Final = 0.75
@@ -97,7 +99,16 @@ class Rates:
     The first value is the start, so that a resumed job is not credited with what was done before.
     """
 
-    __slots__ = ("_pace", "_point_from", "_points", "at", "began_at", "first_tick", "value")
+    __slots__ = (
+        "_pace",
+        "_point_from",
+        "_points",
+        "_recent",
+        "at",
+        "began_at",
+        "first_tick",
+        "value",
+    )
 
     def __init__(self, at: float, value: float, first_tick: int) -> None:
         """Begin at `value`; `first_tick` is how many good ticks the job had, including this one."""
@@ -106,6 +117,7 @@ class Rates:
         self.value = value
         self._points = collections.deque([(at, value)])
         self._pace: Pace | None = None
+        self._recent: tuple[float, ...] | None = None
 
     def add(self, at: float, value: float) -> None:
         """Add a sample: the progress after a good tick."""
@@ -120,7 +132,8 @@ class Rates:
             points[-1] = (at, value)
             return
         points.append((at, value))
-        self._point_from, self._pace = at, None  # made again twice a second, not for every tick
+        self._point_from = at
+        self._pace = self._recent = None  # made again twice a second, not for every tick
         while len(points) > WINDOW_TICKS and points[1][0] <= at - WINDOW_S:
             points.popleft()
 
@@ -135,6 +148,12 @@ class Rates:
             self._pace = _pace_of(list(self._points))
         return self._pace
 
+    def recent(self) -> tuple[float, ...]:
+        """The rates of equal times up to now, some twenty of them, each a share of the highest."""
+        if self._recent is None:
+            self._recent = _shares_of(list(self._points))
+        return self._recent
+
     def read(self, now: float) -> float | None:
         """Progress per second at `now`; ask only when it `is_known`.
 
@@ -147,6 +166,25 @@ class Rates:
         silent_s = max(now - self.at - max(pace.gap_s, POINT_S), 0.0)
         told_s = min(pace.lasted_s, max(_SILENT_S, LATE_GAPS * pace.gap_s))
         return pace.rate * (told_s / (told_s + silent_s))
+
+
+def _shares_of(points: _Points) -> tuple[float, ...]:
+    """The gain in each of equal times, as shares of the largest; empty where there are too few."""
+    (begin, base), (end, _) = points[0], points[-1]
+    step = max((end - begin) / SPARKS, POINT_S)
+    count = int((end - begin) / step)
+    if count < LEAST_SPARKS:
+        return ()
+    values, place = [base], 0
+    for mark in range(1, count + 1):
+        at = end - (count - mark) * step
+        while points[place + 1][0] < at and place + 2 < len(points):
+            place += 1
+        (before, low), (after, high) = points[place], points[place + 1]
+        values.append(low + (high - low) * min(max((at - before) / (after - before), 0.0), 1.0))
+    gains = list(map(operator.sub, values[1:], values))
+    most = max(gains)
+    return tuple(gain / most for gain in gains) if 0 < most < math.inf else ()
 
 
 def _pace_of(points: _Points) -> Pace | None:

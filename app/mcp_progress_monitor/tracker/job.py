@@ -62,6 +62,10 @@ class ProgressHistory:
         self.rates: Rates | None = None
         self.odd: ProgressReceived | None = None
 
+    def recent_rates(self) -> tuple[float, ...]:
+        """See `Rates.recent`."""
+        return () if self.rates is None else self.rates.recent()
+
 
 class Job:
     """One long operation, from its request to its end.

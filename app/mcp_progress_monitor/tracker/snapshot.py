@@ -191,6 +191,7 @@ class JobSnapshot:
     `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not positive, or
     clearly exceeded. `eta_s` is None when unknown, also once it ran out, and `math.inf` beyond 100
     days. Where it cannot be known well, `eta_span_s` is from when to when.
+    `sparks` are the rates of late, each a share of the highest; empty while they say nothing.
 
     A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored of
     it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
@@ -260,6 +261,7 @@ class JobSnapshot:
     can_resume_here: bool = False
     begun_by: str | None = None
     eta_span_s: tuple[float, float] | None = None
+    sparks: tuple[float, ...] = ()
 
 
 class AttemptSnapshot(NamedTuple):

@@ -61,6 +61,7 @@ def snapshot_of(
         rate=rate,
         eta_s=left.best_s,
         eta_span_s=left.span_s,
+        sparks=() if rate is None or job.course is None else job.course.recent_rates(),
         started_at=job.first.at,
         started_when=job.first.when,
         ended_at=job.ended_at,

@@ -435,3 +435,31 @@ def test_a_rate_is_finite_or_unknown(samples: list[tuple[float, float]], now: fl
     if rates.is_known(now, 100):
         rate = rates.read(now)
         assert rate is None or math.isfinite(rate)
+
+
+def test_recent_rates_are_shares_of_the_highest() -> None:
+    rates = Rates(0.0, 0.0, 1)
+    value = 0.0
+    for second in range(1, 41):
+        value += 4.0 if second <= 20 else 1.0
+        rates.add(float(second), value)
+    recent = rates.recent()
+    assert recent[:10] == pytest.approx([1.0] * 10)
+    assert recent[10:] == pytest.approx([0.25] * 10)
+
+
+def test_a_short_course_has_no_recent_rates() -> None:
+    rates = Rates(0.0, 0.0, 1)
+    assert rates.recent() == ()
+    rates.add(1.0, 5.0)
+    rates.add(1.6, 6.0)
+    assert rates.recent() == ()
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 1e300)), min_size=1, max_size=40))
+def test_recent_rates_are_between_nothing_and_all(steps: list[tuple[float, float]]) -> None:
+    rates, at, value = Rates(0.0, 0.0, 1), 0.0, 0.0
+    for passed, gained in steps:
+        at, value = at + passed, value + gained
+        rates.add(at, value)
+    assert all(0 <= share <= 1 for share in rates.recent())

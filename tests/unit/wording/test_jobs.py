@@ -42,6 +42,12 @@ def test_an_endless_estimate_is_no_number() -> None:
     assert job_texts.time_left(job(eta_s=math.inf)) == "∞ left"
 
 
+def test_several_selected_jobs_are_summed_up() -> None:
+    chosen = [job(tick_count=12_000, elapsed_s=100.2), job(tick_count=345, elapsed_s=100.0)]
+    assert job_texts.selection(chosen) == "2 jobs selected · 12,345 ticks · 3 min 20 s"
+    assert job_texts.selection(chosen[:1]) == ""
+
+
 def test_an_estimate_that_cannot_be_known_better_is_an_interval() -> None:
     assert job_texts.time_left(job(eta_s=200.0, eta_span_s=(150.0, 290.0))) == (
         "2\N{EN DASH}5 min left"

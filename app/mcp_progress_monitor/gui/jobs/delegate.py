@@ -155,6 +155,7 @@ if TYPE_CHECKING:
 
 _COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
 _BUTTON: Final = 26
+_SPARKS: Final = 72
 _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 # Combining flags is slow in Python, and is done for every text painted.
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
@@ -359,8 +360,28 @@ class JobCells:
         room = faces.second.width(spent) + GAP if spent else 0
         self._write(painter, faces, faces.second, first, spent, Tone.MUTED, _RIGHT)
         self._write(painter, faces, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
+        if job.sparks:
+            left = first.left() + faces.first.width(word) + GAP
+            self._paint_sparks(painter, first.adjusted(left - first.left(), 2, -room, -2), job)
         words = "" if is_settling(job) else job_texts.status(job, is_timed=is_timed)
         self._write(painter, faces, faces.second, second, words, Tone.MUTED)
+
+    def _paint_sparks(self, painter: QPainter, area: QRect, job: JobSnapshot) -> None:
+        """Draw the rates of late at the right of `area`, if there is room."""
+        width = min(area.width(), _SPARKS)
+        if width < _SPARKS // 2:
+            return
+        count = len(job.sparks)
+        step, left = width / max(count - 1, 1), area.right() - width
+        bottom, height = area.bottom(), area.height() - 1
+        line = [
+            QPointF(left + place * step, bottom - height * share)
+            for place, share in enumerate(job.sparks)
+        ]
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._appearance.ground(tone_of(job), 0.7), 1.2))
+        painter.drawPolyline(line)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _write(
         self,
