@@ -1,7 +1,8 @@
 """What each rule asks for, since when, how sure a finding is, and how to fix it: data only.
 
 The words are ours. `since` is the first revision that asks for it. Examples are calls of the
-official Python and TypeScript SDKs.
+official SDKs, compared with the sources of Python 2.3 and TypeScript 2.4. What only their first
+major versions have, as tasks, says "SDK 1" and was compared with Python 1.30 and TypeScript 1.32.
 """
 
 from __future__ import annotations
@@ -68,15 +69,25 @@ _RESUME_DRAFT, _OURS = "resume draft", "this program"
 
 _PY_REPORT = "await ctx.report_progress(done, total, message)"
 _TS_REPORT = (
-    'await extra.sendNotification({method: "notifications/progress", params: '
-    "{progressToken: extra._meta.progressToken, progress: done, total}})"
+    'await ctx.mcpReq.notify({method: "notifications/progress", params: '
+    "{progressToken: ctx.mcpReq._meta.progressToken, progress: done, total}})"
 )
+_TS_SDK_1 = "  // SDK 1: extra.sendNotification, extra._meta"
 _PY_CALL = "await session.call_tool(name, arguments, progress_callback=on_progress)"
 _TS_CALL = (
-    "await client.callTool(params, undefined, {onprogress, resetTimeoutOnProgress: true, timeout})"
+    "await client.callTool(params, {onprogress, resetTimeoutOnProgress: true, timeout})"
+    "  // SDK 1: callTool(params, undefined, {…})"
 )
-_PY_TASK = "await ctx.experimental.run_task(work)"
+_PY_TASK = "return await ctx.experimental.run_task(work)  # SDK 1"
 _TS_TASK = "await extra.taskStore.storeTaskResult(taskId, 'completed', result)"
+_PY_ASK = "answer: Annotated[Answer, Resolve(ask)]  # an argument; ask returns Elicit(text, Answer)"
+_TS_ASK = (
+    "return inputRequired({inputRequests: {key: inputRequired.elicit({message, requestedSchema})}})"
+)
+_PY_REFUSE = "raise MCPError(INVALID_PARAMS, {})"
+_TS_REFUSE = "throw new ProtocolError(ProtocolErrorCode.InvalidParams, {})"
+_PY_REFUSE_TASK = "raise McpError(ErrorData(code=INVALID_PARAMS, message={}))  # SDK 1"
+_TS_REFUSE_TASK = "throw new McpError(ErrorCode.InvalidParams, {})  // SDK 1"
 _PY_STDOUT = 'logging.basicConfig(stream=sys.stderr); print("…", file=sys.stderr)'
 _TS_STDOUT = 'console.error("…") instead of console.log("…")'
 
@@ -86,7 +97,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "A progress token is a string or an integer.",
         _A, _SURE, Needs.TOKEN,
         "Pass the token on as it was received, and let the SDK make it on the client's side.",
-        _PY_REPORT, _TS_REPORT,
+        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-2": Advice(
         "Progress token used twice",
@@ -101,7 +112,7 @@ ADVICE: Final[dict[str, Advice]] = {
         _A, _SURE, Needs.PROGRESS,
         "Keep one counter for the whole call and report only when it has grown.",
         "if done > reported: reported = done; " + _PY_REPORT,
-        "if (done > reported) { reported = done; " + _TS_REPORT + " }",
+        "if (done > reported) { reported = done; " + _TS_REPORT + " }" + _TS_SDK_1,
     ),
     "PROG-4": Advice(
         "Progress for an unknown token",
@@ -109,7 +120,7 @@ ADVICE: Final[dict[str, Advice]] = {
         _A, _SURE, Needs.PROGRESS,
         "Take the token from the request that is being handled, and send nothing without one.",
         _PY_REPORT + "  # does nothing without a token",
-        "if (extra._meta?.progressToken !== undefined) " + _TS_REPORT,
+        "if (ctx.mcpReq._meta?.progressToken !== undefined) " + _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-5": Advice(
         "Progress for a request that was given up",
@@ -117,7 +128,7 @@ ADVICE: Final[dict[str, Advice]] = {
         _A, _LIKELY, Needs.PROGRESS,
         "Stop the work when its request is cancelled.",
         "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
-        "if (extra.signal.aborted) return;",
+        "if (ctx.mcpReq.signal.aborted) return;  // SDK 1: extra.signal",
     ),
     "PROG-6": Advice(
         "Progress after the reply",
@@ -163,37 +174,36 @@ ADVICE: Final[dict[str, Advice]] = {
         "A task keeps the token of the request that began it until it ends.",
         _D, _SURE, Needs.TASK,
         "Report a task's progress with the token of the request that created it.",
-        _PY_REPORT, _TS_REPORT,
+        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-12": Advice(
         "Progress after a task's end",
         "No progress is sent once a task is completed, failed or cancelled.",
         _D, _SURE, Needs.TASK,
         "Send the last progress before the task's status changes.",
-        _PY_REPORT, _TS_TASK,
+        _PY_REPORT + "; await task.complete(result)  # SDK 1", _TS_TASK + "  // SDK 1",
     ),
     "PROG-13": Advice(
         "Progress in the wrong direction",
         "In 2026-07-28 only servers send progress.",
         _E, _SURE, Needs.PROGRESS,
         "Remove progress tokens from input requests, and send no progress from the client.",
-        "ctx.elicit(message, schema)  # without a progress token",
-        "inputRequests: {key: {method, params}}  // no _meta.progressToken",
+        _PY_ASK, _TS_ASK,
     ),
     "PROG-14": Advice(
         "Progress for a task of the extension",
         "Tasks of the extension report by statusMessage in tasks/get.",
         _E, _SURE, Needs.TASK,
         "Set the task's status message instead of sending progress.",
-        "await task.update_status('3 of 10')",
-        "await taskStore.updateTaskStatus(taskId, 'working', '3 of 10')",
+        "{'status': 'working', 'statusMessage': '3 of 10', …}  # the result of tasks/get",
+        "{status: 'working', statusMessage: '3 of 10', …}  // the result of tasks/get",
     ),
     "PROG-15": Advice(
         "Progress on another request's stream",
         "The response stream of a request carries only what is about that request.",
         _E, _SURE, Needs.PROGRESS | Needs.HTTP,
         "Send notifications through the context of the request that they are about.",
-        _PY_REPORT, _TS_REPORT,
+        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-16": Advice(
         "Progress token changed its type",
@@ -201,21 +211,21 @@ ADVICE: Final[dict[str, Advice]] = {
         _A, _SURE, Needs.PROGRESS,
         "Keep the token as the JSON value that it is; do not format or parse it.",
         _PY_REPORT + "  # keeps the token as it is",
-        "const token: string | number = extra._meta.progressToken",
+        "const token: string | number = ctx.mcpReq._meta.progressToken",
     ),
     "PROG-17": Advice(
         "No progress for a long call",
         "A call of more than 10 s that was given a token reports how far it is.",
         _A, _HINT, Needs.TOKEN | Needs.CALL,
         "Report progress at least every few seconds.",
-        _PY_REPORT, _TS_REPORT,
+        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-18": Advice(
         "Silence that clients do not wait out",
         "A running call is not silent for longer than known clients wait.",
         _A, _HINT, Needs.CALL,
         "Report progress at least every 30 s, even when the amount is only guessed.",
-        _PY_REPORT, _TS_REPORT,
+        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
     ),
     "CAN-1": Advice(
         "Cancel of no open request",
@@ -239,7 +249,7 @@ ADVICE: Final[dict[str, Advice]] = {
         _A, _LIKELY, Needs.CANCEL,
         "Return without a result when the request is cancelled.",
         "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
-        "extra.signal.addEventListener('abort', stop)",
+        "ctx.mcpReq.signal.addEventListener('abort', stop)  // SDK 1: extra.signal",
     ),
     "CAN-4": Advice(
         "Cancel by the server",
@@ -247,104 +257,104 @@ ADVICE: Final[dict[str, Advice]] = {
         _E, _SURE, Needs.CANCEL,
         "Answer the request with an error instead.",
         "raise MCPError(INTERNAL_ERROR, 'Stopped')",
-        "throw new McpError(ErrorCode.InternalError, 'Stopped')",
+        "throw new ProtocolError(ProtocolErrorCode.InternalError, 'Stopped')",
     ),
     "CAN-6": Advice(
         "Task cancelled like a request",
         "A task is cancelled by tasks/cancel.",
         _D, _SURE, Needs.TASK | Needs.CANCEL,
         "Cancel a task by its id.",
-        "await session.experimental.cancel_task(task_id)",
-        "await client.experimental.tasks.cancelTask(taskId)",
+        "await session.experimental.cancel_task(task_id)  # SDK 1",
+        "await client.experimental.tasks.cancelTask(taskId)  // SDK 1",
     ),
     "TSK-1": Advice(
         "Task where none was agreed on",
         "A task is created only where server, tool and request agree to it.",
         _D, _SURE, Needs.TASK | Needs.CALL,
         "Look at the server's capability and the tool's taskSupport first.",
-        "tool.execution.task_support", "tool.execution?.taskSupport",
+        "tool.execution.task_support  # SDK 1: taskSupport", "tool.execution?.taskSupport",
     ),
     "TSK-2": Advice(
         "Task-only tool called plainly",
         "A tool with taskSupport required answers a plain call with -32601.",
         _D, _SURE, Needs.CALL | Needs.TOOLS,
         "Raise the error for a call without a task.",
-        "ctx.experimental.validate_task_mode(TASK_REQUIRED)",
-        "throw new McpError(ErrorCode.MethodNotFound, 'Task required')",
+        "ctx.experimental.validate_task_mode(TASK_REQUIRED)  # SDK 1",
+        "throw new McpError(ErrorCode.MethodNotFound, 'Task required')  // SDK 1",
     ),
     "TSK-3": Advice(
         "Reply without the task",
         "An accepted task request is answered with a task.",
         _D, _SURE, Needs.TASK | Needs.CALL,
         "Return the task, and keep the result for tasks/result.",
-        _PY_TASK, "return {task: await extra.taskStore.createTask({ttl})}",
+        _PY_TASK, "return {task: await extra.taskStore.createTask({ttl})}  // SDK 1",
     ),
     "TSK-4": Advice(
         "New task's id or status",
         "A task has an id of its own and begins as working.",
         _D, _SURE, Needs.TASK,
         "Let the SDK's task store create the task.",
-        _PY_TASK, "await extra.taskStore.createTask({ttl})",
+        _PY_TASK, "await extra.taskStore.createTask({ttl})  // SDK 1",
     ),
     "TSK-5": Advice(
         "Task status out of order",
         "completed, failed and cancelled are final.",
         _D, _SURE, Needs.TASK,
         "Change the status only while it is working or input_required.",
-        "if not is_terminal(task.status): await task.complete(result)",
-        "if (!isTerminal(task.status)) " + _TS_TASK,
+        "if not is_terminal(task.task.status): await task.complete(result)  # SDK 1",
+        "if (!isTerminal(task.status)) " + _TS_TASK + "  // SDK 1",
     ),
     "TSK-6": Advice(
         "Task members",
         "A task has ISO 8601 times and a time to live; its times do not go back.",
         _D, _SURE, Needs.TASK,
         "Return the task as the SDK's store has it.",
-        "return await store.get_task(task_id)", "return await extra.taskStore.getTask(taskId)",
+        "return await store.get_task(task_id)  # SDK 1",
+        "return await extra.taskStore.getTask(taskId)  // SDK 1",
     ),
     "TSK-8": Advice(
         "tasks/result of a task",
         "tasks/result waits for the task's end, and its reply names the task.",
         _D, _SURE, Needs.TASK,
         "Use the SDK's handler of tasks/result instead of one of your own.",
-        "server.experimental.enable_tasks()", "new McpServer(info, {taskStore})",
+        "server.experimental.enable_tasks()  # SDK 1", "new McpServer(info, {taskStore})  // SDK 1",
     ),
     "TSK-10": Advice(
         "Cancel of a finished task",
         "tasks/cancel of a finished task is answered with -32602.",
         _D, _SURE, Needs.TASK | Needs.CANCEL,
         "Refuse to cancel what is completed, failed or cancelled.",
-        "raise MCPError(INVALID_PARAMS, 'Task has finished')",
-        "throw new McpError(ErrorCode.InvalidParams, 'Task has finished')",
+        _PY_REFUSE_TASK.format("'Task has finished'"),
+        _TS_REFUSE_TASK.format("'Task has finished'"),
     ),
     "TSK-11": Advice(
         "Unknown task",
         "A request about an unknown task is answered with -32602.",
         _D, _LIKELY, Needs.TASK,
         "Answer an unknown task id with invalid params.",
-        "raise MCPError(INVALID_PARAMS, 'Unknown task')",
-        "throw new McpError(ErrorCode.InvalidParams, 'Unknown task')",
+        _PY_REFUSE_TASK.format("'Unknown task'"), _TS_REFUSE_TASK.format("'Unknown task'"),
     ),
     "TSK-13": Advice(
         "Task that the client cannot follow",
         "A server creates a task only for tools/call of a client that declared the extension.",
         _E, _SURE, Needs.TASK | Needs.CALL,
         "Look for io.modelcontextprotocol/tasks among the request's capabilities first.",
-        "'io.modelcontextprotocol/tasks' in (ctx.client_capabilities.extensions or {})",
-        "if (clientCapabilities.extensions?.['io.modelcontextprotocol/tasks']) …",
+        "offered = ctx.client_capabilities and ctx.client_capabilities.extensions or {}",
+        "server.server.getClientCapabilities()?.extensions",
     ),
     "TSK-14": Advice(
         "New task cannot be found",
         "tasks/get works as soon as the task was returned.",
         _E, _SURE, Needs.TASK,
         "Store the task before its request is answered.",
-        "task = await store.create_task(); return task", "await store.createTask(…)",
+        "tasks[task_id] = task; return task", "tasks.set(taskId, task); return task;",
     ),
     "TSK-15": Advice(
         "Task's result and status",
         "A completed task has a result, a failed one an error, a running one neither.",
         _D, _SURE, Needs.TASK,
         "Set status and result in one step.",
-        "await task.complete(result)", _TS_TASK,
+        "await task.complete(result)  # SDK 1", _TS_TASK + "  // SDK 1",
     ),
     "TSK-16": Advice(
         "Key of an input request used twice",
@@ -359,8 +369,8 @@ ADVICE: Final[dict[str, Advice]] = {
         "kinds that the client declared, and is answered by the same request with its state.",
         _E, _SURE, Needs.INPUT,
         "Look at the request's client capabilities before asking.",
-        "if ctx.client_capabilities.elicitation: await ctx.elicit(message, schema)",
-        "if (clientCapabilities.elicitation) return {resultType: 'input_required', …}",
+        _PY_ASK,
+        "if (server.server.getClientCapabilities()?.elicitation) " + _TS_ASK,
     ),
     "SUB-1": Advice(
         "Notifications of a subscription",
@@ -404,7 +414,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Servers send no requests, and only error codes that are defined or not reserved.",
         _E, _SURE, Needs.MESSAGE,
         "Ask by input_required, and choose codes outside -32768 to -32000.",
-        "await ctx.elicit(message, schema)", "return {resultType: 'input_required', inputRequests}",
+        _PY_ASK, _TS_ASK,
     ),
     "JR-5": Advice(
         "Order of the handshake",
@@ -418,7 +428,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Log messages belong to a request with io.modelcontextprotocol/logLevel.",
         _E, _SURE, Needs.LOG,
         "Log through the request's context, which knows the level.",
-        "await ctx.info('…')", "await extra.sendNotification({method: 'notifications/message', …})",
+        "await ctx.info('…')", "await ctx.mcpReq.log('info', '…')",
     ),
     "RSM-1": Advice(
         "Resume token with an error",
@@ -433,7 +443,8 @@ ADVICE: Final[dict[str, Advice]] = {
         "A resumed request differs from the first one in its token alone.",
         _RESUME_DRAFT, _SURE, Needs.RESUME,
         "Keep the whole request and add the token to its _meta.",
-        "params.meta.resumeToken = token", "params._meta.resumeToken = token",
+        "await session.call_tool(name, arguments, meta={'resumeToken': token})",
+        "await client.callTool({name, arguments: args, _meta: {resumeToken: token}})",
     ),
     "RSM-3": Advice(
         "Resume token used again",
@@ -447,8 +458,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "A token that is not valid is answered with -32602.",
         _RESUME_DRAFT, _LIKELY, Needs.RESUME,
         "Answer an unknown token with invalid params.",
-        "raise MCPError(INVALID_PARAMS, 'Unknown resume token')",
-        "throw new McpError(ErrorCode.InvalidParams, 'Unknown resume token')",
+        _PY_REFUSE.format("'Unknown resume token'"), _TS_REFUSE.format("'Unknown resume token'"),
     ),
     "RSM-5": Advice(
         "Form of a resume token",
@@ -478,7 +488,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "headers stand on arguments that can be headers.",
         _E, _SURE, Needs.HTTP | Needs.TOOLS,
         "Let the SDK's transport make the headers of each request.",
-        "streamable_http_client(url)", "new StreamableHTTPClientTransport(url)",
+        "streamable_http_client(url)", "new StreamableHTTPClientTransport(new URL(url))",
     ),
     "CLI-1": Advice(
         "The client never asks for progress",
@@ -499,14 +509,16 @@ ADVICE: Final[dict[str, Advice]] = {
         "Progress shows that the work goes on, and resets the idle limit.",
         _A, _LIKELY, Needs.WATCHED | Needs.PROGRESS,
         "Let progress reset the timeout.",
-        "await session.call_tool(name, arguments, read_timeout_seconds=3600)", _TS_CALL,
+        "await session.call_tool(name, arguments, read_timeout_seconds=3600)  # for the whole call",
+        _TS_CALL,
     ),
     "CLI-4": Advice(
         "The client discards a late result",
         "Work that the client stopped waiting for a moment too early is lost.",
         _A, _HINT, Needs.WATCHED | Needs.CANCEL,
         "Choose a longer timeout for this tool.",
-        "await session.call_tool(name, arguments, read_timeout_seconds=3600)", _TS_CALL,
+        "await session.call_tool(name, arguments, read_timeout_seconds=3600)  # for the whole call",
+        _TS_CALL,
     ),
     "DRIFT-1": Advice(
         "A tool's definition changed",

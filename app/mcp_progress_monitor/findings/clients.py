@@ -14,8 +14,8 @@ AS_OF: Final = "2026-11"
 class ClientLimit(NamedTuple):
     """How long a client waits for a message about a call, in seconds.
 
-    `transport` is `stdio`, `http`, or empty for both. `source` is where that was found, `seen` when
-    the source said so.
+    `transport` is `stdio`, `http`, or empty for both. `source` is how that is known and from where,
+    `seen` when the source said so: nothing here was measured by this project.
     """
 
     client: str
@@ -26,15 +26,44 @@ class ClientLimit(NamedTuple):
 
 
 LIMITS: Final = (
-    ClientLimit("MCP TypeScript SDK", "", 60.0, "2026-11", "DEFAULT_REQUEST_TIMEOUT_MSEC, 1.32"),
-    ClientLimit("GitHub Copilot CLI", "", 60.0, "2026-02", "github/copilot-cli, issue 1535"),
     ClientLimit(
-        "Claude Code desktop app", "stdio", 60.0, "2026-05", "anthropics/claude-code, issue 63379"
+        "MCP TypeScript SDK",
+        "",
+        60.0,
+        "2026-11",
+        "source code of 1.32 and 2.4: DEFAULT_REQUEST_TIMEOUT_MSEC",
     ),
-    ClientLimit("Claude Desktop", "", 240.0, "2026-05", "anthropics/claude-code, issue 44032"),
-    ClientLimit("Claude Code", "http", 300.0, "2026-11", "observed: 5 min without a message"),
-    ClientLimit("Qwen Code", "", 600.0, "2026-07", "QwenLM/qwen-code, issue 574"),
-    ClientLimit("Claude Code", "stdio", 1800.0, "2026-11", "observed: 30 min without a message"),
+    ClientLimit(
+        "Claude Code desktop app",
+        "stdio",
+        60.0,
+        "2026-05",
+        "measured by a user: anthropics/claude-code, issue 63379",
+    ),
+    ClientLimit(
+        "GitHub Copilot CLI", "", 180.0, "2026-09", "reported: github/copilot-cli, issue 4749"
+    ),
+    ClientLimit(
+        "Claude Desktop", "", 240.0, "2026-06", "reported: anthropics/claude-code, issue 65643"
+    ),
+    ClientLimit("Codex", "", 300.0, "2026-06", "its source code: openai/codex, pull request 28234"),
+    ClientLimit(
+        "Claude Code",
+        "http",
+        300.0,
+        "2026-08",
+        "read from version 2.1.222 by a user: vfarcic/dot-ai, pull request 708",
+    ),
+    ClientLimit(
+        "Qwen Code", "", 600.0, "2026-07", "said by a maintainer: QwenLM/qwen-code, issue 574"
+    ),
+    ClientLimit(
+        "Claude Code",
+        "stdio",
+        1800.0,
+        "2026-07",
+        "read from version 2.1.207 by a user: laurigates/claude-plugins, pull request 2059",
+    ),
 )
 """The shortest limits first."""
 

@@ -323,7 +323,7 @@ SILENCE: Final = Rule(
     _WARNING,
     ALL,
     _KNOWN_CLIENTS,
-    "The server was silent for {silence:duration}; {clients:list} would have given up",
+    "The server was silent for {silence:duration}; by default, {clients:list} would have given up",
 )
 ABOVE_TOTAL: Final = _progress(
     "PROG-10",

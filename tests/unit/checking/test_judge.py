@@ -177,7 +177,7 @@ def test_the_judge_says_when_to_ask_what_time_has_shown(tmp_path: Path) -> None:
     began = chunk.frames[-1].at
     assert judge.pass_time(began + 1) == began + 60
     assert not judge.results
-    assert judge.pass_time(began + 61) == began + 240
+    assert judge.pass_time(began + 61) == began + 180
     (found,) = judge.results
     assert (found.rule, found.first) == ("PROG-18", chunk.frames[-1].number)
     assert judge.pass_time(began + 2000) is None

@@ -375,6 +375,7 @@ class FindingsPane(QWidget):
             if not why and not self.tree.currentIndex().isValid():
                 first = next(iter(self.shown.indexes()), QModelIndex())
                 self.tree.setCurrentIndex(first)
+                self.tree.scrollToTop()  # its rule as well
         ignored = f"{number(self.model.ignored_count)} ignored"
         self.ignored.setText(ignored)
         rules = count(len(self.model.ignored), "rule")
