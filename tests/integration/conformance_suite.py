@@ -6,21 +6,27 @@ installed when the cache folder has it already; `MCP_CONFORMANCE_CACHE` names an
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 VERSION: Final = "0.2.0-alpha.12"
 REVISIONS: Final = ("2025-11-25", "2026-07-28")
 _PACKAGES: Final = (f"@modelcontextprotocol/conformance@{VERSION}", "node@22")
-_CLIENT: Final = "tests.integration.conformance_client"
+_CLIENT: Final = (sys.executable, "-m", "tests.integration.conformance_client")
 _INSTALL_S: Final = 300
 _SCENARIO_S: Final = 60
 _VERDICT: Final = re.compile(r"Passed: (\d+)/(\d+), (\d+) failed, (\d+) warnings")
+_SERVER_RUN: Final = re.compile(r"^server-|-\d{4}-\d\d-\d\dT[\d-]+Z$")
+"""What the suite adds to a scenario's name for the folder of its results."""
 _ROOT: Final = Path(__file__).parents[2]
 
 
@@ -62,18 +68,29 @@ class Suite:
         required = text.partition("Client scenarios")[2].partition("Run and reported")[0]
         return re.findall(r"^ +- (\S+)", required, re.MULTILINE)
 
-    def verdict(self, scenario: str, revision: str, folder: Path) -> Verdict:
-        """Have our client play a scenario; the suite leaves its results in `folder`."""
-        client = f"{sys.executable} -m {_CLIENT}"
+    def verdict(
+        self, scenario: str, revision: str, folder: Path, client: Sequence[str] = _CLIENT
+    ) -> Verdict:
+        """Have our client, or another, play a scenario; the suite's results are in `folder`."""
         options = ["--scenario", scenario, "--spec-version", revision, "-o", str(folder)]
         limit = ["--timeout", str(_SCENARIO_S * 1000)]
-        done = self._run(["client", "--command", client, *options, *limit], _ROOT)
+        done = self._run(["client", "--command", " ".join(client), *options, *limit], _ROOT)
         output = done.stdout + done.stderr + _said_by_client(folder)
         found = _VERDICT.search(done.stdout + done.stderr)
         if found is None:
             return Verdict(0, 0, 0, output)
         passed, checks, _, warnings = map(int, found.groups())
         return Verdict(passed, checks, warnings, output)
+
+    def checks_of_server(self, url: str, revision: str, folder: Path) -> dict[str, list[str]]:
+        """What each scenario that a revision requires says of a server, check by check."""
+        self._run(["server", "--url", url, "--requirements", revision, "-o", str(folder)], _ROOT)
+        return {
+            _SERVER_RUN.sub("", path.parent.name): [
+                f"{check['id']}: {check['status']}" for check in json.loads(path.read_bytes())
+            ]
+            for path in sorted(folder.glob("*/checks.json"))
+        }
 
     def _run(self, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         commands = self._modules / ".bin"

@@ -145,7 +145,7 @@ def check_mirrored(headers: Headers, message: JsonObject) -> None:
     elif method in _NAMED_IF_SENT:
         expected.append(("Mcp-Name", params.get(_NAMED_IF_SENT[method]), False))
     for name, value, is_needed in expected:
-        given = headers.get(name)
+        given = headers.get(name, "").strip(" \t") or None
         if isinstance(value, str) and (is_needed or given is not None):
             _compare(name, given, value, message.get("id"))
 
