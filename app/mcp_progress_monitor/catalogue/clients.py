@@ -54,7 +54,8 @@ CLAUDE_DESKTOP: Final = McpClient(
     "Claude Desktop",
     places=(
         "{config}/Claude/claude_desktop_config.json",
-        "{local}/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
+        # From the Store, or the installer since 2026: what it takes for {config} is here.
+        "{local}/Packages/*Claude*/LocalCache/Roaming/Claude/claude_desktop_config.json",
     ),
 )
 CLAUDE_CODE: Final = McpClient(
@@ -69,10 +70,17 @@ VS_CODE: Final = McpClient(
     "VS Code",
     container="servers",
     syntax=Syntax.NAMED,
-    places=tuple(
-        f"{{config}}/{editor}/User/{name}"
-        for editor in _EDITORS
-        for name in ("mcp.json", "profiles/*/mcp.json", "settings.json")
+    places=(
+        *(
+            f"{{config}}/{editor}/User/{name}"
+            for editor in _EDITORS
+            for name in ("mcp.json", "profiles/*/mcp.json", "settings.json")
+        ),
+        # Of a window on another computer or in WSL, there; of a Flatpak.
+        "{home}/.vscode-server/data/User/mcp.json",
+        "{home}/.vscode-server-insiders/data/User/mcp.json",
+        "{home}/.var/app/com.visualstudio.code/config/Code/User/mcp.json",
+        "{home}/.var/app/com.vscodium.codium/config/VSCodium/User/mcp.json",
     ),
     project_places=(
         ".vscode/mcp.json",

@@ -23,6 +23,10 @@ PLACES = {
             ".config/Code/User/settings.json",
             ".config/Code - Insiders/User/mcp.json",
             ".config/VSCodium/User/mcp.json",
+            ".vscode-server/data/User/mcp.json",
+            ".vscode-server-insiders/data/User/mcp.json",
+            ".var/app/com.visualstudio.code/config/Code/User/mcp.json",
+            ".var/app/com.vscodium.codium/config/VSCodium/User/mcp.json",
         ],
         "cursor": [".cursor/mcp.json"],
         "windsurf": [
@@ -43,7 +47,11 @@ PLACES = {
     "darwin": {
         "claude-desktop": ["Library/Application Support/Claude/claude_desktop_config.json"],
         "claude-code": [".claude.json"],
-        "vscode": ["Library/Application Support/Code/User/mcp.json"],
+        "vscode": [
+            "Library/Application Support/Code/User/mcp.json",
+            "Library/Application Support/Code - Insiders/User/mcp.json",
+        ],
+        "cursor": [".cursor/mcp.json"],
         "cline": [f"Library/Application Support/Code/User/{CLINE}"],
         "zed": [".config/zed/settings.json"],
     },
@@ -52,7 +60,13 @@ PLACES = {
             "AppData/Roaming/Claude/claude_desktop_config.json",
             f"{MSIX}/Claude/claude_desktop_config.json",
         ],
-        "vscode": ["AppData/Roaming/Code/User/mcp.json"],
+        "claude-code": [".claude.json"],
+        "vscode": [
+            "AppData/Roaming/Code/User/mcp.json",
+            "AppData/Roaming/Code/User/profiles/-12ab/mcp.json",
+            "AppData/Roaming/Code - Insiders/User/mcp.json",
+        ],
+        "cursor": [".cursor/mcp.json"],
         "cline": [f"AppData/Roaming/Code/User/{CLINE}"],
         "codex": [".codex/config.toml"],
         "zed": ["AppData/Roaming/Zed/settings.json"],

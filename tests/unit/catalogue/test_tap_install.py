@@ -26,6 +26,7 @@ from mcp_progress_monitor.catalogue.clients import (
     ZED,
     FoundFile,
     McpClient,
+    found_files,
 )
 from mcp_progress_monitor.catalogue.documents import without_comments
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
@@ -42,6 +43,7 @@ from mcp_progress_monitor.catalogue.taps import TapProgram, entry_tap
 from mcp_progress_monitor.catalogue.writing import write_file
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from tests.unit.catalogue.test_clients import PLACES as LAYOUTS
 
 HERE = TapProgram((sys.executable,))  # a program that is there
 GONE = TapProgram(("/no/such/mcp-progress-monitor",))
@@ -582,3 +584,87 @@ def test_many_files_are_the_same_to_the_byte_after_removal(
 ) -> None:
     there_and_back(json_file, CURSOR, program)
     there_and_back(toml_file, CODEX, program)
+
+
+DOCUMENTED = {
+    "claude-desktop": """\
+{
+  "globalShortcut": "",
+  "mcpServers": {
+    "filesystem": {
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-filesystem", "C:\\\\Users\\\\me\\\\Desktop"],
+      "env": {"APPDATA": "C:\\\\Users\\\\me\\\\AppData\\\\Roaming\\\\"}
+    }
+  },
+  "preferences": {"sidebarMode": "chat"}
+}
+""",
+    "vscode": """\
+{
+  // https://code.visualstudio.com/docs/copilot/reference/mcp-configuration
+  "inputs": [
+    {"type": "promptString", "id": "api-key", "description": "API Key", "password": true},
+  ],
+  "servers": {
+    "memory": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "@modelcontextprotocol/server-memory", "${workspaceFolder}"],
+      "env": {"API_KEY": "${input:api-key}"},
+      "envFile": "${workspaceFolder}/.env",
+      "dev": {"watch": "build/**/*.js"},
+    },
+    "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/"},
+  },
+}
+""",
+    "cursor": """\
+{
+  "mcpServers": {
+    "server-name": {
+      "type": "stdio",
+      "command": "${userHome}/.local/bin/server",
+      "args": ["--root", "${workspaceFolder}"],
+      "env": {"API_KEY": "${env:MY_API_KEY}"},
+      "envFile": ".env"
+    },
+    "remote": {"url": "https://api.example.com/mcp", "headers": {"Authorization": "Bearer x"}}
+  }
+}
+""",
+}
+"""As the clients' own documentation shows them, with all that may stand in an entry."""
+_LAYOUTS = [
+    (platform, key, name)
+    for platform, places in LAYOUTS.items()
+    for key in DOCUMENTED
+    for name in places[key]
+    if name.endswith(("mcp.json", "config.json"))
+]
+
+
+@pytest.mark.parametrize(("platform", "key", "name"), _LAYOUTS)
+def test_documented_files_are_wrapped_where_each_system_has_them(
+    platform: str, key: str, name: str, tmp_path: Path
+) -> None:
+    text = DOCUMENTED[key]
+    before = text.replace("\n", "\r\n" if platform == "win32" else "\n").encode()
+    file = put(tmp_path / name, before)
+    (found,) = found_files(tmp_path, {}, platform)
+    assert (found.client.key, found.path, found.is_shared) == (key, file, False)
+    usable = [server for server in servers_of(found) if not server.why_not]
+    assert len(usable) == 1
+    entry = json.loads(without_comments(text))[found.client.container][usable[0].name]
+    program = WINDOWS if platform == "win32" else HERE
+    save(tapped(usable, program))
+    changed = json.loads(without_comments(file.read_text(encoding="utf-8")))
+    wrapped = changed[found.client.container][usable[0].name]
+    assert wrapped["command"] == (program.command[0] if program is WINDOWS else "/bin/sh")
+    assert wrapped["args"][-len(entry["args"]) - 1 :] == [entry["command"], *entry["args"]]
+    kept = {key: value for key, value in entry.items() if key not in {"command", "args"}}
+    assert kept.items() <= wrapped.items()
+    (server,) = [each for each in servers_of(found) if each.tap is not None]
+    assert server.launch == (entry["command"], tuple(entry["args"]))
+    save(untapped([server]))
+    assert file.read_bytes() == before
