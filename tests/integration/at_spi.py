@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher")
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
+_COMPONENT = "org.a11y.atspi.Component"
 _FOCUSABLE, _SHOWING = 11, 25
 """Of AtspiStateType."""
 _MOST_CELLS = 200
@@ -32,6 +33,7 @@ class Seen(NamedTuple):
     name: str
     description: str
     is_focusable: bool
+    reference: Reference
 
 
 def needed() -> list[str]:
@@ -92,9 +94,14 @@ class Reader:
         if not states >> _SHOWING & 1 and role != "application":
             return
         name, description = (self._property(root, each) for each in ("Name", "Description"))
-        yield Seen(role, name, description, bool(states >> _FOCUSABLE & 1))
+        yield Seen(role, name, description, bool(states >> _FOCUSABLE & 1), root)
         for child in self._children(root)[:_MOST_CELLS]:
             yield from self.seen(child)
+
+    def extents(self, of: Reference) -> tuple[int, int, int, int]:
+        """Where it is on the screen: left, top, width and height."""
+        left, top, width, height = self._call(of, _COMPONENT, "GetExtents", 0)[0]
+        return left, top, width, height
 
     def _children(self, of: Reference) -> list[Reference]:
         children = self._call(of, _ACCESSIBLE, "GetChildren")[0]
@@ -104,11 +111,12 @@ class Reader:
         properties = "org.freedesktop.DBus.Properties"
         return str(self._call(of, properties, "Get", _ACCESSIBLE, name)[0][1])
 
-    def _call(self, of: Reference, interface: str, member: str, *texts: str) -> Any:
+    def _call(self, of: Reference, interface: str, member: str, *arguments: str | int) -> Any:
         from jeepney import DBusAddress, MessageType, new_method_call
 
         address = DBusAddress(of[1], of[0], interface)
-        message = new_method_call(address, member, "s" * len(texts) or None, texts)
+        types = "".join("s" if isinstance(each, str) else "u" for each in arguments)
+        message = new_method_call(address, member, types or None, arguments)
         reply = self._bus.send_and_get_reply(message, timeout=10)
         if reply.header.message_type is MessageType.error:
             raise LookupError(f"{member} of {of}: {reply.body}")

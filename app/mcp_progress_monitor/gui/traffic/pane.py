@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
-from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
@@ -266,8 +266,7 @@ class TrafficPane(QWidget):
         self._bar.set_hidden(self._model.hidden)
 
     def _status_words(self) -> Iterator[str]:
-        rows = number(self._model.rowCount())
-        yield f"{rows} rows"
+        yield count(self._model.rowCount(), "row")
         if self._model.unsearched:
             yield f"{number(self._model.unsearched)} to search"
         if self._model.undecided:
