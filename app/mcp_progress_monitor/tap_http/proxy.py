@@ -41,6 +41,7 @@ from mcp_progress_monitor.tap_http.exchange import (
     TappedExchange,
 )
 from mcp_progress_monitor.tap_http.recorder import STOPPED
+from mcp_progress_monitor.tap_http.upstream import BEFORE_WAIT, DirectTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -94,7 +95,9 @@ class ProxyConnection:
         self._recorder = recorder
         self._addresses = recorder.addresses
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
-        self._upstream: httpx2.AsyncHTTPTransport | None = None
+        self._upstream: httpx2.AsyncBaseTransport | None = None
+        self._held = b""
+        self._root = httpx2.URL(recorder.addresses.upstream_url("/"))
         self._has_request = anyio.Event()
 
     async def serve(self) -> None:
@@ -206,17 +209,17 @@ class ProxyConnection:
                 pass
         return httpx2.Request(
             event.method.decode("ascii"),
-            self._addresses.upstream_url("/"),
+            self._root,
             headers=headers,
             stream=_RequestBody(pieces),
-            extensions={"target": target.encode("latin-1")},
+            extensions={"target": target.encode("latin-1"), BEFORE_WAIT: self._flush},
         )
 
-    def _connection(self) -> httpx2.AsyncHTTPTransport:
+    def _connection(self) -> httpx2.AsyncBaseTransport:
         """The way to the server, the same for all requests; `NoRouteError` where there is none."""
         if self._upstream is None:
-            url = self._addresses.upstream_url("/")
-            self._upstream = route_through(proxy_for(url), _LIMITS)
+            proxy = proxy_for(str(self._root))
+            self._upstream = DirectTransport() if proxy is None else route_through(proxy, _LIMITS)
         return self._upstream
 
     async def _unreachable(
@@ -339,7 +342,8 @@ class ProxyConnection:
         status = response.status_code
         exchange.answered(status, _text(reason), response.http_version, headers)
         head = h11.Response(status_code=status, headers=self._to_client(raw), reason=reason)
-        await self._send(head)
+        self._hold(head)
+        await self._send_data(b"")
 
     async def _answer_changed(
         self,
@@ -422,6 +426,8 @@ class ProxyConnection:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
                 return event
+            if isinstance(self._upstream, DirectTransport):
+                await self._upstream.flush()
             try:
                 data = await self._stream.receive(_CHUNK)
             except anyio.EndOfStream:
@@ -431,15 +437,26 @@ class ProxyConnection:
             self._http.receive_data(data)
 
     async def _send_data(self, data: bytes) -> None:
+        """Send some of the body, with more of it if that is at hand."""
         if data:
-            await self._send(h11.Data(data=data))
+            self._hold(h11.Data(data=data))
+        if len(self._held) > _CHUNK or not isinstance(self._upstream, DirectTransport):
+            await self._flush()
 
     async def _send(self, event: h11.Event) -> None:
-        data = self._http.send(event)
-        if not data:
+        self._hold(event)
+        await self._flush()
+
+    def _hold(self, event: h11.Event) -> None:
+        self._held += self._http.send(event) or b""
+
+    async def _flush(self) -> None:
+        """Send what was held back for more, before more is waited for."""
+        if not self._held:
             return
+        held, self._held = self._held, b""
         try:
-            await self._stream.send(data)
+            await self._stream.send(held)
         except _GONE as error:
             raise _ClientGoneError from error
 
@@ -449,7 +466,8 @@ _REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway"}
 
 async def _body_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     """The body as it comes, undecoded. It may be left in the middle, by closing the generator."""
-    make_breakable(response)
+    if "network_stream" in response.extensions:  # with a proxy in between
+        make_breakable(response)
     stream = response.stream
     pieces = aiter(stream) if isinstance(stream, httpx2.AsyncByteStream) else None
     if not isinstance(pieces, AsyncGenerator):

@@ -36,6 +36,8 @@ RESUMED_S: Final = 60.0
 """How long a client may take to resume a stream: one that it closed itself, and any other."""
 _NOT_RESUMED: Final = "The client did not resume the stream of the reply"
 _OF_PROXIES: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
+_PAUSE_S: Final = 0.005
+"""How long what has passed waits before it is read: a reply to it may be about to pass."""
 _TOO_MANY: Final = "Too many sessions are open; this one was idle for longest"
 
 
@@ -149,6 +151,8 @@ class TapRecorder:
             self._is_some = anyio.Event()
             with anyio.CancelScope(deadline=min(until, anyio.current_time() + wait_s)):
                 await self._is_some.wait()
+            if self._steps:
+                await anyio.sleep(_PAUSE_S)
 
     def work(self) -> None:
         """Record all that is in line at once."""
