@@ -320,6 +320,8 @@ class ProxyConnection:
         except h11.LocalProtocolError as error:
             return f"broken: the response is not valid HTTP ({error})", "server"
         except _NO_RESPONSE as error:
+            with contextlib.suppress(_ClientGoneError):
+                await self._flush()
             return f"broken: {translated(error, self._addresses.shown, 0.0)}", "server"
         return COMPLETE, "server"
 

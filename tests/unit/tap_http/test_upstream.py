@@ -63,6 +63,19 @@ async def test_a_chunk_passes_although_the_next_one_is_cut(tmp_path: Path) -> No
         await peer.until(event(reply(7)))
 
 
+async def test_what_came_before_a_break_passes(tmp_path: Path) -> None:
+    async def serve(peer: Peer) -> None:
+        await peer.message()
+        await peer.write(STREAM + chunk(event(reply(7))) + b"no chunk\r\n")
+        await anyio.sleep_forever()
+
+    async with server(serve) as url, tapped(url, tmp_path) as tap, client(tap.port) as peer:
+        await peer.write(request(tap.port, PING))
+        await peer.until(event(reply(7)))
+        await peer.rest()
+    assert "not valid HTTP" in tap.event("http_ended")["reason"]
+
+
 async def test_half_a_request_is_passed_on_at_once(tmp_path: Path) -> None:
     has_half = anyio.Event()
 
