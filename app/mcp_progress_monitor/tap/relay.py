@@ -38,6 +38,8 @@ _MUCH = 4096
 """Bytes that wait in a source at once where somebody writes as fast as it goes."""
 _AWAKE_S = 0.00005
 """How long what comes next is waited for awake: a sleeping thread takes as long to be woken."""
+_AWAY_S = 0.000005
+"""Where it did not run for so long meanwhile, it stood in the way on the other side's own core."""
 _MOST_MISSES = 6
 """After so many times in vain, only one message in 64 is waited for like that."""
 
@@ -235,14 +237,21 @@ class PollLoop:
         if self._sleeps:
             self._sleeps -= 1
             return poll()
-        until = time.monotonic() + _AWAKE_S
-        while not (found := poll(0)):
-            if time.monotonic() > until:
-                self._misses = min(self._misses + 1, _MOST_MISSES)
-                self._sleeps = (1 << self._misses) - 1
-                return poll()
-        self._misses = 0
-        return found
+        if found := poll(0):
+            return found
+        began, ran = time.monotonic(), time.thread_time()
+        while time.monotonic() - began < _AWAKE_S:
+            if found := poll(0):
+                spent = time.monotonic() - began
+                self._weigh(has_paid=spent - (time.thread_time() - ran) < _AWAY_S)
+                return found
+        self._weigh(has_paid=False)
+        return poll()
+
+    def _weigh(self, *, has_paid: bool) -> None:
+        """Decide how often to sleep until it stays awake once more."""
+        self._misses = 0 if has_paid else min(self._misses + 1, _MOST_MISSES)
+        self._sleeps = (1 << self._misses) - 1
 
 
 class PolledStream(ThreadStream):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import select
 import socket
 import sys
 import threading
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.tap.posix import Server
+
+_POLL = getattr(select, "poll", None)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 
@@ -150,6 +153,40 @@ def _write_all(number: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(number, view) :]
+
+
+class _Late:
+    """A poll that finds nothing without waiting for it; `tries` are those in a row that did not."""
+
+    tries = 0
+
+    def __init__(self) -> None:
+        assert _POLL is not None
+        self._poll = _POLL()
+        self._is_trying = False
+        self.register = self._poll.register
+        self.unregister = self._poll.unregister
+
+    def poll(self, timeout: int | None = None) -> list[tuple[int, int]]:
+        type(self).tries += timeout == 0 and not self._is_trying
+        self._is_trying = timeout == 0
+        return [] if self._is_trying else self._poll.poll()
+
+
+@linux_only
+def test_it_hardly_stays_awake_for_messages_that_never_come_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("select.poll", _Late)
+    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    stream.start()
+    for _ in range(640):
+        os.write(writer, b"{}")
+        assert os.read(reader, 10) == b"{}"
+    os.close(writer)
+    assert stream.is_over_within(PATIENCE_S)
+    os.close(reader)
+    assert 10 <= _Late.tries <= 20
 
 
 def _written(number: int) -> int:
