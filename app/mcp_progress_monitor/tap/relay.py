@@ -320,10 +320,16 @@ class PolledStream(ThreadStream):
             journal.wake()
 
     def _give_turn(self) -> None:
+        try:
+            if self._thread.ident is None:
+                self._thread.start()
+        except RuntimeError:  # there are too many threads: the other streams have to wait
+            self.is_refused = not self._write(self._unwritten)
+            if self.is_refused or self._left == 0:
+                self._set_over()
+            return
         self._loop.forget(self._source)
         self._is_in_thread = True
-        if self._thread.ident is None:
-            self._thread.start()
         self._has_turn.release()
 
     def _take_turn(self) -> None:

@@ -155,6 +155,32 @@ def _write_all(number: int, data: bytes) -> None:
         view = view[os.write(number, view) :]
 
 
+@linux_only
+def test_where_no_thread_can_be_started_all_bytes_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    much = bytes(range(256)) * 4096
+    writing = threading.Thread(target=_write_all, args=(writer, much), daemon=True)
+    stream.start()
+    os.write(writer, b"{}")
+    assert os.read(reader, 10) == b"{}"
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", _refuse)
+    start(writing)
+    found = b""
+    while len(found) < len(much):
+        found += os.read(reader, 1 << 20)
+    assert found == much
+    os.close(writer)
+    assert stream.is_over_within(PATIENCE_S)
+    os.close(reader)
+
+
+def _refuse(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
 class _Late:
     """A poll that finds nothing without waiting for it; `tries` are those in a row that did not."""
 
