@@ -1,4 +1,4 @@
-"""Session logs in JSON Lines: those of mcpsnoop (0.1 to 0.9) and of mcp-rec (0.1).
+"""Session logs in JSON Lines: those of mcpsnoop (as of 0.9) and of mcp-rec (as of 0.1).
 
 mcpsnoop writes an envelope a line: `session_id`, `server_label`, `seq`, `ts`, `direction` (`c2s`,
 `s2c`, `stderr`, `meta`), `transport`, and the message in `raw`, or in `text` what is no JSON.

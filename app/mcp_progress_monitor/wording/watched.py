@@ -51,9 +51,11 @@ def edit_here(client: str) -> str:
     return f"Edit the request of {name} and send it on a connection of this program"
 
 
-def request_of(client: str) -> str:
+def request_of(client: str, *, has_url: bool) -> str:
     """What a definition is needed for, to be approved with it."""
     name = formatting.one_line(client, _NAME)
+    if has_url:
+        return f"{name} used this server. This program connects to it as well."
     return f"{name} ran this server. This program starts it again on a connection of its own."
 
 

@@ -100,7 +100,12 @@ def test_what_is_not_known_of_a_server_is_named() -> None:
 def test_what_is_done_here_names_the_client() -> None:
     assert watched.resume_here("Agent").startswith("Resume the job of Agent on a connection")
     assert watched.reissue_here("Agent").startswith("Send the request of Agent from the start")
-    assert watched.request_of("Agent").startswith("Agent ran this server.")
+
+
+def test_what_an_approval_is_for() -> None:
+    assert watched.request_of("Cursor", has_url=False).startswith("Cursor ran this server. ")
+    told = "Cursor used this server. This program connects to it as well."
+    assert watched.request_of("Cursor", has_url=True) == told
 
 
 def test_a_server_in_one_line_and_its_processes() -> None:

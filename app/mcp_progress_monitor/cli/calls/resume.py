@@ -90,8 +90,9 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
     hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
     is_saved = found.source == SAVED
     client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
+    request = request_of(client, has_url=found.definition.transport != "stdio")
     hint_here = None if is_saved else hint
-    require_approval(found.definition, common, found.source, hint_here, request_of(client))
+    require_approval(found.definition, common, found.source, hint_here, request)
     return found.definition
 
 

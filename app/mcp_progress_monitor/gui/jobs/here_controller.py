@@ -100,7 +100,9 @@ class ServersHere(QObject):
 
         client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
         unknown = watched_texts.unknown_values(found.missing, found.hidden_count)
-        note = " ".join(filter(None, (watched_texts.request_of(client), unknown)))
+        has_url = found.definition.transport != "stdio"
+        request = watched_texts.request_of(client, has_url=has_url)
+        note = "\n".join(filter(None, (request, unknown)))
         earlier = self._approvals.earlier([found.definition])
         dialog = ConsentDialog(
             found.source, [found.definition], self._parent, earlier=earlier, note=note

@@ -169,7 +169,8 @@ class ConsentDialog(QDialog):
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
         words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        label.setText(" ".join(filter(None, [note, words, self._said_of_changes(), PROMISE])))
+        about = " ".join(filter(None, [words, self._said_of_changes(), PROMISE]))
+        label.setText("\n".join(filter(None, [note, about])))
         layout = QVBoxLayout(self)
         layout.addWidget(label)
         layout.addWidget(self.tree, 1)
