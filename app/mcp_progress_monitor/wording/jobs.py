@@ -241,7 +241,8 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif is_left_at_server(job):
-        parts = [task_left(job) or "can be picked up"]
+        here = "can be resumed here" if job.can_resume_here else "can be picked up"
+        parts = [task_left(job) or here]
     elif job.state.is_over:
         return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
     else:

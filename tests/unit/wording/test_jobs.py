@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState, TaskSnapshot
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.findings import mark
 from tests.job_stand_ins import job, new_job, resumable
@@ -231,3 +231,11 @@ def test_late_ticks_are_counted_among_all() -> None:
 def test_a_watched_server_is_shown_without_its_process() -> None:
     assert job_texts.server(job(server="files@4711", watched_client="Cursor")) == "files"
     assert job_texts.server(job(server="files@home")) == "files@home"
+
+
+def test_a_task_that_was_left_says_where_it_goes_on() -> None:
+    left = TaskSnapshot("t", "working", is_followed=False)
+    assert job_texts.status(job(task=left)) == "can be picked up"
+    theirs = job(task=left, watched_client="Cursor", can_resume_here=True)
+    assert job_texts.status(theirs) == "can be resumed here"
+    assert job_texts.state(theirs) == "Left on its server"
