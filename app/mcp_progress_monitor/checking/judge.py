@@ -214,6 +214,8 @@ class SessionJudge:
             request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
             if isinstance(fact, NotificationReceived):
                 request = tasks.begun_by(connection, fact)
+            if type(fact) is ProgressReceived and request is None:
+                request = _alike(connection, fact)
             request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
             if not _answers_probe(connection, fact):
                 whole = (progress.as_crossing(connection, fact, _whole(each)) for each in found)
@@ -306,6 +308,15 @@ def _of_revision(revision: str | None, finding: Finding) -> Finding | None:
     if rule.id == rules.MESSAGE_EARLY.id:
         return Finding(rules.MESSAGE_EARLY, ("not a string",))
     return None
+
+
+def _alike(connection: Connection, fact: ProgressReceived) -> int | None:
+    """The request of an unknown token whose own differs only in its type; None where none is."""
+    if not any(each.rule is rules.TOKEN_TYPE_CHANGED for each in fact.findings):
+        return None
+    calls = (*connection.calls.values(), *connection.ended.values())
+    alike = (c.number for c in calls if c.token is not None and str(c.token) == str(fact.token))
+    return max((number for number in alike if number < fact.number), default=None)
 
 
 def _whole(finding: Finding) -> Finding:

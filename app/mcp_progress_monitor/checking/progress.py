@@ -42,6 +42,7 @@ _WITHIN_S: Final = 10.0
 _CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
 _FIRST_REVISION: Final = "2024-11-05"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_KNOWN_AS: Final = {"\x1b": ", with which terminal colours begin"}
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
 
 
@@ -124,7 +125,7 @@ def _text(
     if not text.strip():
         why = (rules.MESSAGE_EARLY, "empty") if is_first else (rules.MESSAGE_EMPTY,)
     elif found is not None:
-        char = f"U+{ord(found[0]):04X}"
+        char = f"U+{ord(found[0]):04X}{_KNOWN_AS.get(found[0], '')}"
         rule = rules.MESSAGE_EARLY if is_first else rules.MESSAGE_CONTROL
         why = (rule, char)
     else:

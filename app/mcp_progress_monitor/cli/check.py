@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.2
 _PROBLEMS_TOLD: Final = 10
+_PLACES_TOLD: Final = 20
+"""Findings of one kind that are listed as text; the other formats have all."""
 _NEVER: Final = "never"
 FORMATS: Final = ("text", "json", "sarif", "junit")
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
@@ -290,9 +292,9 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
             f"{formatting.count(state.tried, 'rule')} tried, {len(state.passed)} passed, "
             f"{len(state.broken)} broken, {len(state.not_applicable)} not applicable"
         )
-    for result in by_level(file.results):
+    for results in _of_one_rule(file.results):
         yield ""
-        yield from _result_lines(report, result)
+        yield from _rule_lines(results)
     if file.dropped:
         yield ""
         yield f"  {formatting.number(file.dropped)} more results were counted and left out."
@@ -302,21 +304,47 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
     yield ""
 
 
-def _result_lines(report: Report, result: Checked) -> Iterable[str]:
+def _of_one_rule(results: Sequence[Checked]) -> Iterable[list[Checked]]:
+    """The results of each rule, level and source, the gravest first: the advice is the same."""
+    found: dict[tuple[str, str, str], list[Checked]] = {}
+    for result in by_level(results):
+        found.setdefault((result.level.value, result.rule, result.source), []).append(result)
+    return found.values()
+
+
+def _rule_lines(results: list[Checked]) -> Iterable[str]:
+    """What was found, where each time, and once for all of it what is due."""
+    result = results[0]
     advice = ADVICE[result.rule]
-    known = "" if result.is_new else ", known"
-    job = "" if result.job is None else f", job {result.job}"
-    first, last = result.frames[0], result.last
-    frames = f"frame {first}" if first == last else f"frames {first} to {last}"
-    times = "" if result.times == 1 else f"{formatting.count(result.times, 'time')}, "
-    yield f"  {result.level.value} {result.rule}: {result.text}"
-    yield f"    By the {result.by} in {result.place}{job}: {times}{frames}{known}"
+    for text, of_text in _by_text(results).items():
+        yield f"  {result.level.value} {result.rule}: {text}"
+        for each in of_text[:_PLACES_TOLD]:
+            yield f"    {_place(each)}"
+        if len(of_text) > _PLACES_TOLD:
+            yield f"    and {formatting.number(len(of_text) - _PLACES_TOLD)} more"
     yield f"    Due since {advice.since}: {advice.due}"
     yield f"    Source: {result.source} ({advice.certainty.value})"
     yield f"    Fix: {advice.fix}"
     for name, call in (("Python", advice.python), ("TypeScript", advice.typescript)):
         if call:
             yield f"      {name}: {' '.join(call.split())}"
+
+
+def _by_text(results: list[Checked]) -> dict[str, list[Checked]]:
+    found: dict[str, list[Checked]] = {}
+    for result in results:
+        found.setdefault(result.text, []).append(result)
+    return found
+
+
+def _place(result: Checked) -> str:
+    """Who broke the rule, in what, how often, in which messages."""
+    known = "" if result.is_new else ", known"
+    job = "" if result.job is None else f", job {result.job}"
+    first, last = result.frames[0], result.last
+    frames = f"frame {first}" if first == last else f"frames {first} to {last}"
+    times = "" if result.times == 1 else f"{formatting.count(result.times, 'time')}, "
+    return f"By the {result.by} in {result.place}{job}: {times}{frames}{known}"
 
 
 def _write(text: str, path: Path | None) -> None:

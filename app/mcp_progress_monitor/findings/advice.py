@@ -68,6 +68,7 @@ _A, _B, _D, _E = "2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"
 _RESUME_DRAFT, _OURS = "resume draft", "this program"
 
 _PY_REPORT = "await ctx.report_progress(done, total, message)"
+_PY_LOW = "  # low-level server: ctx.session.report_progress"
 _TS_REPORT = (
     'await ctx.mcpReq.notify({method: "notifications/progress", params: '
     "{progressToken: ctx.mcpReq._meta.progressToken, progress: done, total}})"
@@ -97,7 +98,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "A progress token is a string or an integer.",
         _A, _SURE, Needs.TOKEN,
         "Pass the token on as it was received, and let the SDK make it on the client's side.",
-        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-2": Advice(
         "Progress token used twice",
@@ -111,7 +112,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Each notification has a greater progress than the one before.",
         _A, _SURE, Needs.PROGRESS,
         "Keep one counter for the whole call and report only when it has grown.",
-        "if done > reported: reported = done; " + _PY_REPORT,
+        "if done > reported: reported = done; " + _PY_REPORT + _PY_LOW,
         "if (done > reported) { reported = done; " + _TS_REPORT + " }" + _TS_SDK_1,
     ),
     "PROG-4": Advice(
@@ -150,8 +151,9 @@ ADVICE: Final[dict[str, Advice]] = {
         "message is a text for people: a string, not empty, without control characters.",
         _B, _SURE, Needs.PROGRESS,
         "Leave the message out when there is none, and remove terminal colours.",
-        "await ctx.report_progress(done, total, message or None)",
-        "params: {progressToken, progress: done, ...(message && {message})}",
+        "await ctx.report_progress(done, total, re.sub(r'\\x1b\\[[0-9;]*m', '', message) or None)",
+        "const plain = message.replace(/\\x1b\\[[0-9;]*m/g, ''); "
+        "params: {progressToken, progress: done, ...(plain && {message: plain})}",
     ),
     "PROG-9": Advice(
         "Too many progress notifications",
@@ -174,7 +176,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "A task keeps the token of the request that began it until it ends.",
         _D, _SURE, Needs.TASK,
         "Report a task's progress with the token of the request that created it.",
-        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-12": Advice(
         "Progress after a task's end",
@@ -203,14 +205,15 @@ ADVICE: Final[dict[str, Advice]] = {
         "The response stream of a request carries only what is about that request.",
         _E, _SURE, Needs.PROGRESS | Needs.HTTP,
         "Send notifications through the context of the request that they are about.",
-        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-16": Advice(
         "Progress token changed its type",
         "The token comes back as it was sent: 7 as 7, not as \"7\".",
         _A, _SURE, Needs.PROGRESS,
-        "Keep the token as the JSON value that it is; do not format or parse it.",
-        _PY_REPORT + "  # keeps the token as it is",
+        "Keep the token as the JSON value that it is, without str() or Number(), or let the SDK "
+        "report.",
+        _PY_REPORT + _PY_LOW,
         "const token: string | number = ctx.mcpReq._meta.progressToken",
     ),
     "PROG-17": Advice(
@@ -218,14 +221,14 @@ ADVICE: Final[dict[str, Advice]] = {
         "A call of more than 10 s that was given a token reports how far it is.",
         _A, _HINT, Needs.TOKEN | Needs.CALL,
         "Report progress at least every few seconds.",
-        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
     "PROG-18": Advice(
         "Silence that clients do not wait out",
         "A running call is not silent for longer than known clients wait.",
         _A, _HINT, Needs.CALL,
         "Report progress at least every 30 s, even when the amount is only guessed.",
-        _PY_REPORT, _TS_REPORT + _TS_SDK_1,
+        _PY_REPORT + _PY_LOW, _TS_REPORT + _TS_SDK_1,
     ),
     "CAN-1": Advice(
         "Cancel of no open request",
@@ -538,7 +541,8 @@ ADVICE: Final[dict[str, Advice]] = {
         "The server does not end",
         "A server ends soon after its input is closed, and leaves no processes.",
         _A, _LIKELY, Needs.END,
-        "Return from the main loop at the end of input, and end child processes there.",
+        "Return from the main loop at the end of input, and end child processes and threads "
+        "there; on a busy machine, check again first.",
         "mcp.run()  # with the clean-up in the lifespan", "process.stdin.on('end', shutDown)",
     ),
     "SCHEMA-1": Advice(
