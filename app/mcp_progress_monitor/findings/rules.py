@@ -100,7 +100,7 @@ BLANK_LINE: Final = _line("blank line")
 NO_LINE_END: Final = _line("the stream ended without a line feed after this message", _WARNING)
 CUT_LINE: Final = _line("the stream ended in the middle of this line ({reason})")
 NOT_TEXT: Final = _line("not JSON; looks like binary data or UTF-16 ({reason})")
-NOT_JSON: Final = _line("not JSON ({reason})")
+NOT_JSON: Final = _line("not JSON: {text} ({reason})")
 LONG_NOT_JSON: Final = _line("not JSON")
 LONG_LINE: Final = _line("line of {size}; lines are read up to {most}", _NOTE)
 

@@ -84,6 +84,10 @@ def decode(raw: bytes, *, is_complete: bool = True) -> Envelope:
     return finish(decode_in_slices(raw, is_complete=is_complete))
 
 
+_QUOTED = 60
+"""Bytes of a line that is not JSON that are shown: enough to find what printed it."""
+
+
 def decode_in_slices(raw: bytes, *, is_complete: bool = True) -> Slices[Envelope]:
     """Like `decode` in slices of a few milliseconds, pausing by yielding None."""
     # A message of many megabytes is not copied to remove a line end.
@@ -114,7 +118,7 @@ def _unreadable(raw: bytes, reason: str, *, is_complete: bool) -> Finding:
         return Finding(rules.CUT_LINE, (reason,))
     if b"\x00" in raw[:200]:
         return Finding(rules.NOT_TEXT, (reason,))
-    return Finding(rules.NOT_JSON, (reason,))
+    return Finding(rules.NOT_JSON, (shown(raw[:_QUOTED].decode(errors="replace").strip()), reason))
 
 
 def classify(value: Any, findings: tuple[Finding, ...] = ()) -> Envelope:
