@@ -204,6 +204,8 @@ _INITIALIZED: Final = [
     client("notifications/initialized"),
 ]
 
+_READ: Final = client("resources/read", 2, uri="file:///gone.txt")
+
 GOLDEN: Final = [
     Golden("PROG-1", D, [call(2, 1.5), _DONE], [call(2, 0), tick(0, 1), _DONE]),
     Golden(
@@ -444,8 +446,8 @@ GOLDEN: Final = [
     Golden(
         "JR-4",
         E,
-        [call(2), error(2, -32002)],
-        [call(2), error(2, -32602)],
+        [_READ, error(2, -32002)],
+        [_READ, error(2, -32001)],
     ),
     Golden(
         "JR-5",

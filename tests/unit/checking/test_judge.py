@@ -295,6 +295,30 @@ def test_a_missing_header_is_found(checked: Any) -> None:
     assert (found.rule, found.finding.text) == ("HDR-1", "The header Mcp-Name is missing")
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (-32002, "retired; 2026-07-28 uses -32602"),
+        (-32042, "retired; 2026-07-28 uses input_required"),
+        (-32020, ""),
+        (-32022, ""),
+        (-32023, "reserved, and not defined"),
+        (-32099, "reserved, and not defined"),
+        (-32100, "reserved, and not defined"),
+        (-32768, "reserved, and not defined"),
+        (-32769, ""),
+        (-32700, ""),
+        (-32019, ""),
+        (-32000, ""),
+        (1, ""),
+    ],
+)
+def test_error_codes_of_2026_are_defined_or_free(checked: Any, code: int, words: str) -> None:
+    texts = [each.finding.text for each in checked([call(2, "a"), error(2, code)], E)]
+    assert [words in text for text in texts] == ([True] if words else [])
+    assert checked([call(2, "a"), error(2, code)], D) == []
+
+
 def test_a_server_of_2026_that_asks_by_a_request_breaks_a_rule(checked: Any) -> None:
     found = checked([call(2, "a"), server("ping", "s1"), result(2)], E)
     assert _rules(found) == {"JR-4": Level.ERROR}
