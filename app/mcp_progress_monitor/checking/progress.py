@@ -69,8 +69,9 @@ def take_run(connection: Connection, run: FactRun, places: slice) -> Iterator[Ev
 
 
 def _run_texts(connection: Connection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
-    texts = [tick[6] for tick in ticks if tick[6] is not None]
-    if all(map(str.strip, texts)) and _CONTROL.search("".join(texts)) is None:
+    texts = [text for tick in ticks if (text := tick[6]) is not None]
+    joined = "".join(texts)
+    if all(map(str.strip, texts)) and (joined.isprintable() or not _CONTROL.search(joined)):
         return
     for tick in ticks:
         call = connection.call_of(tick[3])

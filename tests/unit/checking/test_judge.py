@@ -369,3 +369,14 @@ def test_however_chunks_are_cut_the_results_are_the_same(tmp_path: Path) -> None
     results = check_file(path)
     assert {each.rule for each in results} == {"PROG-3", "PROG-8", "PROG-9"}
     assert summary(judge_live(path)) == summary(results)
+
+
+@pytest.mark.parametrize("message", ["", "   ", "\u3000", "\t\n"])
+def test_a_blank_message_is_found_in_a_run_as_by_itself(tmp_path: Path, message: str) -> None:
+    rising = [tick("a", n, message=f"Step {n}") for n in range(1, 4)]
+    steps = [call(2, "a"), *rising, tick("a", 4, message=message), tick("a", 5), result(2)]
+    path = tmp_path / "session.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    (found,) = check_file(path)
+    assert (found.rule, found.count, found.finding.text) == ("PROG-8", 1, '"message" is empty')
+    assert summary(judge_live(path)) == summary([found])
