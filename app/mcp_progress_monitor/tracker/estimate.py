@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 HAIR: Final = 1e-9
 """How far above its total a float may be, relative to it, and still count as all of it."""
 
+_expm1 = math.expm1
 _LARGEST: Final = sys.float_info.max
 
 

@@ -29,7 +29,7 @@ _PASSING_MS: Final = 5_000
 _LATER_MS: Final = 500
 """So long after something was due: a tap's recording is read a little later than it is written."""
 _WORK_S: Final = 0.004
-_WORK_MS: Final = 50
+_WORK_MS: Final = 100
 _IDLE_WORK_MS: Final = 1
 """Between two slices of comparing messages with their schemas: while they come, and afterwards."""
 

@@ -163,7 +163,7 @@ class JobFollower(QWidget):
 
     def _is_out_of_sight(self, job: JobId, sight: range, least: int = 0) -> bool:
         # By rows: Qt looks through all of them for the place of one that is not in sight.
-        row = self._shown.index_of(job).row()
+        row = self._shown.row_of(job)
         return row >= least and row not in sight
 
     def _show(self) -> None:

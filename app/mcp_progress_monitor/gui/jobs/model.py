@@ -57,7 +57,7 @@ SETTLED_AFTER_S: Final = 0.5
 
 _SETTLE_MS: Final = round(SETTLED_AFTER_S * 1000)
 _SETTLED_AT_ONCE: Final = 50
-"""Young jobs that are looked at in one turn of the event loop: some 3 ms of work."""
+"""Jobs that are looked at in one turn of the event loop: some 3 ms of work."""
 
 _ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
 
@@ -97,6 +97,10 @@ class JobsModel(QAbstractTableModel):
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._on_settled)
+        self._sorting_anew: list[JobId] = []
+        self._sort_turn = QTimer(self)
+        self._sort_turn.setSingleShot(True)
+        self._sort_turn.timeout.connect(self._on_sorting)
 
     # What the jobs are
 
@@ -168,7 +172,9 @@ class JobsModel(QAbstractTableModel):
         Rows out of sight are made anew when they come into sight.
         """
         self._outdated |= self._resuming
-        self._resort()
+        if self._sorting is not None:
+            self._sorting_anew = [job for job in self._outdated if job in self._rows]
+            self._on_sorting()
         self._announce([row for row in visible if self.job_at(row) in self._resuming])
         self.second_passed.emit()
 
@@ -294,6 +300,9 @@ class JobsModel(QAbstractTableModel):
         """Sort by a column and keep it so; -1 returns to the order of start."""
         descending = order is Qt.SortOrder.DescendingOrder
         self._sorting = (Column(column), descending) if 0 <= column < len(COLUMNS) else None
+        if self._sorting is not None:
+            for job in self._order:
+                self.snapshot(job)
         self._resort()
 
     # How it is kept
@@ -347,7 +356,20 @@ class JobsModel(QAbstractTableModel):
         for first, last in stretches:
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
+    @Slot()
+    def _on_sorting(self) -> None:
+        """Make outdated snapshots, a few at a time, then sort: a thousand at once took 40 ms."""
+        waiting = self._sorting_anew
+        for job in waiting[:_SETTLED_AT_ONCE]:
+            self.snapshot(job)
+        del waiting[:_SETTLED_AT_ONCE]
+        if waiting:
+            self._sort_turn.start(0)
+        else:
+            self._resort()
+
     def _resort(self) -> None:
+        """Sort by the snapshots there are: those of changed rows may be a second old."""
         wanted = self._sorted()
         if wanted == self._order:
             return
@@ -397,10 +419,10 @@ class JobsModel(QAbstractTableModel):
         if self._sorting is None:
             return by_start
         column, descending = self._sorting
-        shown = {job: self.snapshot(job) for job in by_start}
-        keys = {job: COLUMNS[column].key(snapshot) for job, snapshot in shown.items() if snapshot}
-        unknown = [job for job in by_start if keys.get(job) is None]
+        key, snapshots = COLUMNS[column].key, self._snapshots
+        keys = {job: key(snapshots[job]) for job in by_start if job in snapshots}
         known = [job for job in by_start if keys.get(job) is not None]
+        unknown = [job for job in by_start if keys.get(job) is None]
         # Unknown is at the end in both directions; equals stay in order of start.
         return sorted(known, key=keys.__getitem__, reverse=descending) + unknown
 
