@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
     QModelIndex,
@@ -11,6 +12,7 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
+    QTimer,
     Slot,
 )
 
@@ -38,54 +40,68 @@ TITLES: Final = (
     "Logger",
     "Message",
 )
+_ROWS_AT_ONCE: Final = 500
+_TURN_MS: Final = 20
+"""So many rows come in one turn, and so long later the next: 4 ms of work each."""
+_REMEMBERED: Final = 500  # rows
 _LIMIT: Final = 1_000  # characters: wider than any column
 _NAME: Final = 80
 _RANKS: Final = {level: rank for rank, level in enumerate(LOG_LEVELS)}
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class ServerMessage(NamedTuple):
-    """One message as text; `rank` as in `RANK`."""
-
-    number: int
-    rank: int
-    words: tuple[str, ...]
-
-
 class ServerLogModel(TitledTable):
-    """One row for each message, oldest first; the oldest go when there are too many."""
+    """One row for each message, oldest first; the oldest go when there are too many.
+
+    A row is put into words when somebody looks at it. Of a flood, some rows come in each turn:
+    ten thousand at once held the window for 100 ms.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(TITLES, parent)
-        self._rows: list[ServerMessage] = []
+        self._rows: list[NotificationReceived] = []
+        self._waiting: collections.deque[NotificationReceived] = collections.deque(maxlen=KEPT)
+        self._texts = _MessageTexts()
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.setInterval(_TURN_MS)
+        self._turn.timeout.connect(self._take_some)
 
     @Slot(object)
     def add(self, facts: Sequence[NotificationReceived]) -> None:
         """Take in messages (`Feed.messages_logged`)."""
-        names = _MessageTexts()
-        added = [_message(fact, names) for fact in facts[-KEPT:]]
+        self._waiting.extend(facts)
+        if not self._turn.isActive():
+            self._take_some()
+
+    @Slot()
+    def _take_some(self) -> None:
+        count = min(len(self._waiting), _ROWS_AT_ONCE)
+        added = [self._waiting.popleft() for _ in range(count)]
         surplus = len(self._rows) + len(added) - KEPT
-        if surplus > 0 and self._rows:
-            last = min(surplus, len(self._rows)) - 1
-            self.beginRemoveRows(QModelIndex(), 0, last)
-            del self._rows[: last + 1]
+        if surplus > 0:
+            self.beginRemoveRows(QModelIndex(), 0, surplus - 1)
+            del self._rows[:surplus]
             self.endRemoveRows()
         if added:
             first = len(self._rows)
             self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
             self._rows += added
             self.endInsertRows()
+        if self._waiting:
+            self._turn.start()
 
     @Slot()
     def clear(self) -> None:
         """Forget every message: a replay restarts."""
+        self._waiting.clear()
         self.beginResetModel()
         self._rows = []
         self.endResetModel()
 
     def rank(self, row: int) -> int:
         """How severe the message in a row is."""
-        return self._rows[row].rank
+        return _rank(self._rows[row].params.get("level"))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of messages."""
@@ -95,10 +111,12 @@ class ServerLogModel(TitledTable):
         """Bounded plain text, the rank of the level, or the frame's number."""
         if not index.isValid():
             return None
-        row = self._rows[index.row()]
+        if role not in (Qt.ItemDataRole.DisplayRole, RANK, NUMBER):
+            return None
+        fact = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.words[index.column()]
-        return {RANK: row.rank, NUMBER: row.number}.get(role)
+            return self._texts.words(fact)[index.column()]
+        return fact.number if role == NUMBER else _rank(fact.params.get("level"))
 
 
 class ServerLogFilter(QSortFilterProxyModel):
@@ -122,39 +140,35 @@ class ServerLogFilter(QSortFilterProxyModel):
 
 
 class _MessageTexts:
-    """Caches the texts that repeat within a batch: times and names."""
+    """Puts messages into words; those of the rows in sight are remembered."""
 
     def __init__(self) -> None:
-        self._moments: dict[float, str] = {}
-        self._lines: dict[str, str] = {}
+        self._known: dict[int, tuple[NotificationReceived, tuple[str, ...]]] = {}
 
-    def moment(self, when: float) -> str:
-        """A wall time."""
-        words = self._moments.get(when)
-        if words is None:
-            words = self._moments[when] = moment(when)
-        return words
-
-    def line(self, name: str) -> str:
-        """A name on one line."""
-        begin = name[: _NAME + 1]
-        words = self._lines.get(begin)
-        if words is None:
-            words = self._lines[begin] = one_line(begin, _NAME)
-        return words
+    def words(self, fact: NotificationReceived) -> tuple[str, ...]:
+        """The texts of a message's row."""
+        known = self._known.get(fact.number)
+        if known is None or known[0] is not fact:  # a replay has the same numbers again
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[fact.number] = fact, _words(fact)
+        return known[1]
 
 
-def _message(fact: NotificationReceived, names: _MessageTexts) -> ServerMessage:
+def _rank(level: Any) -> int:
+    unknown = len(LOG_LEVELS)
+    return _RANKS.get(level, unknown) if isinstance(level, str) else unknown
+
+
+def _words(fact: NotificationReceived) -> tuple[str, ...]:
     level, logger = fact.params.get("level"), fact.params.get("logger")
-    rank = _RANKS.get(level, len(LOG_LEVELS)) if isinstance(level, str) else len(LOG_LEVELS)
-    words = (
-        names.moment(fact.when),
-        names.line(server_name(fact.connection)),
-        names.line(level) if isinstance(level, str) and level else "no level",
-        names.line(logger) if isinstance(logger, str) else "",
+    return (
+        moment(fact.when),
+        one_line(server_name(fact.connection)[: _NAME + 1], _NAME),
+        one_line(level[: _NAME + 1], _NAME) if isinstance(level, str) and level else "no level",
+        one_line(logger[: _NAME + 1], _NAME) if isinstance(logger, str) else "",
         _said(fact.params.get("data")),
     )
-    return ServerMessage(fact.number, rank, words)
 
 
 def _said(data: Any) -> str:

@@ -55,11 +55,6 @@ class _ListKind(NamedTuple):
     method: str
     """Its method."""
 
-    @property
-    def changed(self) -> str:
-        """The notification that it has changed."""
-        return list_changed(self.capability)
-
 
 _KINDS: Final = (
     _ListKind("tools", offers.read_tools, "tools", LIST_TOOLS),
@@ -69,6 +64,8 @@ _KINDS: Final = (
 _TEMPLATES: Final = _ListKind(
     "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
 )
+_CHANGES: Final = {list_changed(kind.capability): kind.capability for kind in (*_KINDS, _TEMPLATES)}
+"""The capability that a notification says has changed."""
 ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
 """A list, by its member of the result."""
 
@@ -166,8 +163,9 @@ class ServerLists:
             await anyio.sleep(_PAUSE_S)
 
     def _watch(self, fact: NotificationReceived) -> None:
-        for kind in self._kinds:
-            if kind.changed == fact.method and kind.capability in self._followed:
+        capability = _CHANGES.get(fact.method)
+        for kind in self._kinds if capability is not None else ():
+            if kind.capability == capability and kind.capability in self._followed:
                 self._stale.add(kind)
                 self._wake.set()
 

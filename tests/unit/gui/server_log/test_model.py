@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,9 @@ from mcp_progress_monitor.gui.server_log.model import (
 )
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -62,10 +65,12 @@ def test_only_messages_of_the_level_and_above_are_let_through() -> None:
     assert told == list(LOG_LEVELS[LOG_LEVELS.index("error") :])
 
 
-def test_only_the_newest_are_kept() -> None:
+def test_only_the_newest_are_kept(qtbot: QtBot) -> None:
     model = ServerLogModel()
     model.add([message(1, level="info", data="first")])
     model.add([message(number, level="info", data="x") for number in range(2, KEPT + 3)])
+    assert model.rowCount() < KEPT / 2  # the others follow, some at a time
+    qtbot.waitUntil(lambda: model.index(model.rowCount() - 1, 0).data(NUMBER) == KEPT + 2)
     assert model.rowCount() == KEPT
     assert model.index(0, 0).data(NUMBER) == 3
     model.add([message(KEPT + 9, level="info", data="last")])
@@ -74,7 +79,7 @@ def test_only_the_newest_are_kept() -> None:
     assert model.rowCount() == 0
 
 
-def test_what_a_flood_repeats_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_is_put_into_words_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
     def counted(when: float) -> str:
@@ -84,5 +89,14 @@ def test_what_a_flood_repeats_is_put_into_words_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(messages, "moment", counted)
     model = ServerLogModel()
     model.add([message(number, level="info", logger="disk", data="x") for number in range(KEPT)])
+    assert asked == []
+    assert words(model, 7) == ["12:00:00.000", "db", "info", "disk", "x"]
     assert len(asked) == 1
-    assert words(model, KEPT - 1) == ["12:00:00.000", "db", "info", "disk", "x"]
+
+
+def test_what_waits_is_forgotten_with_the_rest(qtbot: QtBot) -> None:
+    model = ServerLogModel()
+    model.add([message(number, level="info", data="x") for number in range(2_000)])
+    model.clear()
+    qtbot.wait(40)
+    assert model.rowCount() == 0
