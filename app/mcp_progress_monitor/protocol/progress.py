@@ -300,7 +300,7 @@ _TEXTS: Final = frozenset({str})
 _NOT_PLAIN: Final = STATUS_METHODS | {PROGRESS, CANCELLED}
 _MOST_WEIGHT: Final = 256
 """Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
-_WEIGHT: Final = 4
+_WEIGHT: Final = 8
 """… and how much longer another message takes."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
@@ -62,6 +63,7 @@ _SETTLED_AT_ONCE: Final = 50
 _ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
 
 _Index = QModelIndex | QPersistentModelIndex
+_state_of = attrgetter("state._value_")
 
 
 class JobsModel(QAbstractTableModel):
@@ -238,13 +240,18 @@ class JobsModel(QAbstractTableModel):
 
     def count_by_state(self) -> Mapping[JobState, int]:
         """How many settled jobs there are of each state; questions of theirs are no jobs."""
-        states = (self.settled_state(job) for job in self._order if self._counts(job))
-        return Counter(state for state in states if state is not None)
+        apart = self._young | self._parents.keys()
+        of_jobs = (known for job, known in self._snapshots.items() if job not in apart)
+        # By value: to hash an enumeration's member is slow, and there may be ten thousand.
+        counts = Counter({JobState(v): n for v, n in Counter(map(_state_of, of_jobs)).items()})
+        left = (self.settled_state(job) for job in self._parents if self._counts(job))
+        counts.update(state for state in left if state is not None)
+        return counts
 
     @property
     def job_count(self) -> int:
         """How many jobs there are, without what servers asked because of them."""
-        return sum(self.parent_of(job) is None for job in self._order)
+        return len(self._order) - sum(self.parent_of(job) is not None for job in self._parents)
 
     # What Qt asks
 
@@ -400,7 +407,8 @@ class JobsModel(QAbstractTableModel):
         below: dict[JobId, list[JobId]] = {}
         for job in sorted(self._parents):
             below.setdefault(self._top_of(job), []).append(job)
-        tops = (job for job in order if self.parent_of(job) is None)
+        parents = self._parents
+        tops = (job for job in order if job not in parents or self.parent_of(job) is None)
         # A job without a row above it is a top of its own, and not below itself.
         return [
             each
