@@ -125,6 +125,7 @@ class Results:
         self._job_of = job_of
         self._by_key: dict[tuple[str, Side, str, JobId | None, str], Result] = {}
         self._seen: dict[str, _Seen] = {}
+        self._seen_last: tuple[object, ...] = ()
         self._fresh: list[Result] = []
         self._changed: dict[int, Result] = {}
         self._grave: set[int] = set()
@@ -157,6 +158,11 @@ class Results:
 
     def see(self, connection: Connection, needs: Needs) -> None:
         """Remember what took place: rules that need it are tried."""
+        # By value: to combine flags is slow, and every message of a flood comes here.
+        key = connection.id, needs._value_, connection.revision, connection.is_http
+        if key == self._seen_last:
+            return
+        self._seen_last = key
         seen = self._seen.get(connection.server.name)
         if seen is None:
             seen = keep(self._seen, connection.server.name, _Seen())

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
-from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.lenient_json import (
+    NotJsonError,
+    TooDeepError,
+    array_parts,
+    read_value,
+)
 from mcp_progress_monitor.protocol.outline import array_elements
 
 if TYPE_CHECKING:
@@ -243,7 +248,11 @@ def _fits_run(raw: bytes) -> bool:
 
 def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
     """Split a batch line into its elements; none if it is no batch or not well-formed."""
-    if not (_MAY_BE_BATCH.match(raw) and _is_sound(raw)):
+    if not _MAY_BE_BATCH.match(raw):
+        return []
+    if len(raw) <= OVERSIZED and (parts := array_parts(raw)) is not None:
+        return parts
+    if not _is_sound(raw):
         return []
     slices = array_elements(raw)
     while True:

@@ -130,7 +130,7 @@ def read_objects(raws: Sequence[bytes]) -> list[dict[str, Any] | None]:
     found: list[Any]
     try:
         found = [decode(raw) for raw in raws]
-    except ValueError:
+    except (ValueError, RecursionError):
         found = [_read_object(decode, raw) for raw in raws]
     text = b"\n".join(raws)
     is_sound = not has_escaped_colon(text) and text.count(b":") == _colon_count(found)
@@ -141,10 +141,21 @@ def read_objects(raws: Sequence[bytes]) -> list[dict[str, Any] | None]:
     ]
 
 
+def array_parts(raw: bytes) -> list[bytes] | None:
+    """The exact bytes of the elements of an array; None where a decoder is in doubt about it."""
+    import msgspec  # late: not at startup
+
+    try:
+        _fast_decoder()(raw)  # taking it to pieces proves less
+        return [bytes(each) for each in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    except (ValueError, RecursionError):
+        return None
+
+
 def _read_object(decode: Callable[[bytes], Any], raw: bytes) -> Any:
     try:
         return decode(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -505,19 +505,26 @@ class Columns:
         meant: dict[int, Fact] = {}
         for fact in facts:
             meant.setdefault(fact.number, fact)
+        place, first, last = segment.end, frames[0], frames[-1]
+        is_row = (
+            last.number - first.number == len(frames) - 1 and len({f[3:5] for f in frames}) == 1
+        )
+        if is_row:  # of one chunk, as elements of batches are
+            self._note_runs(place, first, len(frames))
         for row, frame in enumerate(frames):
             meaning = meant.get(frame.number)
-            self._note_runs(segment.end, frame, 1)
+            if not is_row:
+                self._note_runs(place + row, frame, 1)
             is_escaped = escaped is not None and escaped[row]
             if frame.part is not None:
-                self._note_part(segment.end, frame.part)
-            segment.ats.append(frame.at)
+                self._note_part(place + row, frame.part)
             segment.sources.append(self._source(frame, is_escaped=is_escaped))
             method, token, exchange = self._meaning(meaning)
             segment.methods.append(method)
             segment.tokens.append(token)
             segment.exchanges.append(exchange & _MASK)
             segment.kinds.append(_kind(frame, meaning))
+        segment.ats.extend(map(_at_of, frames))
 
     def _note_runs(self, place: int, frame: Frame, count: int) -> None:
         """Note where `count` consecutive frames, this one first, break with the last ones."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part, server_name
 from mcp_progress_monitor.protocol.framing import (
     RUN_LINES,
@@ -17,6 +18,8 @@ from mcp_progress_monitor.protocol.framing import (
     may_be_batch,
 )
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.protocol.lenient_json import array_parts
+from mcp_progress_monitor.protocol.outline import array_elements, finish
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
 
@@ -146,6 +149,26 @@ def test_lines_without_a_batch_are_one_slice() -> None:
     lines = [b"{}", b"[INFO] started", b"no JSON"] * 8
     framed = _framer().received(lines, 5.0, 6.0, is_complete=False)
     assert list(_framer().in_slices(lines, 5.0, 6.0, is_complete=False)) == [framed]
+
+
+@given(st.lists(JSON, max_size=6), st.sampled_from([None, 1]), st.booleans())
+def test_parts_of_an_array_are_its_elements_byte_for_byte(
+    values: list[object], indent: int | None, is_ascii: bool
+) -> None:
+    raw = json.dumps(values, indent=indent, ensure_ascii=is_ascii).encode()
+    assert array_parts(raw) == finish(array_elements(raw))
+
+
+@pytest.mark.parametrize("depth", [150, 199, 201, 900, 100_000])
+def test_deep_nesting_is_read_in_runs_as_it_is_alone(depth: int) -> None:
+    deep = b'{"jsonrpc":"2.0","method":"x","params":{"a":' + b"[" * depth + b"]" * depth + b"}}"
+    batch = b"[" + deep + b"]"
+    run = _framer().run([deep] * 8, 0, 0)
+    assert isinstance(run, FrameRun)
+    assert repr(list(Conversation("demo#1").read_run(run))) == repr(
+        Conversation("demo#1").read(_framer().received([deep] * 8, 0, 0))
+    )
+    assert [frame.raw for frame in _framer().received([batch], 0, 0)] == [batch, deep]
 
 
 def test_objects_are_cut_in_runs_whatever_stands_between() -> None:

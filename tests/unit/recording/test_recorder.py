@@ -169,6 +169,7 @@ async def test_ticks_alone_wait_a_moment_for_others(
         wire = Wire()
         take(recorder, *flood(wire, 0))
         await written(recorder)
+        await anyio.wait_all_tasks_blocked()  # it waits for more
         monkeypatch.setattr(module, "_PAUSE_S", 0.6)
         began = time.monotonic()
         take(recorder, wire.received(tick("t")))
