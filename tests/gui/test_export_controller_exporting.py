@@ -16,13 +16,15 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
+from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
 from tests.gui.panes import Panes
+from tests.gui.programs import until
 from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from mcp_progress_monitor.errors import ErrorDetails
 
@@ -249,3 +251,21 @@ async def test_har_of_a_session_without_http_is_refused_in_words(
 async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
     bench.window.actions_.export.trigger()
     assert any(words.endswith("(*.har)") for words in bench.window.dialog().nameFilters())
+
+
+async def test_cancelling_leaves_no_file_and_says_so(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(*_: object) -> Iterator[bytes]:
+        while True:
+            yield b"x"
+
+    monkeypatch.setattr("mcp_progress_monitor.exports.formats.export_chunks", endless)
+    bench.exports.export(ExportOptions(ExportFormat.CSV), tmp_path / "t.csv", False)
+    status = bench.window.statusBar()
+    await until(lambda: bool(_names(tmp_path)))
+    status.findChildren(WorkBar)[0].cancel_requested.emit()
+    await until(lambda: bench.said().startswith("Cancelled"))
+
+    assert _names(tmp_path) == []
+    assert bench.told.problems == []

@@ -7,13 +7,17 @@ import io
 import json
 import stat
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_progress_monitor.cli.entry import main
+from mcp_progress_monitor.cli.exits import ExitCode
+from mcp_progress_monitor.exports.formats import export_chunks
 from tests.integration.commands import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -121,3 +125,20 @@ def test_secrets_are_taken_out_unless_asked_for(tmp_path: Path) -> None:
     assert "Redacted secrets" in clean.err
     assert "hunter2" in exact.out
     assert exact.err == ""
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "html"])
+def test_ctrl_c_leaves_no_half_file(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    def interrupted(*given: Any) -> Iterator[bytes]:
+        for piece in export_chunks(*given):
+            yield piece
+            if piece:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("mcp_progress_monitor.cli.export.export_chunks", interrupted)
+    code = main(["export", str(recording), "--to", form, "-o", str(tmp_path / "out")])
+
+    assert code == ExitCode.CANCELLED
+    assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
+from mcp_progress_monitor.cli.output.share import share_line
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import export_chunks
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.exports.options import OnShare
 
 IMPORTED = "mcprec"
 """The format that makes a recording of another program's file."""
@@ -69,8 +71,8 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
     log_to_stderr(common.log_level or "warning")
     if order.to == IMPORTED and order.output is not None:
         return _import(order.file, order.output)
-    with opened(order.file) as playback:
-        return _export(playback, order)
+    with opened(order.file) as playback, share_line(f"Exporting {order.file.name}") as on_share:
+        return _export(playback, order, on_share)
 
 
 def _import(file: Path, target: Path) -> int:
@@ -80,14 +82,14 @@ def _import(file: Path, target: Path) -> int:
         what = "The file is not one of another program that can be imported"
         hint = "HAR, logs of mcpsnoop, mcp-rec and Claude Desktop can be."
         raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(file), hint))
-    with failing(ExitCode.UNWRITABLE):
-        convert(file, form, check_new(target))
+    with failing(ExitCode.UNWRITABLE), share_line(f"Importing {file.name}") as on_share:
+        convert(file, form, check_new(target), on_share)
         playback = Playback(target)
     _show_warnings(playback, StandardOutput(sys.stderr))
     return ExitCode.DONE
 
 
-def _export(playback: Playback, order: ExportOrder) -> int:
+def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     errors = StandardOutput(sys.stderr)
     _check_filter(order.where)
     marks = FindingTexts()
@@ -100,7 +102,7 @@ def _export(playback: Playback, order: ExportOrder) -> int:
     wanted = LogFilter(order.where)
     request = ExportOptions(ExportFormat(order.to), wanted, order.job, order.file.name)
     try:
-        made = export_chunks(playback, request, redaction, marks)
+        made = export_chunks(playback, request, redaction, marks, on_share)
     except UserError as error:
         problem = error.details._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, problem) from error

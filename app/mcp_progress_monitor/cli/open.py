@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.options import RecordingOptions
-from mcp_progress_monitor.imports.convert import as_recording
+from mcp_progress_monitor.imports.convert import as_recording, form_of, temporary_recording
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.playback.following import Spool, followed_file, wait_for_header
 from mcp_progress_monitor.playback.playback import Playback
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.cli.options import CommonOptions
     from mcp_progress_monitor.cli.orders import OpenOrder
+    from mcp_progress_monitor.imports.convert import ImportForm
 
 
 def open_recording(common: CommonOptions, order: OpenOrder) -> int:
@@ -35,26 +37,40 @@ def open_recording(common: CommonOptions, order: OpenOrder) -> int:
     """
     log_to_stderr(common.log_level or "warning")
     _check_filter(order.filter_text)
+    form = None if order.is_stdin or order.follow else form_of(order.file)
     with contextlib.ExitStack() as stack:
-        playback = None if order.is_stdin else _opened(order, stack)
+        playback = None if order.is_stdin or form is not None else _opened(order, stack)
         with failing(ExitCode.USAGE):
             folder = data_dir(common.data_dir)
         require_toolkit()
+        if form is not None:
+            return _imported(order, form, folder)
         return _shown(playback or _opened_stdin(folder, stack), folder, order)
 
 
 def _shown(playback: Playback, folder: Path, order: OpenOrder) -> int:
     from mcp_progress_monitor.gui.recording_program import run_recording
 
-    return run_recording(
-        RecordingOptions(
-            playback=playback,
-            data_dir=folder,
-            speed=order.times_faster,
-            filter_text=order.filter_text,
-            screenshot=order.screenshot,
-            after_s=order.after_s,
-        )
+    return run_recording(_options(order, folder, playback))
+
+
+def _imported(order: OpenOrder, form: ImportForm, folder: Path) -> int:
+    """Import the file while the window shows how far it is."""
+    from mcp_progress_monitor.gui.recording_program import run_imported
+
+    options_of = functools.partial(_options, order, folder)
+    with failing(ExitCode.UNWRITABLE), temporary_recording(order.file) as target:
+        return run_imported(order.file, form, target, options_of)
+
+
+def _options(order: OpenOrder, folder: Path, playback: Playback) -> RecordingOptions:
+    return RecordingOptions(
+        playback=playback,
+        data_dir=folder,
+        speed=order.times_faster,
+        filter_text=order.filter_text,
+        screenshot=order.screenshot,
+        after_s=order.after_s,
     )
 
 

@@ -14,6 +14,7 @@ from mcp_progress_monitor import __version__
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.frames import event_fields, frames_at, of_kind
 from mcp_progress_monitor.exports.jsonl import iso
+from mcp_progress_monitor.exports.options import no_share
 from mcp_progress_monitor.exports.redaction import NOTE, REMOVED, Redaction
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.protocol.eras import as_object
@@ -31,7 +32,7 @@ from mcp_progress_monitor.protocol.secrets import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.exports.options import ExportSource
+    from mcp_progress_monitor.exports.options import ExportSource, OnShare
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.recording.timeline import Timeline
 
@@ -334,7 +335,10 @@ def check_http(timeline: Timeline) -> None:
 class Har:
     """Makes the file. `wanted` chooses frames: an exchange is exported when it has any of them."""
 
-    def __init__(self, source: ExportSource, redaction: Redaction) -> None:
+    def __init__(
+        self, source: ExportSource, redaction: Redaction, on_share: OnShare = no_share
+    ) -> None:
+        self._on_share = on_share
         self._timeline = source.timeline
         self._redaction = redaction
         self._open: dict[tuple[str, int], HarExchange] = {}
@@ -358,6 +362,8 @@ class Har:
                     for place, frame in frames:
                         is_chosen = chosen is None or chosen.has(place)
                         yield from self._take(frame, is_chosen=is_chosen)
+                if wanted is None:
+                    self._on_share(places.stop / end)
                 yield b""
         for key in list(self._open):
             yield from self._close(key)

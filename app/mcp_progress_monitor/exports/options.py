@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from mcp_progress_monitor.findings.finding import Finding, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp_progress_monitor.filtering.filter import LogFilter
     from mcp_progress_monitor.recording.timeline import Timeline
@@ -89,6 +89,14 @@ class ReportDepth(NamedTuple):
 
 WHOLE: Final = ReportDepth(ticks=20, between=60, messages=15, characters=20_000)
 BRIEF: Final = ReportDepth(ticks=5, between=10, messages=3, characters=4_000)
+
+
+OnShare: TypeAlias = "Callable[[float], object]"
+"""Hears how much of an export is done, from 0 to 1."""
+
+
+def no_share(_share: float) -> None:
+    """Nobody wants to hear it."""
 
 
 _KEPT: Final = 20_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from pathlib import Path
@@ -22,11 +23,13 @@ from mcp_progress_monitor.exports.options import (
     FindingTexts,
 )
 from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.path_checks import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from mcp_progress_monitor.exports.options import OnShare
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.filtering.filter import LogFilter
     from mcp_progress_monitor.findings.finding import Finding
@@ -192,25 +195,43 @@ class ExportController(QObject):
         from mcp_progress_monitor.exports.output_file import OutputFile
         from mcp_progress_monitor.exports.redaction import Redaction
 
-        self._say(f"Saving {formatting.one_line(str(path))} …")
-        made = self._pieces(request, Redaction(with_secrets=with_secrets))
-        file = OutputFile(path)
-        try:
-            await anyio.to_thread.run_sync(file.begin)
-            while (block := _block(made)) is not None:
-                # The disk in a thread; and meanwhile the window has its turn.
-                await anyio.to_thread.run_sync(file.write, block)
-            await anyio.to_thread.run_sync(file.finish)
-        finally:
-            file.abandon()
-        self._say(self._done(path, with_secrets))
-        self.saved.emit(path)
+        with self._bar(f"Saving {path.name}") as bar, anyio.CancelScope() as scope:
+            bar.cancel_requested.connect(scope.cancel)
+            made = self._pieces(request, Redaction(with_secrets=with_secrets), bar.show_share)
+            file = OutputFile(path)
+            try:
+                await anyio.to_thread.run_sync(file.begin)
+                while (block := _block(made)) is not None:
+                    # The disk in a thread; and meanwhile the window has its turn.
+                    await anyio.to_thread.run_sync(file.write, block)
+                await anyio.to_thread.run_sync(file.finish)
+            finally:
+                file.abandon()
+            self._say(self._done(path, with_secrets))
+            self.saved.emit(path)
+        if scope.cancelled_caught:
+            self._say(f"Cancelled: {formatting.one_line(str(path))} was not saved")
 
-    def _pieces(self, request: ExportOptions, redaction: Redaction) -> Iterator[bytes]:
+    @contextlib.contextmanager
+    def _bar(self, what: str) -> Iterator[WorkBar]:
+        """Show in the status bar how far an export is."""
+        status = self._window.statusBar()
+        bar = WorkBar(what, status)
+        status.insertPermanentWidget(0, bar)
+        bar.hide()  # until it takes long
+        try:
+            yield bar
+        finally:
+            status.removeWidget(bar)
+            bar.deleteLater()
+
+    def _pieces(
+        self, request: ExportOptions, redaction: Redaction, on_share: OnShare
+    ) -> Iterator[bytes]:
         from mcp_progress_monitor.exports.formats import export_chunks  # as above
 
         try:
-            return export_chunks(self._source, request, redaction, self._marks)
+            return export_chunks(self._source, request, redaction, self._marks, on_share)
         except FilterError as error:
             what = "Cannot read the filter"
             raise UserError(ErrorDetails(what, detail=str(error))) from error

@@ -71,7 +71,7 @@ class Failures:
 
 
 _BEAT_MS: Final = 250
-_CANCELLED: Final = 5
+CANCELLED: Final = 5
 """The exit code of a program that was interrupted twice, as the command line has it."""
 _LAST_S: Final = 10.0
 """How long the program may take to end: servers have five seconds of it."""
@@ -148,7 +148,7 @@ class Lifetime(QObject):
     def _on_signal(self, _number: signal.Signals) -> None:
         """Quit as the user would; the second time, and when that takes too long, leave at once."""
         if self._is_asked:
-            self._leave(_CANCELLED)
+            self._leave(CANCELLED)
         self._is_asked = True
         with suppress(RuntimeError):  # the loop is over
             self._loop.call_soon_threadsafe(self.quit)

@@ -19,7 +19,7 @@ from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
-from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
+from mcp_progress_monitor.gui.lifetime import CANCELLED, Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.navigation import Navigation
@@ -27,20 +27,23 @@ from mcp_progress_monitor.gui.palette.controller import PaletteController
 from mcp_progress_monitor.gui.preferences import PRIVACY, Preferences, is_on
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.recordings.import_controller import import_file
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
 from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
 from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.playback.playback import Playback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     import anyio
 
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.options import RecordingOptions
-    from mcp_progress_monitor.playback.playback import Playback
+    from mcp_progress_monitor.imports.convert import ImportForm
     from mcp_progress_monitor.protocol.frames import Frame
 
 
@@ -109,15 +112,38 @@ def run_recording(options: RecordingOptions) -> int:
     return run_on_qt(application, partial(program.life.attended, program.run))
 
 
+def run_imported(
+    path: Path, form: ImportForm, target: Path, options_of: Callable[[Playback], RecordingOptions]
+) -> int:
+    """Import another program's file as `target`, then be its window; returns the exit code.
+
+    `UserError` if it cannot be imported.
+    """
+    application = QApplication(sys.argv[:1])
+    owner = QObject()
+    life = Lifetime(application, owner)
+
+    async def run() -> int:
+        if not await import_file(path, form, target, life):
+            return CANCELLED
+        options = options_of(Playback(target, imported_from=path))
+        return await RecordingProgram(application, options, life).run()
+
+    return run_on_qt(application, partial(life.attended, run))
+
+
 class RecordingProgram(QObject):
     """The program for a recording: the panes of `Program`, fed by a `Playback`."""
 
     window: MainWindow
     replay: Replay
 
-    def __init__(self, application: QApplication, options: RecordingOptions) -> None:
+    def __init__(
+        self, application: QApplication, options: RecordingOptions, life: Lifetime | None = None
+    ) -> None:
+        """`life` is that of the program if it has begun already."""
         super().__init__()
-        self.life: Final = Lifetime(application, self)
+        self.life: Final = Lifetime(application, self) if life is None else life
         self._options = options
 
     @property

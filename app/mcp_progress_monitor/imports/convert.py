@@ -80,8 +80,13 @@ def _first_line(head: bytes) -> bytes:
     return line.strip() if feed or len(head) < _HEAD else b""
 
 
-def convert(path: Path, form: ImportForm, target: Path) -> None:
+def convert(
+    path: Path, form: ImportForm, target: Path, on_share: Callable[[float], object] | None = None
+) -> None:
     """Make the recording `target`, which is new, of a file of that form.
+
+    `on_share` hears how much of the file is read, from 0 to 1, some hundred times for a large one.
+    What it raises ends the import, of which nothing is left.
 
     Raises:
         UserError: it cannot be read, or has no message of MCP.
@@ -89,8 +94,10 @@ def convert(path: Path, form: ImportForm, target: Path) -> None:
     try:
         with ImportedRecording(form.name) as recording:
             with path.open("rb", buffering=0) as file:
+                size = max(path.stat().st_size, 1)
                 for _ in form.read(file, recording):
-                    pass
+                    if on_share is not None:
+                        on_share(min(file.tell() / size, 1.0))
             if recording.is_empty:
                 what = f"The {form.name} file has no MCP messages"
                 missing = "\n".join(recording.missing)
@@ -126,9 +133,15 @@ def as_recording(path: Path, on_large: Callable[[str], None] | None = None) -> I
     if on_large is not None and (size := path.stat().st_size) > _LARGE:
         name = formatting.one_line(path.name)
         on_large(f"Importing {name} ({formatting.size(size)})\N{HORIZONTAL ELLIPSIS}")
+    with temporary_recording(path) as target:
+        convert(path, form, target)
+        yield target
+
+
+@contextlib.contextmanager
+def temporary_recording(path: Path) -> Iterator[Path]:
+    """Where the recording made of a file can be, for a while."""
     with tempfile.TemporaryDirectory(
         prefix="mcp-progress-monitor-", ignore_cleanup_errors=True
     ) as folder:
-        target = Path(folder) / f"{path.name}{SUFFIX}"
-        convert(path, form, target)
-        yield target
+        yield Path(folder) / f"{path.name}{SUFFIX}"

@@ -442,7 +442,8 @@ class ProxyConnection:
         """Send some of the body, with more of it if that is at hand."""
         if data:
             self._hold(h11.Data(data=data))
-        if len(self._held) > _CHUNK or not isinstance(self._upstream, DirectTransport):
+        may_hold = isinstance(self._upstream, DirectTransport) and self._recorder.faults is None
+        if len(self._held) > _CHUNK or not may_hold:
             await self._flush()
 
     async def _send(self, event: h11.Event) -> None:

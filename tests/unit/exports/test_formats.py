@@ -60,3 +60,18 @@ def test_a_mistake_in_the_filter_is_told_at_once() -> None:
             Redaction(),
             FindingTexts(),
         )
+
+
+@pytest.mark.parametrize("form", [ExportFormat.JSONL, ExportFormat.CSV, ExportFormat.HTML])
+def test_how_much_is_done_is_heard(form: ExportFormat) -> None:
+    shares: list[float] = []
+    pieces = export_chunks(
+        _two_jobs(), ExportOptions(form), Redaction(), FindingTexts(), shares.append
+    )
+    for _ in pieces:
+        pass
+
+    assert shares
+    assert shares == sorted(shares)
+    assert shares[0] >= 0
+    assert shares[-1] <= 1

@@ -206,3 +206,18 @@ def test_a_har_without_mcp_is_refused(tmp_path: Path) -> None:
     problem = caught.value.details
     assert problem.what == "The HAR file has no MCP messages"
     assert "Requests that are not MCP (1)" in problem.detail
+
+
+def test_what_hears_of_the_share_may_end_the_import(tmp_path: Path) -> None:
+    path, target = SAMPLES / "mcp-rec-0.1.jsonl", tmp_path / "a.mcprec"
+    shares: list[float] = []
+    convert.convert(path, convert.MCP_REC, target, shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[-1] <= 1
+
+    def stop(_share: float) -> None:
+        raise InterruptedError
+
+    with pytest.raises(UserError):
+        convert.convert(path, convert.MCP_REC, tmp_path / "b.mcprec", stop)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.mcprec"]

@@ -33,7 +33,7 @@ from mcp_progress_monitor.exports.html.sections import (
     summary,
     task_course,
 )
-from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth
+from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth, no_share
 from mcp_progress_monitor.exports.redaction import NOTE, Redaction
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording.jobs import progress
@@ -41,7 +41,7 @@ from mcp_progress_monitor.wording.jobs import progress
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
+    from mcp_progress_monitor.exports.options import ExportSource, FindingTexts, OnShare
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.snapshot import (
         AttemptSnapshot,
@@ -262,10 +262,17 @@ _SECRETS: Final = "Not redacted: this file may contain secrets."
 class HtmlReport:
     """Makes a report in parts, some of which are empty as pauses; their encoding is UTF-8."""
 
-    def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
+    def __init__(
+        self,
+        source: ExportSource,
+        redaction: Redaction,
+        marks: FindingTexts,
+        on_share: OnShare = no_share,
+    ) -> None:
         self._source = source
         self._words = RedactedText(redaction)
         self._marks = marks
+        self._on_share = on_share
 
     def job(self, job: JobId) -> Iterator[bytes]:
         """The report of one job, or a note that there is no such job."""
@@ -291,7 +298,8 @@ class HtmlReport:
         for part in SessionOverview(found, ids, self._words, is_last=is_last).parts():
             yield _bytes(part)
         yield _bytes(self._servers())
-        for job in told:
+        for done, job in enumerate(told):
+            self._on_share(done / len(told))
             detail = self._source.jobs.detail(job.id)
             if detail is not None:
                 yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)

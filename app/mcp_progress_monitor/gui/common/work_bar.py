@@ -1,0 +1,54 @@
+"""How far long work is, with a button that cancels it."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+
+from mcp_progress_monitor.formatting import one_line
+
+_PATIENCE_S: Final = 0.3
+"""Work that is done sooner is not shown: nobody could read it."""
+_STEPS: Final = 1000
+_WIDTH: Final = 160
+_NAME: Final = 60
+
+
+class WorkBar(QWidget):
+    """Appears with the first share that comes after a while; `close` it when the work is done."""
+
+    cancel_requested = Signal()
+
+    def __init__(self, what: str, parent: QWidget | None = None) -> None:
+        """`what` is done, such as "Saving a.csv"; it may hold a file's name."""
+        super().__init__(parent)
+        self.setVisible(False)
+        label = QLabel(one_line(what, _NAME), self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        self._bar = QProgressBar(self)
+        self._bar.setRange(0, _STEPS)
+        self._bar.setFixedWidth(_WIDTH)
+        self._bar.setAccessibleName(one_line(what, _NAME))
+        self._cancel = QPushButton("Cancel", self)
+        self._cancel.setToolTip("Stop, and keep nothing of it")
+        self._cancel.clicked.connect(self.cancel_requested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(label)
+        row.addWidget(self._bar)
+        row.addWidget(self._cancel)
+        self._began_at = time.monotonic()
+
+    @property
+    def share(self) -> float:
+        """What is shown, from 0 to 1."""
+        return self._bar.value() / _STEPS
+
+    def show_share(self, share: float) -> None:
+        """Show how much is done, from 0 to 1."""
+        self._bar.setValue(round(share * _STEPS))
+        if self.isHidden() and time.monotonic() - self._began_at >= _PATIENCE_S:
+            self.show()
