@@ -41,9 +41,14 @@ _REVISION: Final = "2025-11-25"
 def write_recording(path: Path, count: int) -> None:
     """Write a recording of `count` frames, `ROUNDS` rounds; the same for the same count."""
     ticks = max(1, (count // ROUNDS - _BESIDE) // _FLOODING)
+    write_lines(path, itertools.islice(_lines(ticks), count))
+
+
+def write_lines(path: Path, lines: Iterable[Line]) -> None:
+    """Write a recording of these lines."""
     with path.open("wb") as file:
         file.write(_header())
-        _write(file, itertools.islice(_lines(ticks), count))
+        _write(file, lines)
 
 
 def _header() -> bytes:
@@ -65,19 +70,20 @@ def _write(file: BinaryIO, lines: Iterable[Line]) -> None:
 def _lines(ticks: int) -> Iterator[Line]:
     """Frames without end, in rounds whose jobs of the flood have so many `ticks` each."""
     for connection in _CONNECTIONS:
-        yield from _opening(connection)
+        yield from opening(connection)
     for turn in itertools.count(1):
         yield from _round(turn, ticks)
 
 
-def _opening(connection: str) -> Iterator[Line]:
+def opening(connection: str) -> Iterator[Line]:
+    """The connection of a server is opened and negotiated."""
     client = {"name": "MCP Progress Monitor", "version": "1"}
     asked = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": client}
     told = {"protocolVersion": _REVISION, "capabilities": {"tools": {}}, "serverInfo": client}
     yield 0.01, connection, Channel.EVENT, _json({"event": "opened", "transport": "stdio"})
-    yield 0.01, connection, Channel.SENT, _message(id=0, method="initialize", params=asked)
-    yield 0.05, connection, Channel.RECEIVED, _message(id=0, result=told)
-    yield 0.01, connection, Channel.SENT, _message(method="notifications/initialized")
+    yield 0.01, connection, Channel.SENT, message(id=0, method="initialize", params=asked)
+    yield 0.05, connection, Channel.RECEIVED, message(id=0, result=told)
+    yield 0.01, connection, Channel.SENT, message(method="notifications/initialized")
 
 
 def _round(turn: int, flood_ticks: int) -> Iterator[Line]:
@@ -85,15 +91,15 @@ def _round(turn: int, flood_ticks: int) -> Iterator[Line]:
     floods: list[Any] = [f"files-{turn}-{place}" for place in range(_FLOODING)]
     search, build = turn, f"build-{turn}"
     for place, token in enumerate(floods):
-        yield _request(_FILES, turn * _FLOODING + place, token, {"path": f"/data/{turn}/{place}"})
-    yield _request(_SEARCH, turn, search, {"query": f"orders {turn}", "limit": turn % 50})
-    yield _request(_BUILD, turn, build, {"target": "all", "n": turn})
+        yield request(_FILES, turn * _FLOODING + place, token, {"path": f"/data/{turn}/{place}"})
+    yield request(_SEARCH, turn, search, {"query": f"orders {turn}", "limit": turn % 50})
+    yield request(_BUILD, turn, build, {"target": "all", "n": turn})
     ticks = _flood(floods, flood_ticks)
     for step in range(1, _STEPS + 1):
         yield from itertools.islice(ticks, flood_ticks * _FLOODING // _STEPS)
-        yield _tick(0.5, _SEARCH, search, step, _STEPS, None)
+        yield tick(0.5, _SEARCH, search, step, _STEPS, None)
         words = f"Step {step} of {_STEPS}: compiling part {turn}"
-        yield _tick(0.7, _BUILD, build, step, _STEPS, words)
+        yield tick(0.7, _BUILD, build, step, _STEPS, words)
         if step % 4 == 0:
             yield 0.01, _BUILD, Channel.STDERR, f"warning: part {turn}.{step} is slow".encode()
     yield from ticks
@@ -102,13 +108,13 @@ def _round(turn: int, flood_ticks: int) -> Iterator[Line]:
 
 def _replies(turn: int, flood_ticks: int) -> Iterator[Line]:
     for place in range(_FLOODING):
-        yield _reply(_FILES, turn * _FLOODING + place, f"{flood_ticks} rows exported")
-    yield _reply(_SEARCH, turn, f"{turn % 50} documents found")
+        yield reply(_FILES, turn * _FLOODING + place, f"{flood_ticks} rows exported")
+    yield reply(_SEARCH, turn, f"{turn % 50} documents found")
     if turn % 10:
-        yield _reply(_BUILD, turn, "built")
+        yield reply(_BUILD, turn, "built")
     else:
         error = {"code": -32000, "message": f"Part {turn} failed: {NEEDLE}"}
-        yield 0.2, _BUILD, Channel.RECEIVED, _message(id=turn, error=error)
+        yield 0.2, _BUILD, Channel.RECEIVED, message(id=turn, error=error)
 
 
 def _flood(tokens: list[Any], ticks: int) -> Iterator[Line]:
@@ -116,25 +122,28 @@ def _flood(tokens: list[Any], ticks: int) -> Iterator[Line]:
     for number in range(ticks * len(tokens)):
         step, place = divmod(number, len(tokens))
         passed = 0.0 if number % _CHUNK else 0.002
-        yield _tick(passed, _FILES, tokens[place], step + 1, ticks, None)
+        yield tick(passed, _FILES, tokens[place], step + 1, ticks, None)
 
 
-def _request(connection: str, id_: int, token: Any, arguments: dict[str, Any]) -> Line:
+def request(connection: str, id_: int, token: Any, arguments: dict[str, Any]) -> Line:
+    """A call with a token."""
     meta = {"progressToken": token}
     params = {"name": "export", "arguments": arguments, "_meta": meta}
-    raw = _message(id=id_, method="tools/call", params=params)
+    raw = message(id=id_, method="tools/call", params=params)
     return 0.01, connection, Channel.SENT, raw
 
 
-def _reply(connection: str, id_: int, words: str) -> Line:
+def reply(connection: str, id_: int, words: str) -> Line:
+    """The result of a call."""
     content = [{"type": "text", "text": words}]
-    raw = _message(id=id_, result={"content": content, "isError": False})
+    raw = message(id=id_, result={"content": content, "isError": False})
     return 0.2, connection, Channel.RECEIVED, raw
 
 
-def _tick(
+def tick(
     passed: float, connection: str, token: Any, step: int, total: int, words: str | None
 ) -> Line:
+    """One progress notification."""
     # Put together by hand: encoding would take most of the time that a million frames need.
     message = "" if words is None else f',"message":{json.dumps(words)}'
     text = (
@@ -144,7 +153,8 @@ def _tick(
     return passed, connection, Channel.RECEIVED, text.encode()
 
 
-def _message(**members: Any) -> bytes:
+def message(**members: Any) -> bytes:
+    """A message as bytes."""
     return _json({"jsonrpc": "2.0", **members})
 
 

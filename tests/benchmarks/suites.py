@@ -8,6 +8,7 @@ from tests.benchmarks.exports import exports
 from tests.benchmarks.ingest import ingest
 from tests.benchmarks.logs import log_filter, log_open
 from tests.benchmarks.resume_store import resume_store
+from tests.benchmarks.scale import scale
 from tests.benchmarks.soak import soak
 from tests.benchmarks.startup import startup
 from tests.benchmarks.streams import http
@@ -35,6 +36,7 @@ SUITES: Mapping[str, Suite] = {
     "log-filter": log_filter,
     "exports": exports,
     "startup": startup,
+    "scale": scale,
     "soak": soak,
     "long-line": long_line,
     "idle": idle,

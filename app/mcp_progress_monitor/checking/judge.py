@@ -291,9 +291,7 @@ class SessionJudge:
             self.results.see(connection, Needs.END)
         yield from progress.take_close(connection, fact)
         yield from tasks.take_end(connection)
-        connection.calls.clear()
-        connection.logging.clear()
-        connection.listens.clear()
+        connection.close()
 
     def _output(self, connection: Connection, _fact: OutputChecked) -> Iterator[Evidence]:
         self.results.see(connection, Needs.OUTPUT)

@@ -146,16 +146,11 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
     if calls >= _SOME_CALLS and not connection.with_token:
         never = connection.breaks(rules.NEVER_A_TOKEN, fact.number, calls, by=Side.CLIENT)
         yield never._replace(replaces=True)
-    for other in connection.calls.values():
-        if fact.at - other.heard_at > LONG_S and _is_again(other, call):
+    for other in connection.made_again(call):
+        if fact.at - other.heard_at > LONG_S:
             yield other.breaks(
                 rules.GIVEN_UP_SILENTLY, fact.number, fact.at - other.at, by=Side.CLIENT
             )
-
-
-def _is_again(other: Call, call: Call) -> bool:
-    is_alike = other is not call and (other.by, other.title) == (call.by, call.title)
-    return is_alike and other.work == call.work
 
 
 def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:

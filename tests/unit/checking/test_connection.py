@@ -1,0 +1,50 @@
+"""What the judge remembers of a connection: calls made again while the first is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.checking.connection import Call, Connection
+
+
+def _call(connection: Connection, number: int, city: str, token: int | None = None) -> Call:
+    meta = {} if token is None else {"_meta": {"progressToken": token}}
+    params = {"name": "export", "arguments": {"city": city}, **meta}
+    at = float(number)
+    return connection.begin(
+        RequestMade(
+            number, "s#1", at, at, Side.CLIENT, number, "tools/call", params, token, None, ()
+        )
+    )
+
+
+def _connection() -> Connection:
+    return SessionJudge(lambda _number: None).connection("s#1")
+
+
+def test_open_calls_that_ask_for_the_same_are_found_whatever_their_tokens() -> None:
+    connection = _connection()
+    first, other = _call(connection, 1, "Oslo", 7), _call(connection, 2, "Rome", 7)
+    again = _call(connection, 3, "Oslo", 8)
+
+    assert connection.made_again(first) == ()
+    assert connection.made_again(other) == ()
+    assert connection.made_again(again) == (first,)
+
+
+def test_calls_that_have_ended_are_forgotten() -> None:
+    connection = _connection()
+    first, second = _call(connection, 1, "Oslo"), _call(connection, 2, "Oslo")
+    connection.made_again(first)
+    connection.made_again(second)
+    connection.end(first)
+    third = _call(connection, 3, "Oslo")
+    assert connection.made_again(third) == (second,)
+
+    connection.close()
+    assert connection.made_again(_call(connection, 4, "Oslo")) == ()
+    assert [*connection.calls] == [4]
