@@ -220,6 +220,22 @@ def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
     assert window.focusWidget() is window.job_list.table
 
 
+def test_the_first_choice_has_the_focus_of_an_empty_window(
+    qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path
+) -> None:
+    appearance = Appearance(QWidget().palette(), resource("icons"), parts)
+    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    made = MainWindow(models, status, appearance, Preferences(tmp_path))
+    qtbot.addWidget(made)
+    made.show_jobs(are_any=False)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    assert made.focusWidget() is made.welcome.demo
+    made.show_jobs(are_any=True)
+    assert made.focusWidget() is made.job_list.table
+
+
 @pytest.mark.parametrize("pane", ["log", "jobs"])
 def test_resuming_has_its_key_in_the_whole_window(
     qtbot: QtBot, window: MainWindow, pane: str

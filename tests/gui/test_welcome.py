@@ -76,3 +76,18 @@ def test_a_small_window_can_still_be_small(appearance: Appearance, qtbot: QtBot)
     welcome = Welcome(appearance)
     qtbot.addWidget(welcome)
     assert welcome.minimumSizeHint().height() < 200
+
+
+def test_in_a_low_window_the_choices_do_without_their_sentences(
+    appearance: Appearance, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    welcome.resize(700, 500)
+    welcome.show()
+    assert welcome.demo.description()
+    welcome.resize(700, 200)
+    qtbot.waitUntil(lambda: not welcome.demo.description())
+    assert welcome.demo.toolTip().startswith("Run ten calls")
+    welcome.resize(700, 500)
+    qtbot.waitUntil(lambda: bool(welcome.demo.description()))

@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
         A server's page stays for as long as there is anything.
         """
         if not are_any or self.middle is self.welcome:
-            self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
+            self._put_in_middle(self.job_list if are_any else self.welcome)
 
     def show_in_middle(self, page: QWidget) -> None:
         """Show a page where the jobs are, until these are wanted again."""
@@ -254,9 +254,10 @@ class MainWindow(QMainWindow):
 
     def _put_in_middle(self, page: QWidget) -> None:
         """Show a page in the middle; the focus goes with it, if it was in the one before."""
+        is_first = not self.isVisible()
         hides_focus = _has_focus(self.middle)
         self._middle.setCurrentWidget(page)
-        if hides_focus:
+        if is_first or hides_focus:
             first_control(page).setFocus()
 
     def open_dock(self, name: str) -> None:

@@ -8,7 +8,8 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.formatting import count, one_line
-from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 _BESIDE_SENTENCE: Final = 70
 """Icon and margins of a choice, in device-independent pixels."""
-_WITH_TITLE: Final = 300
+_WITH_TITLE: Final = 330
+_WITH_SENTENCES: Final = 270
+"""Heights from which there is room for more than the choices."""
 _NAMES: Final = 70
 """Characters of found programs' names."""
 
@@ -35,6 +38,7 @@ class Welcome(QWidget):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._sentences: dict[QCommandLinkButton, str] = {}
         self._layout = QVBoxLayout()
         self._layout.setSpacing(2)
         self._title = title = QLabel("Watch a long MCP call", self)
@@ -64,6 +68,10 @@ class Welcome(QWidget):
             "See the calls that an agent or an editor makes, while it makes them.",
         )
         self.watch.hide()
+        self._drop = QLabel("Or drop a recording, a configuration or a program here.", self)
+        self._drop.setTextFormat(Qt.TextFormat.PlainText)
+        self._drop.setContentsMargins(GAP, GAP, 0, 0)
+        self._layout.addWidget(self._drop)
         self.demo.clicked.connect(self.demo_requested)
         self.command.clicked.connect(self.server_add_requested)
         self.url.clicked.connect(self.url_add_requested)
@@ -79,9 +87,7 @@ class Welcome(QWidget):
             files = count(len(programs), "file")
             names = one_line(", ".join(dict.fromkeys(programs)), _NAMES)
             sentence = f"Found {files} of {names}."
-            self.imports.setDescription(sentence)
-            self.imports.setAccessibleDescription(sentence)
-            self._widen(self.imports, sentence)
+            self._describe(self.imports, sentence)
 
     def offer_to_watch(self, clients: Sequence[str]) -> None:
         """Offer to watch what these clients do, if there are any; Claude Code before others."""
@@ -103,25 +109,34 @@ class Welcome(QWidget):
             (self.watch, "watched"),
         ):
             button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
+        set_text_colour(self._drop, self._appearance, Tone.MUTED)
 
     def _choice(self, text: str, sentence: str) -> QCommandLinkButton:
-        button = QCommandLinkButton(text, sentence, self)
+        button = QCommandLinkButton(text, self)
         button.setIconSize(QSize(24, 24))
-        self._widen(button, sentence)
+        self._describe(button, sentence)
         button.setAccessibleName(text.replace("&", ""))
-        button.setAccessibleDescription(sentence)
         self._layout.addWidget(button)
         return button
 
-    def _widen(self, button: QCommandLinkButton, sentence: str) -> None:
-        """Make room for the sentence, which the button's own hint forgets and cuts."""
+    def _describe(self, button: QCommandLinkButton, sentence: str) -> None:
+        """Give a choice its sentence, and make room: the button's own hint forgets and cuts it."""
+        self._sentences[button] = sentence
+        button.setDescription(sentence)
+        button.setAccessibleDescription(sentence)
+        button.setToolTip(plain_tip(sentence))
         width = button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
         button.setMinimumWidth(max(button.minimumWidth(), width))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Do without the title where it would take the room of a choice."""
+        """Do without title, hint and sentences where they would take the room of a choice."""
         super().resizeEvent(event)
-        self._title.setVisible(self.height() > _WITH_TITLE)
+        has_room = self.height() > _WITH_TITLE
+        self._title.setVisible(has_room)
+        self._drop.setVisible(has_room)
+        has_room = self.height() > _WITH_SENTENCES
+        for button, sentence in self._sentences.items():
+            button.setDescription(sentence if has_room else "")
 
     def _centre(self) -> None:
         inner = QWidget(self)

@@ -17,7 +17,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QDialog,
     QLabel,
@@ -204,6 +204,7 @@ class Palette(QDialog):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setWindowTitle("Command palette")
+        self._appearance = appearance
         self.edit = PaletteEdit(self)
         self.model = PaletteModel(self)
         self.list = QListView(self)
@@ -229,6 +230,14 @@ class Palette(QDialog):
         self.move(window.mapToGlobal(corner))
         self.show()
         self.edit.setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw a line around: popups have no frame of their own."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setPen(self._appearance.ground(Tone.TEXT, 0.35))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        painter.end()
 
     def _set_up(self, appearance: Appearance) -> None:
         self.edit.setPlaceholderText("Search commands, servers, tools, jobs and recordings")
