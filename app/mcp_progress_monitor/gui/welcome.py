@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.formatting import count, one_line
@@ -23,6 +24,24 @@ _WITH_SENTENCES: Final = 270
 """Heights from which there is room for more than the choices."""
 _NAMES: Final = 70
 """Characters of found programs' names."""
+
+
+class Choice(QCommandLinkButton):
+    """A large choice; with a line around it while it has the focus, which Qt draws of none."""
+
+    def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self._appearance = appearance
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the line over all else."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(self._appearance.colour(Tone.ACCENT))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -2, -2), 4, 4)
+            painter.end()
 
 
 class Welcome(QWidget):
@@ -112,7 +131,7 @@ class Welcome(QWidget):
         set_text_colour(self._drop, self._appearance, Tone.MUTED)
 
     def _choice(self, text: str, sentence: str) -> QCommandLinkButton:
-        button = QCommandLinkButton(text, self)
+        button = Choice(text, self._appearance, self)
         button.setIconSize(QSize(24, 24))
         self._describe(button, sentence)
         button.setAccessibleName(text.replace("&", ""))

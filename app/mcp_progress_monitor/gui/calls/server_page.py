@@ -218,11 +218,10 @@ class OfferDetails(QWidget):
         self.description = QPlainTextEdit(self)
         self.description.setReadOnly(True)
         self.description.setTabChangesFocus(True)
-        self.description.setFrameShape(self.description.Shape.NoFrame)
-        self.description.viewport().setAutoFillBackground(False)
         self.description.setAccessibleName("Description")
         self.arguments = ArgumentsModel(self)
         self._table = table = PlainTable(self.arguments, "Arguments", self)
+        table.setFrameShape(table.Shape.StyledPanel)  # which shows that it has the focus
         table.horizontalHeader().setStretchLastSection(True)
         self.definition = JsonTree(self)
         self.definition.setAccessibleName("Definition as JSON")

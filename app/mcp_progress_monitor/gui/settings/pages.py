@@ -316,9 +316,8 @@ class PrivacyPage(Page):
         super().__init__(appearance, parent)
         self.add_heading("What is kept on this computer")
         self.add_note(
-            "Nothing is sent to anyone but the servers that you connect. Recordings contain what "
-            "servers and clients said; credentials in HTTP headers and URLs are redacted before "
-            "they are written."
+            "Nothing is sent anywhere except to the servers that you connect or sign in to. "
+            "Recordings contain what servers and clients said, but no HTTP credentials."
         )
         folder = self.add_note(visible(str(data_dir)))
         folder.setAccessibleName("Data folder")
