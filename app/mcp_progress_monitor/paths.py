@@ -55,6 +55,22 @@ def data_dir(chosen: Path | None = None) -> Path:
     return folder
 
 
+def unwritable(folder: Path) -> ErrorDetails | None:
+    """Why nothing can be saved in the data folder; None when it can be."""
+    import tempfile  # a tap imports this module, and its client waits
+
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        what = (
+            "The data folder cannot be written. Settings, saved servers, approvals, recordings and "
+            "resume tokens of this session are not kept"
+        )
+        hint = "Check its permissions and the free disk space, or choose another with --data-dir."
+        return ErrorDetails(what, str(folder), hint, error.strerror or str(error))
+
+
 def chosen_data_dir(chosen: Path | None = None) -> Path:
     """Where that folder is, or is to be; `UserError` when nobody can tell."""
     return absolute(chosen or default_data_dir())

@@ -29,6 +29,7 @@ from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
+from mcp_progress_monitor.gui.confirmation_settings import ConfirmationPage
 from mcp_progress_monitor.gui.confirmations import (
     EndAction,
     EndQuestion,
@@ -36,10 +37,14 @@ from mcp_progress_monitor.gui.confirmations import (
     ReissueQuestion,
     RemoveQuestion,
 )
+from mcp_progress_monitor.gui.crash_bar import CrashReportDialog
 from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog
 from mcp_progress_monitor.gui.help.manual import ManualWindow
+from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
+from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
 from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
@@ -69,6 +74,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.traffic.details import NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
+from mcp_progress_monitor.gui.user_settings import ConfirmationSettings, NotificationSettings
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
@@ -148,7 +154,7 @@ class EveryWindow(QObject):
         self.kept += [self.main(), self.main(is_recording=True)]
         yield "main", self.kept[0]
         yield "recording", self.kept[1]
-        for dialog in self._dialogs():
+        for dialog in (self._mini(), *self._dialogs()):
             self.kept.append(dialog)
             name = type(dialog).__name__
             yield f"{name} {dialog.property('case') or ''}".strip(), dialog
@@ -199,6 +205,13 @@ class EveryWindow(QObject):
             bar.show_sign_ins([SignIn(words, "https://a.example/" + words)])
         return window
 
+    def _mini(self) -> MiniWindow:
+        jobs = JobsModel(self)
+        jobs.set_source(FakeJobs(*self._snapshots))
+        owner = QWidget()
+        self.kept.append(owner)
+        return MiniWindow(jobs, self.appearance, Preferences(self._folder), owner)
+
     def _dialogs(self) -> Iterator[QWidget]:
         words, appearance, folder = self._words, self.appearance, self._folder
         calls = CallDialog(appearance)
@@ -233,6 +246,9 @@ class EveryWindow(QObject):
         path = folder / (words.replace("/", "_") + ".mcprec")
         recordings.show_entries([RecordingEntry(path, (path,), 900, time.time(), False)])
         yield recordings
+        report = folder / "defect-1.log"
+        report.write_text(words * 100, encoding="utf-8")
+        yield CrashReportDialog(report)
         held = QWidget()
         self.kept.append(held)
         yield FilterHelp(held)
@@ -257,7 +273,9 @@ class EveryWindow(QObject):
         held, look, kept = self.kept[0], self.appearance, Preferences(self._folder)
         assert isinstance(held, MainWindow)
         theme, size = held.theme, held.text_size
-        folder = self._folder / self._words.replace("/", "_")
+        words = self._words
+        folder = self._folder / words.replace("/", "_")
+        notify = NotificationSettings(servers={words: "none"})
         pages = (
             SettingsPage("general", "General", "settings", lambda on: GeneralPage(kept, look, on)),
             SettingsPage(
@@ -274,6 +292,12 @@ class EveryWindow(QObject):
             ),
             SettingsPage(
                 "privacy", "Privacy", "info", lambda on: PrivacyPage(folder, kept, look, on)
+            ),
+            SettingsPage(
+                "notify", "Notify", "info", lambda on: NotificationPage(notify, [words, "b"], on)
+            ),
+            SettingsPage(
+                "ask", "Ask", "help", lambda on: ConfirmationPage(ConfirmationSettings(), on)
             ),
             SettingsPage("keys", "Keys", "edit", lambda on: KeysPage(held.shortcuts, look, on)),
         )

@@ -50,3 +50,41 @@ def test_a_folder_that_may_not_be_written_costs_only_what_is_kept(unprivileged_d
     preferences.keep_json("calls", {"demo": {"tool": "worker"}})
     assert not preferences.save()
     assert not (unprivileged_dir / "window.ini").exists()
+
+
+def test_a_reset_forgets_the_layout_and_keeps_the_settings(data_dir: Path) -> None:
+    kept = filled(data_dir)
+    kept.reset_layout()
+    assert kept.save()
+    again = Preferences(data_dir)
+    assert again.bytes_of("window/docks").isEmpty()
+    assert again.bytes_of("jobs/columns-9").isEmpty()
+    assert again.json_of("log/look") == {}
+    assert again.json_of("mini/open") == {}
+    assert again.json_of("calls") == {"demo": {}}
+
+
+def test_without_layout_that_of_before_is_neither_read_nor_written_over(data_dir: Path) -> None:
+    assert filled(data_dir).save()
+    safe = Preferences(data_dir, keeps_layout=False)
+    assert safe.bytes_of("window/docks").isEmpty()
+    assert safe.json_of("log/look") == {}
+    assert safe.json_of("calls") == {"demo": {}}
+    safe.keep_bytes("window/docks", QByteArray(b"other"))
+    safe.keep_json("log/look", {"other": True})
+    safe.keep_json("calls", {"now": {}})
+    assert safe.save()
+    again = Preferences(data_dir)
+    assert again.bytes_of("window/docks") == QByteArray(b"docks")
+    assert again.json_of("log/look") == {"hidden": ["a"]}
+    assert again.json_of("calls") == {"now": {}}
+
+
+def filled(data_dir: Path) -> Preferences:
+    made = Preferences(data_dir)
+    made.keep_bytes("window/docks", QByteArray(b"docks"))
+    made.keep_bytes("jobs/columns-9", QByteArray(b"columns"))
+    made.keep_json("log/look", {"hidden": ["a"]})
+    made.keep_json("mini/open", {"is_open": True})
+    made.keep_json("calls", {"demo": {}})
+    return made

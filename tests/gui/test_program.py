@@ -22,6 +22,7 @@ from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import until, until_quit
+from tests.gui.saved import asked, demo_entry, save
 from tests.unit.store.samples import PARAMS, begun, opened, query
 
 if TYPE_CHECKING:
@@ -62,6 +63,21 @@ async def test_an_empty_folder_gives_three_choices_and_no_complaint(
     async with running(qapp, data_dir) as program:
         assert program.window.welcome.isVisible()
         assert told(program) == ()
+
+
+@pytest.mark.parametrize("is_safe", [False, True])
+async def test_in_safe_mode_nothing_is_connected_before_the_user_does_it(
+    qapp: QApplication, data_dir: Path, is_safe: bool
+) -> None:
+    save(data_dir, demo=demo_entry(connectAtStart=True))
+    options = WindowOptions(data_dir=data_dir, is_safe=is_safe)
+    async with until_quit(Program(qapp, options)) as program:
+        said = [problem.what for problem in told(program)]
+        assert any(what.startswith("Safe mode: no server is connected") for what in said) is is_safe
+        assert bool(asked(program)) is not is_safe  # whether it may be connected, which comes first
+        if is_safe:
+            program.window.servers.connect_requested.emit("demo")
+            await until(lambda: len(asked(program)) == 1)
 
 
 async def test_a_window_closed_before_all_is_opened_starts_no_server(

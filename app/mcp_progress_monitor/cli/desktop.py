@@ -6,6 +6,7 @@ The only module that checks for the window's toolkit.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
 import gc
 import importlib
@@ -13,6 +14,7 @@ import os
 import re
 import socket
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -20,15 +22,13 @@ import click
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import CommonOptions
-from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.file_association import association_here
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.options import WindowOptions
-from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.paths import data_dir, unwritable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 _TOOLKIT = ("PySide6.QtWidgets", "qasync")
@@ -116,7 +116,14 @@ def _takes_connections(address: str) -> bool:
     return True
 
 
-def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) -> int:
+def open_window(
+    common: CommonOptions,
+    screenshot: Path | None,
+    after_s: float,
+    *,
+    is_safe: bool = False,
+    resets_layout: bool = False,
+) -> int:
     """Open the window with the servers that the options name; returns when it is closed.
 
     `CommandFailed` with code 2 when the window toolkit or a display is missing.
@@ -126,26 +133,51 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
     saved = _saved_server(common)
     definitions = () if saved else _definitions(common)
     record = _record(common)
-    with failing(ExitCode.USAGE):
-        folder = data_dir(common.data_dir)
-    require_toolkit()
-    from mcp_progress_monitor.gui.application import run_window
-    from mcp_progress_monitor.sessions.transport.process_guard import guard
+    with contextlib.ExitStack() as stack:
+        folder, problem = _folder(common, stack)
+        require_toolkit()
+        from mcp_progress_monitor.crash_reports import program_files
+        from mcp_progress_monitor.gui.application import run_window
+        from mcp_progress_monitor.sessions.transport.process_guard import guard
 
-    return run_window(
-        WindowOptions(
-            definitions=definitions,
-            is_demo=common.demo,
-            data_dir=folder,
-            log_level=level,
-            screenshot=screenshot,
-            after_s=after_s,
-            config=common.config,
-            record=record,
-            saved=saved,
-        ),
-        guard.end_all,
-    )
+        stack.enter_context(program_files(folder, level))
+        return run_window(
+            WindowOptions(
+                definitions=definitions,
+                is_demo=common.demo,
+                data_dir=folder,
+                log_level=level,
+                screenshot=screenshot,
+                after_s=after_s,
+                config=common.config,
+                record=record,
+                saved=saved,
+                problem=problem,
+                is_safe=is_safe,
+                resets_layout=resets_layout,
+            ),
+            guard.end_all,
+        )
+
+
+def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, ErrorDetails | None]:
+    """The data folder, and what is wrong with it.
+
+    Where there can be none, one that goes at the end. `CommandFailed` for the one that was named.
+    """
+    try:
+        folder = data_dir(common.data_dir)
+    except UserError as error:
+        if common.data_dir is not None:
+            raise CommandFailed(ExitCode.USAGE, error.details) from error
+        import tempfile  # seldom needed
+
+        temporary = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="mcp-progress-monitor-", ignore_cleanup_errors=True)
+        )
+        what = f"{error.details.what}. Nothing of this session is kept after you quit"
+        return Path(temporary), error.details._replace(what=what)
+    return folder, unwritable(folder)
 
 
 def _record(common: CommonOptions) -> Path | None:

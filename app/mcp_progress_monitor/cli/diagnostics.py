@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
-import platform
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor import __version__, paths
+from mcp_progress_monitor import paths
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import visible
 
@@ -28,32 +25,21 @@ def report_internal_error(error: BaseException, words: Sequence[str]) -> str:
 
     `words` are the arguments; a server's command after `--` may contain secrets and is left out.
     """
-    now = datetime.datetime.now(datetime.UTC)
-    name = f"defect-{now:%Y%m%dT%H%M%S}.log"
-    text = _account(error, words, now)
+    from mcp_progress_monitor.crash_reports import report_of, save  # seldom needed
+
+    text = report_of(error, _names(_own(words)))
     for folder in _folders(words):
         try:
-            (folder / name).write_text(text, "utf-8", errors="backslashreplace")
+            path = save(folder, text)
         except OSError:
             continue
         return (
             "Internal error in mcp-progress-monitor."
-            f" Please report it and attach {visible(str(folder / name))}"
+            f" Please report it and attach {visible(str(path))}"
         )
     return (
         "Internal error in mcp-progress-monitor. The crash report could not be saved:"
         f" {visible(repr(error))}"
-    )
-
-
-def _account(error: BaseException, words: Sequence[str], now: datetime.datetime) -> str:
-    return "\n".join(
-        (
-            f"{paths.APPLICATION} {__version__}, {now.isoformat(timespec='seconds')}",
-            f"Python {platform.python_version()} on {platform.platform()}",
-            f"Arguments: {_names(_own(words))!r} (values omitted)",
-            "".join(traceback.format_exception(error)),
-        )
     )
 
 

@@ -208,10 +208,23 @@ class _Group(click.Group):
 @common_options
 @_screenshot
 @_after
+@click.option(
+    "--safe-mode",
+    "is_safe",
+    is_flag=True,
+    help="Open the window without connecting servers or watching other clients, in its first"
+    " layout. For when it fails otherwise.",
+)
+@click.option("--reset-layout", "resets_layout", is_flag=True, help="Forget the window's layout.")
 @click.version_option(__version__, prog_name="mcp-progress-monitor")
 @click.pass_context
 def program(
-    ctx: click.Context, invocation: Invocation, screenshot: Path | None, after: float | None
+    ctx: click.Context,
+    invocation: Invocation,
+    screenshot: Path | None,
+    after: float | None,
+    is_safe: bool,
+    resets_layout: bool,
 ) -> int:
     """Watch the progress of long-running MCP calls.
 
@@ -224,9 +237,22 @@ def program(
     if ctx.invoked_subcommand is None:
         from mcp_progress_monitor.cli.desktop import open_window
 
-        return open_window(invocation.common, screenshot, 5.0 if after is None else after)
-    if screenshot is not None:
-        raise click.UsageError(f"--screenshot cannot be used with {ctx.invoked_subcommand!r}.")
+        if is_safe and invocation.common.names_server:
+            raise click.UsageError("--safe-mode connects no server: leave the server out.")
+        return open_window(
+            invocation.common,
+            screenshot,
+            5.0 if after is None else after,
+            is_safe=is_safe,
+            resets_layout=resets_layout,
+        )
+    given = {
+        "--screenshot": screenshot is not None,
+        "--safe-mode": is_safe,
+        "--reset-layout": resets_layout,
+    }
+    for option in (name for name, is_given in given.items() if is_given):
+        raise click.UsageError(f"{option} cannot be used with {ctx.invoked_subcommand!r}.")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import sys
@@ -10,7 +11,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -22,7 +23,7 @@ from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -42,10 +43,23 @@ class Failures:
         self._log_file = log_file
         self._tell = tell
         self._seen: set[str] = set()
+        self._hook_before: Callable[[threading.ExceptHookArgs], object] | None = None
 
     def install(self) -> None:
-        """Take the place of `sys.excepthook`."""
+        """Be told of what nobody catches: in slots, in callbacks of the loop, in threads."""
         sys.excepthook = self._hook
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # a window without one, in a test
+            return
+        loop.set_exception_handler(self._on_loop_error)
+        self._hook_before = threading.excepthook
+        threading.excepthook = functools.partial(self._on_thread_error, loop)
+
+    def give_back(self) -> None:
+        """Let threads fail as before: there is nobody any more who could be told."""
+        if self._hook_before is not None:
+            threading.excepthook, self._hook_before = self._hook_before, None
 
     def note(self, error: BaseException) -> None:
         """Log `error` and notify the user, unless the same place failed before."""
@@ -63,6 +77,20 @@ class Failures:
                 hint=f"Details are in {self._log_file}. Please report this error.",
             )
         )
+
+    def _on_loop_error(self, _loop: object, context: Mapping[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self.note(error)
+        else:
+            _log.error("the event loop says: %s", context.get("message"))
+
+    def _on_thread_error(
+        self, loop: asyncio.AbstractEventLoop, failed: threading.ExceptHookArgs
+    ) -> None:
+        if failed.exc_value is not None:
+            with suppress(RuntimeError):  # the loop is over
+                loop.call_soon_threadsafe(self.note, failed.exc_value)
 
     def _hook(
         self, _kind: type[BaseException], error: BaseException, _trace: TracebackType | None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.playback.playback import Playback
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
@@ -33,6 +35,16 @@ class WindowOptions:
     config: Path | None = None
     record: Path | None = None
     saved: tuple[str, ...] = ()
+    problem: ErrorDetails | None = None
+    """What is wrong with the data folder, to be shown first."""
+    is_safe: bool = False
+    """Safe mode: nothing is connected or watched, and the layout is the first one."""
+    resets_layout: bool = False
+
+    def is_told_of(self, problem: ErrorDetails) -> bool:
+        """Whether `problem`, of a file, follows from what is wrong with the data folder."""
+        folder = self.problem
+        return folder is not None and problem.where.startswith(f"{folder.where}{os.sep}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

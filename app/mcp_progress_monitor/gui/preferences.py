@@ -22,12 +22,21 @@ _VERSION = 1
 class Preferences:
     """Settings in one private file of the data directory."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, keeps_layout: bool = True) -> None:
+        """Without `keeps_layout` the layout of before is neither read nor written over."""
         path = data_dir / "window.ini"
         with contextlib.suppress(OSError):  # what is not kept is told by `save`
             path.touch(mode=0o600)
         self._settings = QSettings(str(path), QSettings.Format.IniFormat)
         self._path = path
+        self._keeps_layout = keeps_layout
+
+    def reset_layout(self) -> None:
+        """Forget where everything was in the window, of any version; settings stay."""
+        for key in self._settings.allKeys():
+            _, _, name = key.partition("/")
+            if _is_layout(name) or isinstance(self._settings.value(key), QByteArray):
+                self._settings.remove(key)
 
     @property
     def folder(self) -> Path:
@@ -36,16 +45,18 @@ class Preferences:
 
     def bytes_of(self, key: str) -> QByteArray:
         """The bytes kept under `key`, empty when there are none."""
-        value = self._settings.value(f"v{_VERSION}/{key}")
+        value = self._settings.value(f"v{_VERSION}/{key}") if self._keeps_layout else None
         return value if isinstance(value, QByteArray) else QByteArray()
 
     def keep_bytes(self, key: str, value: QByteArray) -> None:
         """Keep Qt's own state of a widget."""
-        self._settings.setValue(f"v{_VERSION}/{key}", value)
+        if self._keeps_layout:
+            self._settings.setValue(f"v{_VERSION}/{key}", value)
 
     def json_of(self, key: str) -> dict[str, Any]:
         """The object kept under `key`, empty when there is none or it cannot be read."""
-        text = self._settings.value(f"v{_VERSION}/{key}")
+        is_read = self._keeps_layout or not _is_layout(key)
+        text = self._settings.value(f"v{_VERSION}/{key}") if is_read else None
         try:
             value = json.loads(text) if isinstance(text, str) else {}
         except ValueError:
@@ -54,7 +65,8 @@ class Preferences:
 
     def keep_json(self, key: str, value: dict[str, Any]) -> None:
         """Keep a small object."""
-        self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
+        if self._keeps_layout or not _is_layout(key):
+            self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
 
     def save(self) -> bool:
         """Write to disk; False when that failed (a full or read-only disk)."""
@@ -69,3 +81,8 @@ class Preferences:
 def is_on(preferences: Preferences, key: str, name: str) -> bool:
     """Whether a choice of the settings is on; all of them are until they are switched off."""
     return preferences.json_of(key).get(name) is not False
+
+
+def _is_layout(key: str) -> bool:
+    """Whether an object under `key` is part of the layout, as all of Qt's own states are."""
+    return key.endswith("/look") or key.startswith("mini/")

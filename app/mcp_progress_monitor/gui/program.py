@@ -105,7 +105,7 @@ class Program(QObject):
             keyring=self._keyring,
             folder=folder,
             refusal=self._refusal,
-            watched=folder / RECORDINGS / LIVE,
+            watched=None if self._options.is_safe else folder / RECORDINGS / LIVE,
         )
         tasks = BackgroundTasks(opening.tell, opening.failures.note)
         self._build(tasks)
@@ -117,6 +117,7 @@ class Program(QObject):
             await self._life.last()
             self.undo.settle()
             self._put_away()
+        opening.failures.give_back()
         return self._life.exit_code
 
     @Slot()
@@ -391,7 +392,7 @@ class Program(QObject):
         self._life.beat.connect(self._on_beat)
         self._life.beat.connect(self.servers.look)
         options = self._options
-        self.servers.begin()
+        self.servers.begin(connects=not options.is_safe)
         if options.config is not None:
             self.servers.offer(str(options.config), options.definitions)
         elif options.is_demo:
@@ -399,7 +400,8 @@ class Program(QObject):
         else:
             self.servers.add_for_now(options.definitions)
             self.servers.connect_servers(options.saved)
-        self._afterwards.take((self._look_for_files, *self._late_steps()))
+        late = (self._offer_reports, self._look_for_files, *self._late_steps())
+        self._afterwards.take(late)
         if options.screenshot is not None:
             self._life.take_picture(options.screenshot, options.after_s)
 
@@ -413,6 +415,11 @@ class Program(QObject):
             partial(delete_spools_left, self._options.data_dir),
             self._garbage.settle,
         )
+
+    def _offer_reports(self) -> None:
+        from mcp_progress_monitor.gui.crash_bar import offer_reports  # seldom needed
+
+        offer_reports(self.window, self._options.data_dir, self._preferences)
 
     def _look_for_files(self) -> None:
         if self.window.welcome.isVisible():
@@ -458,8 +465,9 @@ class Program(QObject):
         self._models.keep_notes_beside(self.engine.recording.path)
         found = (self.engine.resumer.problem, self.engine.recording.problem)
         for problem, known in zip(found, self._disk_problems, strict=True):
-            if problem is not None and problem != known:
-                self._tell(problem)
+            if problem is None or problem == known or self._options.is_told_of(problem):
+                continue
+            self._tell(problem)
         self._disk_problems = found
 
     @Slot(object)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QStatusBar, QWidget
 
 from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
@@ -158,7 +159,7 @@ class RecordingProgram(QObject):
 
     async def run(self) -> int:
         """Show the window and serve until `quit`."""
-        failures = Failures(self._options.data_dir / "monitor.log", self._tell)
+        failures = Failures(self._options.data_dir / LOG_NAME, self._tell)
         failures.install()
         async with BackgroundTasks(self._tell, failures.note) as tasks:
             self._build(tasks)
@@ -169,6 +170,7 @@ class RecordingProgram(QObject):
             self._begin()
             await self.life.last()
             self._put_away()
+        failures.give_back()
         return self.life.exit_code
 
     @Slot()

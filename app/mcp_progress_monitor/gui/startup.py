@@ -9,6 +9,8 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.crash_reports import LOG_NAME
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
 from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
@@ -21,7 +23,6 @@ from mcp_progress_monitor.recording.recorder import recorder_for
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.options import WindowOptions
 
 
@@ -43,7 +44,7 @@ class WindowStartup(QObject):
         self.application: Final = application
         self.options: Final = options
         self.life: Final = Lifetime(application, self)
-        self.failures: Final = Failures(options.data_dir / "monitor.log", self.tell)
+        self.failures: Final = Failures(options.data_dir / LOG_NAME, self.tell)
         self.clock: Final = Clock()
         folder = options.data_dir.absolute()
         self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
@@ -55,10 +56,18 @@ class WindowStartup(QObject):
             self._is_shown = True
             self.failures.install()
             self._build()
-            if self._problem is not None:
-                self.tell(self._problem)
+            for problem in (self._problem, self.options.problem, self._safe_mode()):
+                if problem is not None and not self.options.is_told_of(problem):
+                    self.tell(problem)
             self._show()
         await self.afterwards.painted()
+
+    def _safe_mode(self) -> ErrorDetails | None:
+        if not self.options.is_safe:
+            return None
+        what = "Safe mode: no server is connected and no other client is watched"
+        hint = "Connect servers yourself to find the one that causes trouble. To leave, restart."
+        return ErrorDetails(what, hint=hint)
 
     @Slot()
     def quit(self) -> None:
@@ -71,7 +80,10 @@ class WindowStartup(QObject):
         self.window.notices.show_problem(problem)
 
     def _build(self) -> None:
-        self.preferences = Preferences(self.options.data_dir)
+        options = self.options
+        self.preferences = Preferences(options.data_dir, keeps_layout=not options.is_safe)
+        if options.resets_layout:
+            self.preferences.reset_layout()
         self.appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
         self.models = Models(self.recorder.timeline, self)
         self.status = StatusBar(

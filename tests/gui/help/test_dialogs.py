@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.gui.help.dialogs import LOG, AboutDialog, ReportDialog, report_text
+from mcp_progress_monitor.crash_reports import LOG_NAME
+from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog, report_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +31,9 @@ def test_a_report_has_versions_and_the_log_without_the_users_name(
     text = report_text(data_dir)
     assert f"MCP Progress Monitor {__version__}" in text
     assert str(isolated_home) not in text
-    assert f"{data_dir.name}/{LOG}" in text.replace("\\", "/")
+    assert f"{data_dir.name}/{LOG_NAME}" in text.replace("\\", "/")
     assert "not written so far" in text
-    (data_dir / LOG).write_text("secret", encoding="utf-8")
+    (data_dir / LOG_NAME).write_text("secret", encoding="utf-8")
     text = report_text(data_dir)
     assert "has entries" in text
     assert "secret" not in text

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor import paths
 from mcp_progress_monitor.cli.entry import main
 
 if TYPE_CHECKING:
@@ -129,3 +132,44 @@ def test_a_display_where_nothing_answers_is_told_and_one_that_answers_is_used(
         server.listen()
         assert main([]) == 0
     assert opened
+
+
+def test_safe_mode_and_a_new_layout_are_handed_over(
+    opened: list[WindowOptions], data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--safe-mode", "--data-dir", str(data_dir)]) == 0
+    assert main(["--reset-layout", "--demo", "--data-dir", str(data_dir)]) == 0
+    assert [(each.is_safe, each.resets_layout) for each in opened] == [(True, False), (False, True)]
+    assert main(["--safe-mode", "--demo", "--data-dir", str(data_dir)]) == 2
+    assert "connects no server" in capsys.readouterr().err
+    assert main(["--reset-layout", "tools", "--demo"]) == 2
+    assert "--reset-layout cannot be used with 'tools'" in capsys.readouterr().err
+    assert len(opened) == 2
+
+
+def test_without_a_data_folder_the_window_opens_and_keeps_nothing(
+    opened: list[WindowOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(paths, "data_home", lambda: tmp_path / "file" / "below")
+    assert main([]) == 0
+    problem = opened[0].problem
+    assert problem is not None
+    assert "Cannot create the data folder. Nothing of this session is kept" in problem.what
+    assert not opened[0].data_dir.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_window_opens(
+    opened: list[WindowOptions], data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    assert main(["--data-dir", str(data_dir)]) == 0
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert main(["--data-dir", str(data_dir)]) == 0
+    assert opened[0].problem is None
+    problem = opened[1].problem
+    assert problem is not None
+    assert "The data folder cannot be written" in problem.what
+    assert problem.where == str(data_dir)

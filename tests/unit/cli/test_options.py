@@ -86,11 +86,11 @@ def test_everything_after_the_dashes_is_the_servers(seen: list[Any]) -> None:
 
 def test_the_window_opens_without_a_command(seen: list[Any]) -> None:
     assert main(["--screenshot", "a.png", "--after", "2", "--", "server"]) == 0
-    common, screenshot, after_s = seen[0]
+    common, screenshot, after_s, *_ = seen[0]
     assert common.command == ("server",)
     assert (screenshot, after_s) == (Path("a.png"), 2.0)
     main([])
-    assert seen[1] == (CommonOptions(), None, 5.0)
+    assert seen[1] == (CommonOptions(), None, 5.0, False, False)
 
 
 def test_variables_given_before_and_after_the_command_add_up(seen: list[Any]) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import __version__, bundle, paths
+from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, emphasised
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LIBRARIES: Final = ("mcp", "anyio", "httpx2", "pydantic", "qasync")
-LOG: Final = "monitor.log"
-"""The file, in the data folder, that our own errors are written to."""
 
 
 def versions() -> list[str]:
@@ -60,7 +59,7 @@ def _version(library: str) -> str:
 
 def report_text(data_dir: Path) -> str:
     """A report to be filled in: the questions, then what the program runs on."""
-    log = data_dir / LOG
+    log = data_dir / LOG_NAME
     state = "has entries" if is_there(log) else "not written so far"
     lines = [
         "What I did:",
@@ -135,7 +134,7 @@ class ReportDialog(QDialog):
     def __init__(self, data_dir: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Report a defect")
-        self._log = data_dir / LOG
+        self._log = data_dir / LOG_NAME
         intro = plain_label(
             self,
             "Fill in what happened and copy the text into an issue where you got this program. "

@@ -9,11 +9,9 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTime, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
-    QFrame,
     QGroupBox,
     QHBoxLayout,
     QLabel,
-    QScrollArea,
     QSpinBox,
     QTimeEdit,
     QVBoxLayout,
@@ -118,14 +116,13 @@ class NotificationPage(QWidget):
         column.addWidget(self._events)
         self._lay_out_events()
         if self._rules:
-            column.addWidget(self._servers(), 1)
+            column.addWidget(self._servers())
         places = QGroupBox("Also show", self)
         rows = QVBoxLayout(places)
         for name, words, why in _PLACES:
             rows.addWidget(self._box(name, words, why))
         column.addWidget(places)
-        if not self._rules:
-            column.addStretch(1)
+        column.addStretch(1)
 
     def _lay_out_events(self) -> None:
         rows = QVBoxLayout(self._events)
@@ -164,20 +161,13 @@ class NotificationPage(QWidget):
 
     def _servers(self) -> QWidget:
         group = QGroupBox("Rules for servers", self)
-        inside = QWidget(group)
-        form = QFormLayout(inside)
+        form = QFormLayout(group)
         for name, combo in self._rules.items():
-            label = QLabel(one_line(name, _LONGEST_NAME), inside)
+            label = QLabel(one_line(name, _LONGEST_NAME), group)
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setToolTip(plain_tip(name))
             label.setBuddy(combo)
             form.addRow(label, combo)
-        scroll = QScrollArea(group)
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setMinimumHeight(3 * next(iter(self._rules.values())).sizeHint().height())
-        QVBoxLayout(group).addWidget(scroll)
         return group
 
     def _rule(self, server: str) -> QuietComboBox:

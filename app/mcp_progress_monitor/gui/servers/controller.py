@@ -93,14 +93,14 @@ class ServersController(QObject):
         hint = "Connect it from the server list to review and approve what it runs."
         return not_approved(definition.name, hint) if self.saved.refuses(definition) else None
 
-    def begin(self) -> None:
-        """Show what is saved, and connect what is to be connected at start."""
+    def begin(self, *, connects: bool = True) -> None:
+        """Show what is saved, and connect what is to be connected at start if `connects`."""
         self.saved.look()
         self.entries_changed.emit(self.saved.entries)
         at_start = [
             entry.name
             for entry in self.saved.entries.values()
-            if entry.connects_at_start and not entry.is_disabled
+            if connects and entry.connects_at_start and not entry.is_disabled
         ]
         self.connect_servers(at_start)
 
