@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from mcp_progress_monitor import __version__, paths
 from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.path_checks import home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ _SAME: Final[dict[str, Path]] = {}
 
 
 def report_of(error: BaseException, arguments: Sequence[str]) -> str:
-    """What is known of `error`, without secrets; `arguments` have no values."""
+    """What is known of `error`, without secrets and the user's name; `arguments` have no values."""
     return "\n".join(
         (
             f"{paths.APPLICATION} {__version__}",
@@ -182,7 +183,8 @@ class _Lines(logging.Formatter):
 def _harmless(text: str) -> str:
     from mcp_progress_monitor.exports.secret_patterns import without_secrets  # seldom needed
 
-    return without_secrets(text)
+    own = home()  # whose name is the user's
+    return without_secrets(text if own is None else text.replace(str(own), "~"))
 
 
 def _opened(path: Path, mode: str) -> IO[str]:

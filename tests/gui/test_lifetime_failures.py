@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from mcp_progress_monitor.gui.lifetime import Failures
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
+
+
+pytestmark = pytest.mark.anyio
 
 
 def _raised(text: str) -> ValueError:
@@ -41,3 +48,31 @@ def test_an_uncaught_exception_reaches_the_hook(monkeypatch: pytest.MonkeyPatch)
     error = _raised("in a slot")
     sys.excepthook(type(error), error, error.__traceback__)
     assert "in a slot" in told[0].where
+
+
+@pytest.mark.announces_log("a defect of this program|the event loop says")
+async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    before = threading.excepthook
+    told: list[ErrorDetails] = []
+    failures = Failures(Path("monitor.log"), told.append)
+    failures.install()
+    loop = asyncio.get_running_loop()
+    try:
+        loop.call_soon(int, "in a callback")
+        thread = threading.Thread(target=float, args=("in a thread",))
+        thread.start()
+        thread.join()
+        loop.call_exception_handler({"message": "a socket was lost"})
+        await anyio.lowlevel.checkpoint()
+        await anyio.lowlevel.checkpoint()
+    finally:
+        failures.give_back()
+        loop.set_exception_handler(None)
+    assert sorted(problem.where.rpartition(": ")[2] for problem in told) == [
+        "'in a callback'",
+        "'in a thread'",
+    ]
+    assert threading.excepthook is before

@@ -60,6 +60,12 @@ def test_a_report_has_the_traceback_and_no_secret() -> None:
     assert SECRET not in text
 
 
+def test_a_report_does_not_name_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(crash_reports, "home", lambda: tmp_path)
+    text = report_of(raised(f"{tmp_path}/project/server.py"), [])
+    assert "'~/project/server.py'" in text
+
+
 @on_posix
 def test_a_report_is_its_owners_alone(tmp_path: Path) -> None:
     before = os.umask(0)

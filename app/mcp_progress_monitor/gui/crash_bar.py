@@ -49,7 +49,7 @@ class CrashBar(QFrame):
         words = f"The program failed when it last ran. It saved {reported}, with secrets removed."
         label = QLabel(words, self)
         label.setWordWrap(True)
-        show = QPushButton("&Show report…", self)
+        show = QPushButton("Sho&w report…", self)
         show.setToolTip("Read the newest report, copy or delete it")
         show.clicked.connect(self._on_show)
         dismiss = QPushButton("Dismiss", self)

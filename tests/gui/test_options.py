@@ -1,0 +1,22 @@
+"""What follows from an unusable data folder is not told a second time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.options import WindowOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_file_of_the_folder_that_was_reported_is_no_news(tmp_path: Path) -> None:
+    folder = ErrorDetails("The data folder cannot be written", str(tmp_path))
+    options = WindowOptions(data_dir=tmp_path, problem=folder)
+    assert options.is_told_of(ErrorDetails("Not recorded", str(tmp_path / "recordings" / "a")))
+    assert not options.is_told_of(folder)
+    assert not options.is_told_of(ErrorDetails("Not recorded", f"{tmp_path}2/a.mcprec"))
+    assert not options.is_told_of(ErrorDetails("Cannot start a server", "demo"))
+    sound = WindowOptions(data_dir=tmp_path)
+    assert not sound.is_told_of(ErrorDetails("Not recorded", str(tmp_path / "a")))
