@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.questions.panel import QuestionPanel
@@ -108,12 +109,16 @@ class LazyPanes(QObject):
         self.questions: Final = LazyPane(
             self._dock("questions", "Questions"), self._made_question_panel
         )
+        self.timeline: Final = LazyPane(
+            self._dock("timeline", "Timeline"), self._made_timeline_pane
+        )
         self.panes: Final[tuple[LazyPane[Any], ...]] = (
             self.job,
             self.findings,
             self.stderr,
             self.messages,
             self.questions,
+            self.timeline,
         )
         for each in self.panes:
             each.dock.visibilityChanged.connect(self._on_visibility_changed)
@@ -144,6 +149,14 @@ class LazyPanes(QObject):
         self._models.when_followed(lambda source: pane.set_source(source.jobs))
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self._models.feed.jobs_changed.connect(pane.apply)
+        return pane
+
+    def _made_timeline_pane(self) -> TimelinePane:
+        from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
+
+        models = self._models
+        pane = TimelinePane(models.jobs, models.shown_jobs, self._appearance, self._window)
+        models.when_followed(lambda source: pane.timeline.set_source(source.jobs, source.now))
         return pane
 
     def _made_findings_pane(self) -> FindingsPane:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.console.pane import StderrPane
     from mcp_progress_monitor.gui.findings.pane import FindingsPane
     from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.questions.panel import QuestionPanel
@@ -72,7 +73,7 @@ _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
-_TABS: Final = ("log", "job", "findings", "stderr", "messages", "questions")
+_TABS: Final = ("log", "job", "timeline", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
@@ -155,13 +156,18 @@ class MainWindow(QMainWindow):
 
     @property
     def job_pane(self) -> JobPane:
-        """What is known of one job; made at its first use, like the next four."""
+        """What is known of one job; made at its first use, like the next five."""
         return self.late.job.pane()
 
     @property
     def findings_pane(self) -> FindingsPane:
         """What servers and clients did wrong."""
         return self.late.findings.pane()
+
+    @property
+    def timeline_pane(self) -> TimelinePane:
+        """All jobs side by side in time."""
+        return self.late.timeline.pane()
 
     @property
     def stderr_pane(self) -> StderrPane:
@@ -261,7 +267,7 @@ class MainWindow(QMainWindow):
             first_control(page).setFocus()
 
     def open_dock(self, name: str) -> None:
-        """Bring the pane `name` (log, job, findings, stderr, messages, questions) to the front.
+        """Bring the pane `name`, one of `_TABS`, to the front.
 
         The focus goes with it, if it was in the one that was there.
         """
@@ -419,6 +425,7 @@ class MainWindow(QMainWindow):
         before = self.docks["log"]
         for name, pane in (
             ("job", late.job),
+            ("timeline", late.timeline),
             ("findings", late.findings),
             ("stderr", late.stderr),
             ("messages", late.messages),

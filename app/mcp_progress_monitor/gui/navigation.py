@@ -43,6 +43,7 @@ class Navigation(QObject):
         late = window.late
         late.questions.when_made(self._join_question_panel)
         late.job.when_made(self._join_job_pane)
+        late.timeline.when_made(self._join_timeline_pane)
         late.messages.when_made(self._join_messages_pane)
         late.stderr.when_made(self._join_stderr_pane)
         window.servers.stderr_requested.connect(self.show_stderr)
@@ -60,6 +61,12 @@ class Navigation(QObject):
     def _join_job_pane(self) -> None:
         self._window.job_pane.search_requested.connect(self._on_search_requested)
         self._window.job_pane.frame_followed.connect(self._on_frame_followed)
+
+    def _join_timeline_pane(self) -> None:
+        pane = self._window.timeline_pane
+        pane.traffic_wanted.connect(self._on_filter_requested)
+        pane.timeline.job_opened.connect(self.open_job)
+        pane.timeline.job_selected.connect(self._window.job_list.select)
 
     def _join_messages_pane(self) -> None:
         self._window.messages_pane.frame_followed.connect(self._on_frame_followed)
@@ -89,6 +96,8 @@ class Navigation(QObject):
 
     @Slot(object)
     def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
+        if selected and self._window.late.timeline.is_made:
+            self._window.timeline_pane.timeline.set_current(selected[0])
         if selected and self._window.job_pane.job != selected[0]:
             self._window.job_pane.show_job(selected[0])
 
