@@ -40,6 +40,7 @@ from mcp_progress_monitor.gui.confirmations import (
 from mcp_progress_monitor.gui.crash_bar import CrashReportDialog
 from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog
 from mcp_progress_monitor.gui.help.manual import ManualWindow
+from mcp_progress_monitor.gui.jobs.compare import CompareDialog
 from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
@@ -236,6 +237,8 @@ class EveryWindow(QObject):
         yield SaveCallDialog(next(iter(saved)), saved.folders)
         yield RulesDialog(words, QuestionRules(sampling=rule, form=rule), appearance)
         yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
+        runs = [detail(job(id=n, **self._foreign()), **course(20)) for n in (1, 2)]
+        yield CompareDialog(runs[0], runs[1], appearance)
         tasks = TasksDialog(words, appearance)
         tasks.show_tasks([ListedTask(TaskView(words, words, message=words), 1)])
         yield tasks

@@ -84,6 +84,7 @@ async def take(screen: str, folder: Path, data: Path) -> int:
         await anyio.sleep(3)
         window.open_dock("stderr")
         await _in_themes(window, folder / f"{screen}-broken")
+        window.scheme.choose("light")
     if screen == _DIALOGS_ON:
         _dialogs(folder, data)
     return 0

@@ -11,6 +11,9 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.gui.jobs.compare import CompareDialog
+from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.navigation import Navigation, copied
@@ -19,7 +22,7 @@ from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, Frame
-from tests.job_stand_ins import answer, detail, job
+from tests.job_stand_ins import FakeJobs, answer, detail, job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,3 +104,24 @@ def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: Ma
     qtbot.waitUntil(lambda: not window.log_pane.visibleRegion().isEmpty())
     words = [label.text() for label in window.log_pane.findChildren(QLabel)]
     assert "Message no. 7 is no longer in Traffic." in words
+
+
+def test_a_span_of_the_timeline_filters_the_traffic(window: MainWindow) -> None:
+    window.open_dock("timeline")
+    words = 'time >= "2026-11-20 12:01:07.123" and time <= "2026-11-20 12:01:09.000"'
+    window.timeline_pane.traffic_wanted.emit(words)
+    assert window.log_pane.isVisible()
+    assert window.log_pane.bar.filter().text == words
+
+
+def test_two_jobs_are_compared_in_a_window_of_their_own(qtbot: QtBot, window: MainWindow) -> None:
+    jobs = FakeJobs(job(id=1), job(id=2))
+    navigation = Navigation(
+        window, jobs, JobFilter(JobsModel(window), window), lambda _problem: None
+    )
+    navigation.compare((1, 3))
+    assert window.findChildren(CompareDialog) == []
+    navigation.compare((1, 2))
+    (dialog,) = window.findChildren(CompareDialog)
+    assert dialog.isVisible()
+    dialog.close()

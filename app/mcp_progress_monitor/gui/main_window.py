@@ -99,7 +99,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("MCP Progress Monitor")
         self.setAcceptDrops(True)
-        self._appearance = appearance
+        self.appearance = appearance
         self._preferences = preferences
         self.theme = ThemeChoice(preferences, self)
         self.text_size = TextSize(preferences, self)
@@ -401,7 +401,7 @@ class MainWindow(QMainWindow):
         """Follow the palette between light and dark."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
-            self._appearance.follow(QGuiApplication.palette())
+            self.appearance.follow(QGuiApplication.palette())
 
     def _lay_out(self) -> None:
         self._middle = QStackedWidget(self)
@@ -421,7 +421,7 @@ class MainWindow(QMainWindow):
 
     def _late_panes(self, models: Models) -> LazyPanes:
         """The panes behind the log, as tabs."""
-        late = LazyPanes(self, models, self._appearance, self._preferences)
+        late = LazyPanes(self, models, self.appearance, self._preferences)
         before = self.docks["log"]
         for name, pane in (
             ("job", late.job),
@@ -539,7 +539,9 @@ class MainWindow(QMainWindow):
         menu.addSeparator()
         menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
         menu.addActions([on_jobs("reconnect"), on_jobs("reissue")])
-        menu.addActions([on_jobs("edit"), on_jobs("follow"), on_jobs("findings")])
+        menu.addActions(
+            [on_jobs("edit"), on_jobs("follow"), on_jobs("compare"), on_jobs("findings")]
+        )
         menu.addSeparator()
         menu.addActions([on_jobs("report"), on_jobs("ticks")])
         menu.addSeparator()

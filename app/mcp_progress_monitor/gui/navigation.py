@@ -37,6 +37,7 @@ class Navigation(QObject):
         self._jobs = jobs
         self._tell = tell
         window.job_list.follow_requested.connect(self._on_follow_requested)
+        window.job_list.compare_requested.connect(self.compare)
         window.job_list.copy_requested.connect(self.copy)
         window.job_list.job_opened.connect(self.open_job)
         window.job_list.selection_changed.connect(self._on_selection_changed)
@@ -80,6 +81,18 @@ class Navigation(QObject):
         self._window.job_list.select(job)
         self._window.job_pane.show_job(job)
         self._window.open_dock("job")
+
+    @Slot(object)
+    def compare(self, jobs: tuple[JobId, JobId]) -> None:
+        """Show two jobs beside each other, as they are now."""
+        first, second = map(self._jobs.detail, jobs)
+        if first is None or second is None:
+            return
+        from mcp_progress_monitor.gui.jobs.compare import CompareDialog  # late, as all dialogs
+
+        dialog = CompareDialog(first, second, self._window.appearance, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
 
     @Slot(str)
     def show_stderr(self, server: str) -> None:

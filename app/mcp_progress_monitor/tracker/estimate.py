@@ -6,7 +6,10 @@ import collections
 import math
 import operator
 import sys
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HAIR: Final = 1e-9
 """How far above its total a float may be, relative to it, and still count as all of it."""
@@ -169,23 +172,29 @@ class Rates:
         return pace.rate * (told_s / (told_s + silent_s))
 
 
-def _shares_of(points: _Points) -> tuple[float, ...]:
-    """The gain in each of equal times, as shares of the largest; empty where there are too few."""
+def gains(points: Sequence[tuple[float, float]], count: int) -> list[float]:
+    """What was gained in each of `count` equal times between the first point and the last."""
     (begin, base), (end, _) = points[0], points[-1]
-    step = max((end - begin) / SPARKS, POINT_S)
-    count = int((end - begin) / step)
-    if count < LEAST_SPARKS:
-        return ()
     values, place = [base], 0
     for mark in range(1, count + 1):
-        at = end - (count - mark) * step
+        at = end - (count - mark) * (end - begin) / count
         while points[place + 1][0] < at and place + 2 < len(points):
             place += 1
         (before, low), (after, high) = points[place], points[place + 1]
-        values.append(low + (high - low) * min(max((at - before) / (after - before), 0.0), 1.0))
-    gains = list(map(operator.sub, values[1:], values))
-    most = max(gains)
-    return tuple(gain / most for gain in gains) if 0 < most < math.inf else ()
+        share = (at - before) / (after - before) if after > before else 1.0
+        values.append(low + (high - low) * min(max(share, 0.0), 1.0))
+    return list(map(operator.sub, values[1:], values))
+
+
+def _shares_of(points: _Points) -> tuple[float, ...]:
+    """The gain in each of equal times, as shares of the largest; empty where there are too few."""
+    lasted_s = points[-1][0] - points[0][0]
+    count = min(SPARKS, int(lasted_s / POINT_S))
+    if count < LEAST_SPARKS:
+        return ()
+    gained = gains(points, count)
+    most = max(gained)
+    return tuple(gain / most for gain in gained) if 0 < most < math.inf else ()
 
 
 def _pace_of(points: _Points) -> Pace | None:

@@ -210,7 +210,7 @@ _SECOND_MS: Final = 1000
 _MENU: Final = (
     ("open", "answer"),
     ("cancel", "resume", "pick-up", "automatic", "reconnect"),
-    ("reissue", "edit", "follow", "findings"),
+    ("reissue", "edit", "follow", "compare", "findings"),
     ("request", "result", "token", "snippet"),
     ("report", "ticks"),
     ("remove", "forget"),
@@ -243,6 +243,8 @@ class JobList(QWidget):
     """`JobId` whose request is to be changed and sent."""
     follow_requested = Signal(object)
     """`JobId` whose messages are to be shown in the log."""
+    compare_requested = Signal(object)
+    """`tuple[JobId, JobId]`, the earlier one first."""
     findings_requested = Signal(object)
     """`JobId` whose findings are to be listed."""
     forget_requested = Signal(object)
@@ -347,6 +349,7 @@ class JobList(QWidget):
         do["reissue"].triggered.connect(self._on_reissue)
         do["edit"].triggered.connect(self._on_edit)
         do["follow"].triggered.connect(self._on_follow)
+        do["compare"].triggered.connect(self._on_compare)
         do["findings"].triggered.connect(self._on_findings)
         do["request"].triggered.connect(self._on_copy_request)
         do["result"].triggered.connect(self._on_copy_result)
@@ -431,6 +434,12 @@ class JobList(QWidget):
     def _on_follow(self) -> None:
         for job in self.selected()[:1]:
             self.follow_requested.emit(job)
+
+    @Slot()
+    def _on_compare(self) -> None:
+        chosen = sorted(self.selected())
+        if len(chosen) == 2:
+            self.compare_requested.emit(tuple(chosen))
 
     @Slot()
     def _on_findings(self) -> None:

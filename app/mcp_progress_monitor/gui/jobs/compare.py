@@ -1,0 +1,177 @@
+"""Two runs of one tool beside each other: their figures, and both courses from the same start."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPen
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHeaderView,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen
+from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.jobs.history import PlainTableModel
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
+from mcp_progress_monitor.tracker.estimate import gains
+from mcp_progress_monitor.tracker.history import AxisSpan, drawable, span
+from mcp_progress_monitor.wording import comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QPaintEvent
+
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
+
+_SIZE: Final = QSize(900, 560)
+_BESIDE: Final = QSize(20, 60)
+_RATES: Final = 60
+_LOOKS: Final = ((Tone.ACCENT, Qt.PenStyle.SolidLine), (Tone.WARNING, Qt.PenStyle.DashLine))
+"""How the first and the second run are drawn."""
+
+_Line = list[tuple[float, float]]
+
+
+class RunsChart(QWidget):
+    """Lines of two runs over the seconds since their starts."""
+
+    def __init__(self, title: str, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = title
+        self._appearance = appearance
+        self._lines: Sequence[_Line] = ()
+        self._names: Sequence[str] = ()
+        self.setMinimumSize(220, 110)
+        self.setAccessibleName(title)
+
+    def show_lines(self, lines: Sequence[_Line], names: Sequence[str]) -> None:
+        """Draw `lines` of (seconds, value), called `names`."""
+        self._lines, self._names = lines, names
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the axes, the lines, and what they are."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), self._appearance.ground(Tone.TEXT, 0.0))
+        if not any(self._lines):
+            painter.setPen(self._appearance.colour(Tone.MUTED))
+            painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "No progress")
+            return
+        times = span([0.0, *(at for line in self._lines for at, _ in line)])
+        values = span([0.0, *(value for line in self._lines for _, value in line)])
+        area = self._paint_axes(painter, times, values)
+        for line, (tone, style) in zip(self._lines, _LOOKS, strict=True):
+            painter.setPen(QPen(self._appearance.colour(tone), 1.8, style))
+            painter.drawPolyline(
+                [
+                    QPointF(
+                        area.left() + area.width() * times.share(at),
+                        area.bottom() - area.height() * values.share(value),
+                    )
+                    for at, value in line
+                ]
+            )
+        self._paint_legend(painter, area)
+
+    def _paint_axes(self, painter: QPainter, times: AxisSpan, values: AxisSpan) -> QRectF:
+        metrics = self.fontMetrics()
+        labels = [formatting.rounded(value) for value in values.lines(4)]
+        left = max(map(metrics.horizontalAdvance, labels), default=0) + 2 * GAP
+        high, low = metrics.height() + 2 * GAP, metrics.height() + GAP
+        area = QRectF(self.rect()).adjusted(left, high, -GAP_L, -low)
+        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for value, words in zip(values.lines(4), labels, strict=True):
+            y = area.bottom() - area.height() * values.share(value)
+            painter.setPen(self._appearance.line())
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+            painter.setPen(self._appearance.colour(Tone.MUTED))
+            painter.drawText(QRectF(0, y - low / 2, left - GAP, low), right, words)
+        for at in times.time_lines(max(int(area.width() / 100), 2)):
+            x = area.left() + area.width() * times.share(at)
+            words = formatting.duration(at) if at else "0"
+            width = metrics.horizontalAdvance(words)
+            place = min(x - width / 2, self.width() - width - GAP_S)
+            painter.drawText(QPointF(place, self.height() - metrics.descent() - 1), words)
+        return area
+
+    def _paint_legend(self, painter: QPainter, area: QRectF) -> None:
+        """The title, and the name of each line beside a piece of it."""
+        metrics, x, y = self.fontMetrics(), area.left(), GAP + self.fontMetrics().ascent()
+        painter.setPen(self._appearance.colour(Tone.TEXT))
+        painter.drawText(QPointF(x, y), self._title)
+        x += metrics.horizontalAdvance(self._title) + 2 * GAP_L
+        for name, (tone, style) in zip(self._names, _LOOKS, strict=True):
+            painter.setPen(QPen(self._appearance.colour(tone), 1.8, style))
+            middle = y - metrics.ascent() / 3
+            painter.drawLine(QPointF(x, middle), QPointF(x + 3 * GAP, middle))
+            painter.setPen(self._appearance.colour(Tone.MUTED))
+            painter.drawText(QPointF(x + 4 * GAP, y), name)
+            x += 6 * GAP + metrics.horizontalAdvance(name)
+
+
+class CompareDialog(QDialog):
+    """A table of the figures of two runs, above their progress and their rates."""
+
+    def __init__(
+        self,
+        first: JobDetail,
+        second: JobDetail,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Compare jobs")
+        both = first, second
+        names = comparison.names(first, second)
+        self.model = PlainTableModel(("Figure", *names, "Difference"), self)
+        rows = comparison.rows(first, second)
+        self.model.show_rows([tuple(row) for row in rows], [])
+        table = PlainTable(self.model, "Comparison", self)
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.progress = RunsChart("Progress", appearance, self)
+        self.rates = RunsChart("Rate per second", appearance, self)
+        lines = [_progress(each) for each in both]
+        self.progress.show_lines(lines, names)
+        self.rates.show_lines([_rates(line) for line in lines], names)
+        charts = QSplitter(self)
+        charts.addWidget(self.progress)
+        charts.addWidget(self.rates)
+        parts = QSplitter(Qt.Orientation.Vertical, self)
+        parts.addWidget(table)
+        parts.addWidget(charts)
+        parts.setStretchFactor(1, 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(ScreenFit(parts, _BESIDE, self), 1)
+        column.addWidget(buttons)
+        fit_to_screen(self, _SIZE)
+
+
+def _progress(detail: JobDetail) -> _Line:
+    """The course from the start of the job."""
+    begin = detail.snapshot.started_at
+    return [(point.at - begin, point.last) for point in drawable(detail.chart)]
+
+
+def _rates(line: _Line) -> _Line:
+    """The gain a second, in steps of even length."""
+    if len(line) < 2 or line[-1][0] <= line[0][0]:
+        return []
+    begin, end = line[0][0], line[-1][0]
+    count = min(_RATES, len(line) - 1)
+    step = (end - begin) / count
+    steps = [max(gain / step, 0.0) for gain in gains(line, count)]
+    ends = [(begin + place * step, begin + (place + 1) * step) for place in range(count)]
+    pieces = ([(low, rate), (high, rate)] for (low, high), rate in zip(ends, steps, strict=True))
+    return list(itertools.chain.from_iterable(pieces))

@@ -1,0 +1,118 @@
+"""Two runs of one tool beside each other, as rows of text: for a table and for the clipboard."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.wording import jobs as job_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
+
+
+SAME: Final = "same"
+
+
+class Row(NamedTuple):
+    """What is compared, both figures, and how much more or less the second is."""
+
+    name: str
+    first: str
+    second: str
+    difference: str
+
+
+def rows(first: JobDetail, second: JobDetail) -> list[Row]:
+    """All that can be compared of two jobs, their phases by name in order of appearance."""
+    both = first, second
+    return [
+        _told("Job", *(job_texts.name(each.snapshot) for each in both)),
+        _told("Started", *(job_texts.moment(each.snapshot.started_when) for each in both)),
+        _told("State", *(job_texts.state(each.snapshot) for each in both)),
+        _timed("Duration", *(each.snapshot.elapsed_s for each in both)),
+        _timed("Until the first tick", *map(_first_s, both)),
+        _timed("Longest silence", *map(_silence_s, both)),
+        _counted("Ticks", *(each.snapshot.tick_count for each in both)),
+        _counted("Attempts", *(each.snapshot.attempt_count for each in both)),
+        _rated("Mean rate", *map(_mean_rate, both)),
+        *_phases(first, second),
+    ]
+
+
+def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:
+    """How to call the two; runs of one tool by their order."""
+    one, other = (job_texts.name(each.snapshot) for each in (first, second))
+    return ("First run", "Second run") if one == other else (f"1: {one}", f"2: {other}")
+
+
+def _phases(first: JobDetail, second: JobDetail) -> Iterator[Row]:
+    spent = _spent(first), _spent(second)
+    for name in dict.fromkeys((*spent[0], *spent[1])):
+        yield _timed(job_texts.line(name), spent[0].get(name), spent[1].get(name))
+
+
+def _spent(detail: JobDetail) -> dict[str, float]:
+    """How long each phase took, all its times together."""
+    job = detail.snapshot
+    end = job.started_at + job.elapsed_s if job.ended_at is None else job.ended_at
+    spent: dict[str, float] = {}
+    for phase in detail.phases:
+        until = end if phase.ended_at is None else phase.ended_at
+        spent[phase.message] = spent.get(phase.message, 0.0) + max(until - phase.began_at, 0.0)
+    return spent
+
+
+def _first_s(detail: JobDetail) -> float | None:
+    return detail.chart[0].at - detail.snapshot.started_at if detail.chart else None
+
+
+def _silence_s(detail: JobDetail) -> float | None:
+    times = [point.at for point in detail.chart]
+    return max((after - before for before, after in itertools.pairwise(times)), default=None)
+
+
+def _mean_rate(detail: JobDetail) -> float | None:
+    if len(detail.chart) < 2:
+        return None
+    begin, end = detail.chart[0], detail.chart[-1]
+    return (end.last - begin.last) / (end.at - begin.at) if end.at > begin.at else None
+
+
+def _told(name: str, first: str, second: str) -> Row:
+    return Row(name, first, second, "")
+
+
+def _timed(name: str, first: float | None, second: float | None) -> Row:
+    one, other = _duration(first), _duration(second)
+    if first is None or second is None:
+        return Row(name, one, other, "")
+    if first == second:
+        return Row(name, one, other, SAME)
+    sign = "+" if second >= first else "\N{MINUS SIGN}"
+    difference = f"{sign}{formatting.duration(abs(second - first))}{_share(first, second)}"
+    return Row(name, one, other, difference)
+
+
+def _duration(seconds: float | None) -> str:
+    return "" if seconds is None else formatting.duration(seconds)
+
+
+def _counted(name: str, first: int, second: int) -> Row:
+    difference = SAME if first == second else f"{second - first:+,}{_share(first, second)}"
+    return Row(name, formatting.number(first), formatting.number(second), difference)
+
+
+def _rated(name: str, first: float | None, second: float | None) -> Row:
+    one, other = ("" if each is None else formatting.rate(each) for each in (first, second))
+    if first is None or second is None:
+        return Row(name, one, other, "")
+    return Row(name, one, other, SAME if one == other else _share(first, second).strip(" ()"))
+
+
+def _share(first: float, second: float) -> str:
+    """` (+12 %)`; nothing where the first is none."""
+    return f" ({(second - first) / first:+.0%})".replace("%", " %") if first > 0 else ""

@@ -1,0 +1,72 @@
+"""Two jobs beside each other: their figures, and their courses from the same start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart
+from mcp_progress_monitor.gui.theme import Tone
+from tests.job_stand_ins import course, detail, job
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot, appearance: Appearance) -> CompareDialog:
+    first = detail(job(id=1), **course(52))
+    second = detail(job(id=2, elapsed_s=26.0), **course(52, step_s=0.5))
+    made = CompareDialog(first, second, appearance)
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def rows(dialog: CompareDialog) -> dict[str, list[str]]:
+    model = dialog.model
+    every = range(model.rowCount())
+    texts = [[model.index(row, column).data() for column in range(4)] for row in every]
+    return {name: rest for name, *rest in texts}
+
+
+def ink(chart: RunsChart, colour: int) -> list[int]:
+    image: QImage = chart.grab().toImage()
+    return [
+        x
+        for x in range(image.width())
+        for y in range(40, image.height() - 24)
+        if image.pixel(x, y) == colour
+    ]
+
+
+def test_the_table_has_the_figures_of_both(dialog: CompareDialog) -> None:
+    shown = rows(dialog)
+    assert shown["Duration"] == ["52 s", "26 s", "\N{MINUS SIGN}26 s (-50 %)"]
+    assert shown["Mean rate"] == ["10/s", "20/s", "+100 %"]
+    assert shown["Batch group 1"][:2] == ["20 s", "10 s"]
+
+
+def test_both_courses_begin_at_the_left_and_the_shorter_ends_first(
+    dialog: CompareDialog, appearance: Appearance
+) -> None:
+    first, second = (
+        ink(dialog.progress, appearance.colour(tone).rgb()) for tone in (Tone.ACCENT, Tone.WARNING)
+    )
+    assert first
+    assert second
+    assert abs(min(first) - min(second)) < 40
+    assert max(second) < max(first) - 50
+
+
+def test_jobs_without_progress_say_so(qtbot: QtBot, appearance: Appearance) -> None:
+    made = CompareDialog(detail(job()), detail(job(id=2)), appearance)
+    qtbot.addWidget(made)
+    made.progress.grab()
+    made.rates.grab()
+    assert rows(made)["Ticks"] == ["632", "632", "same"]

@@ -1,0 +1,52 @@
+"""Two runs beside each other: durations, phases and rates, with their differences."""
+
+from __future__ import annotations
+
+from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState, Phase
+from mcp_progress_monitor.wording import comparison
+from tests.job_stand_ins import detail, job
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def _runs() -> dict[str, comparison.Row]:
+    slow = detail(
+        job(state=JobState.DONE, elapsed_s=60.0, ended_at=160.0, tick_count=600),
+        chart=[ChartPoint(at, 0, 0, value) for at, value in ((102, 0), (132, 300), (160, 580))],
+        phases=[Phase("Reading", 102, 130, 5), Phase("Writing", 130, 160, 5)],
+    )
+    fast = detail(
+        job(id=2, state=JobState.FAILED, elapsed_s=30.0, ended_at=130.0, tick_count=610),
+        chart=[ChartPoint(at, 0, 0, value) for at, value in ((101, 0), (130, 580))],
+        phases=[Phase("Reading", 101, 115, 5), Phase("Checking", 115, 130, 5)],
+    )
+    return {row.name: row for row in comparison.rows(slow, fast)}
+
+
+def test_durations_and_counts_have_their_difference() -> None:
+    rows = _runs()
+    assert rows["Duration"][1:] == ("1 min 0 s", "30 s", f"{MINUS}30 s (-50 %)")
+    assert rows["Until the first tick"][1:3] == ("2.0 s", "1.0 s")
+    assert rows["Longest silence"][1:3] == ("30 s", "29 s")
+    assert rows["Ticks"][1:] == ("600", "610", "+10 (+2 %)")
+    assert rows["Attempts"][1:] == ("1", "1", "same")
+    assert rows["Mean rate"][1:] == ("10/s", "20/s", "+100 %")
+    assert rows["State"][1:] == ("Done", "Failed", "")
+
+
+def test_phases_are_compared_by_name_also_those_of_one_run_alone() -> None:
+    rows = _runs()
+    assert rows["Reading"][1:] == ("28 s", "14 s", f"{MINUS}14 s (-50 %)")
+    assert rows["Writing"][1:] == ("30 s", "", "")
+    assert rows["Checking"][1:] == ("", "15 s", "")
+
+
+def test_jobs_without_ticks_can_be_compared() -> None:
+    rows = {row.name: row for row in comparison.rows(detail(job()), detail(job(id=2)))}
+    assert rows["Mean rate"][1:] == rows["Longest silence"][1:] == ("", "", "")
+
+
+def test_runs_of_one_tool_are_called_by_their_order() -> None:
+    one, other = detail(job()), detail(job(id=2, name="import"))
+    assert comparison.names(one, one) == ("First run", "Second run")
+    assert comparison.names(one, other) == ("1: export_orders", "2: import")
