@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 import tempfile
 import time
@@ -91,6 +92,7 @@ from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, SignIn
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
 from mcp_progress_monitor.tracker.snapshot import TaskSnapshot
+from tests.architecture.source import ROOT
 from tests.doctor_stand_ins import CRASHED
 from tests.findings import mark
 from tests.gui.findings.test_model import BLANK, FLOOD, result
@@ -394,6 +396,20 @@ def _schema(words: str) -> dict[str, Any]:
         "either": {"oneOf": [{"title": words, "type": "string"}, {"type": "integer"}]},
     }
     return {"type": "object", "properties": fields, "required": [words, "inner", "list"]}
+
+
+def screen_environ(width: int, height: int, scale: int, folder: Path) -> dict[str, str]:
+    """The environment in which Qt has such a screen; what describes it is put into `folder`."""
+    screen = {"name": "small", "x": 0, "y": 0, "width": width, "height": height}
+    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
+    path = folder / f"{width}x{height}.json"
+    path.write_text(json.dumps({"screens": [{**screen, **dots}]}), encoding="utf-8")
+    return {
+        **os.environ,
+        # Its parts are divided by colons, which Windows has in whole paths.
+        "QT_QPA_PLATFORM": f"offscreen:configfile={Path(os.path.relpath(path, ROOT)).as_posix()}",
+        "QT_SCALE_FACTOR": str(scale),
+    }
 
 
 def misfits(width: int, height: int) -> list[str]:

@@ -7,8 +7,6 @@ usual length. A screen takes some 20 s; names of screens (``1280x800``, ``1366x7
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,7 +21,7 @@ from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.architecture.source import ROOT
-from tests.gui.every_window import EveryWindow
+from tests.gui.every_window import EveryWindow, screen_environ
 from tests.gui.programs import until_quit
 
 if TYPE_CHECKING:
@@ -42,22 +40,6 @@ _DIALOGS_ON: Final = "1280x800"
 _BUSY_S: Final = 9.0
 _AT_A_TIME: Final = 2
 _BROKEN: Final = "import sys; print('no such table: orders', file=sys.stderr); sys.exit(3)"
-
-
-def environ_of(screen: str, folder: Path) -> dict[str, str]:
-    """The environment in which Qt has such a screen; what describes it is put into `folder`."""
-    size, _, scale = screen.partition("@")
-    width, height = map(int, size.split("x"))
-    about = {"name": size, "x": 0, "y": 0, "width": width, "height": height}
-    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
-    path = folder / f"{screen}.json"
-    path.write_text(json.dumps({"screens": [{**about, **dots}]}), encoding="utf-8")
-    return {
-        **os.environ,
-        # Its parts are divided by colons, which Windows has in whole paths.
-        "QT_QPA_PLATFORM": f"offscreen:configfile={os.path.relpath(path, ROOT)}",
-        "QT_SCALE_FACTOR": scale or "1",
-    }
 
 
 async def take(screen: str, folder: Path, data: Path) -> int:
@@ -84,7 +66,7 @@ async def take(screen: str, folder: Path, data: Path) -> int:
         await anyio.sleep(3)
         window.open_dock("stderr")
         await _in_themes(window, folder / f"{screen}-broken")
-        window.scheme.choose("light")
+        window.theme.choose("light")
     if screen == _DIALOGS_ON:
         _dialogs(folder, data)
     return 0
@@ -127,7 +109,9 @@ def main(arguments: list[str]) -> int:
             while waiting and len(running) < _AT_A_TIME:
                 screen = waiting.pop(0)
                 command = [sys.executable, "-m", __spec__.name, "--screen", screen]
-                environ = environ_of(screen, Path(data))
+                size, _, scale = screen.partition("@")
+                width, height = map(int, size.split("x"))
+                environ = screen_environ(width, height, int(scale or 1), Path(data))
                 command += [str(folder.absolute()), str(Path(data, screen).absolute())]
                 running.append(subprocess.Popen(command, cwd=ROOT, env=environ))
             failed += running.pop(0).wait() != 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import pkgutil
 import subprocess
 import sys
@@ -33,7 +32,7 @@ from PySide6.QtWidgets import (
 import mcp_progress_monitor.gui
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from tests.architecture.source import ROOT
-from tests.gui.every_window import FRAME, EveryWindow
+from tests.gui.every_window import FRAME, EveryWindow, screen_environ
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -202,20 +201,11 @@ def descendants(kind: type[Any]) -> Iterator[type[Any]]:
     [(900, 600, 1), (1366, 768, 1), (1366, 768, 2), (1920, 1080, 2)],
 )
 def test_every_window_fits_the_screen(tmp_path: Path, width: int, height: int, scale: int) -> None:
-    screen = {"name": "small", "x": 0, "y": 0, "width": width, "height": height}
-    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
-    (tmp_path / "screen.json").write_text(json.dumps({"screens": [{**screen, **dots}]}))
     least = (width // scale, height // scale - FRAME)
-    folder = os.path.relpath(tmp_path, ROOT)
     done = subprocess.run(
         [sys.executable, "-m", "tests.gui.every_window", *map(str, least)],
         cwd=ROOT,
-        env={
-            **os.environ,
-            # Its parts are divided by colons, which Windows has in whole paths.
-            "QT_QPA_PLATFORM": f"offscreen:configfile={folder}/screen.json",
-            "QT_SCALE_FACTOR": str(scale),
-        },
+        env=screen_environ(width, height, scale, tmp_path),
         capture_output=True,
         timeout=2 * PATIENCE_S,
         check=True,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
 from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -123,7 +123,7 @@ class EndQuestion(QMessageBox):
         self._servers: tuple[str, ...] = ()
         self._jobs: dict[JobId, JobSnapshot] = {}
         title, _one, _several, button = _END_WORDS[action]
-        self.setIcon(self.Icon.Warning)
+        show_warning_sign(self)
         self.setWindowTitle(title)
         self.setTextFormat(Qt.TextFormat.PlainText)
         end = self.addButton(button, self.ButtonRole.AcceptRole)
@@ -163,7 +163,7 @@ class ForgetQuestion(QMessageBox):
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        self.setIcon(self.Icon.Warning)
+        show_warning_sign(self)
         self.setWindowTitle("Forget")
         self.setTextFormat(Qt.TextFormat.PlainText)
         count = number(len(jobs))
@@ -202,7 +202,7 @@ class ReissueQuestion(QMessageBox):
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        self.setIcon(self.Icon.Warning)
+        show_warning_sign(self)
         self.setWindowTitle("Re-issue")
         self.setTextFormat(Qt.TextFormat.PlainText)
         count = number(len(jobs))
@@ -289,7 +289,7 @@ class RemoveQuestion(QMessageBox):
         self._secrets = tuple(secrets)
         self._box: QCheckBox | None = None
         self._never_again: QCheckBox | None = None
-        self.setIcon(self.Icon.Warning)
+        show_warning_sign(self)
         self.setWindowTitle("Remove server")
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(f"Remove {one_line(server, _LONGEST_SERVER_NAME)}?")

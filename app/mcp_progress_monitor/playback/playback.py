@@ -385,7 +385,7 @@ class RecordedJobs(Jobs):
         """Without rate and time left for a job whose end is not recorded."""
         if job.state.is_over or not self.is_ended:
             return job
-        return dataclasses.replace(job, rate=None, eta_s=None)
+        return dataclasses.replace(job, rate=None, eta_s=None, eta_span_s=None, sparks=())
 
 
 class NoQuestions:

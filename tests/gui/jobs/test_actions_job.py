@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
@@ -165,6 +165,17 @@ def test_exactly_those_actions_are_enabled_that_can_work(
     assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
 
 
+def test_two_selected_jobs_are_compared_the_earlier_one_first(pane: JobList) -> None:
+    said = heard(pane.compare_requested)
+    pane.select(3)
+    assert not pane.action("compare").isEnabled()
+    flags = QItemSelectionModel.SelectionFlag
+    index = pane.table.model().index(0, 0)
+    pane.table.selectionModel().select(index, flags.Select | flags.Rows)
+    pane.action("compare").trigger()
+    assert said == [(1, 3)]
+
+
 def test_nothing_is_sent_for_the_job_of_another_client(
     pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
@@ -205,7 +216,9 @@ def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
     menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     qtbot.addWidget(menu)
     actions = [action for action in menu.actions() if not action.isSeparator()]
-    assert {id(action) for action in actions} == {id(pane.action(key)) for key in KEYS}
+    assert {id(action) for action in actions} == {
+        id(pane.action(key)) for key in (*KEYS, "compare")
+    }
     menu.close()
 
 

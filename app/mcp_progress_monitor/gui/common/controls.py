@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFont, QPalette
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QFont, QGuiApplication, QPalette
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QMessageBox,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QTextDocument, QWheelEvent
@@ -17,6 +26,7 @@ _LIMIT: Final = 2000
 _SHORT: Final = 120
 """Qt breaks only rich text into lines."""
 _SPECIAL: Final = frozenset("<>&\n")
+_SIGN: Final = 32
 _TONE: Final = "tone"
 """Property of a label that is written in the colour of a tone."""
 
@@ -170,6 +180,14 @@ class QuietComboBox(QComboBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+
+def show_warning_sign(box: QMessageBox) -> None:
+    """Put our own drawing beside a question, in the place of the desktop's."""
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    box.setIcon(QMessageBox.Icon.Warning)  # what it is for assistive technology
+    sign = appearance.pixmap("warning", Tone.WARNING, _SIGN, box.devicePixelRatioF())
+    box.setIconPixmap(sign)
 
 
 def plain_label(parent: QWidget, words: str = "") -> QLabel:

@@ -26,7 +26,14 @@ from PySide6.QtGui import (
     QPalette,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QTableView,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mcp_progress_monitor.gui.theme import SELECTED, SELECTED_BEHIND, mixed
 
@@ -98,7 +105,8 @@ _ARROW: Final = 3
 class FlatHeader(QHeaderView):
     """Titles without bevels, on the ground of the rows below; the one under the mouse is tinted.
 
-    A style sheet would do the same, but does not follow a change of the theme.
+    The view is given the selection of the lists of jobs and messages: a tinted ground under the
+    usual colours. A style sheet would do all that, but does not follow a change of the theme.
     """
 
     def __init__(self, view: QAbstractItemView) -> None:
@@ -107,6 +115,24 @@ class FlatHeader(QHeaderView):
         self.setHighlightSections(False)
         self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setStretchLastSection(isinstance(view, QTreeView))
+        self._view = view
+        self._soften_selection()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the theme."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ApplicationPaletteChange:
+            self._soften_selection()
+
+    def _soften_selection(self) -> None:
+        used, wanted = QGuiApplication.palette(), QPalette()
+        group, roles = QPalette.ColorGroup, QPalette.ColorRole
+        base, accent = used.color(roles.Base), used.color(roles.Highlight)
+        for of, share in ((group.Active, SELECTED), (group.Inactive, SELECTED_BEHIND)):
+            wanted.setColor(of, roles.Highlight, mixed(base, accent, share))
+            wanted.setColor(of, roles.HighlightedText, used.color(roles.Text))
+        self._view.setPalette(wanted)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ground also beside the last title."""
@@ -191,7 +217,6 @@ class PlainTable(QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
-        self._soften_selection()
         rows = self.verticalHeader()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(self.fontMetrics().height() + 6)
@@ -202,27 +227,11 @@ class PlainTable(QTableView):
         self.addAction(copy)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.ApplicationPaletteChange:
-            self._soften_selection()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or that there are none."""
         super().paintEvent(event)
         if not self.model().rowCount():
             paint_empty(self, self._empty)
-
-    def _soften_selection(self) -> None:
-        """Select as the lists of jobs and messages do: a tinted ground under the usual colours."""
-        palette, group = QGuiApplication.palette(), QPalette.ColorGroup
-        base, text = palette.color(QPalette.ColorRole.Base), palette.color(QPalette.ColorRole.Text)
-        accent = palette.color(QPalette.ColorRole.Highlight)
-        for of, share in ((group.Active, SELECTED), (group.Inactive, SELECTED_BEHIND)):
-            palette.setColor(of, QPalette.ColorRole.Highlight, mixed(base, accent, share))
-            palette.setColor(of, QPalette.ColorRole.HighlightedText, text)
-        self.setPalette(palette)
 
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier

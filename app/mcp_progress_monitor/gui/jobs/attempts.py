@@ -164,7 +164,7 @@ class AttemptsSection(QWidget):
         row = QWidget(self)
         label = QLabel("Resume token", row)
         layout = QHBoxLayout(row)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setContentsMargins(GAP, GAP_S, GAP, 0)
         layout.addWidget(label)
         layout.addWidget(self.token, 1)
         layout.addWidget(self.show_token)
@@ -177,12 +177,12 @@ class AttemptsSection(QWidget):
         below.setSpacing(2 * GAP)
         below.addWidget(self.automatic)
         below.addWidget(self.limit)
-        below.addWidget(self._token_row, 1)
         below.addStretch()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.table, 1)
+        layout.addWidget(self._token_row)  # a line of its own: beside it, pages would be too wide
         layout.addLayout(below)
 
     def _put_token(self) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.tables import FlatHeader
@@ -180,7 +181,7 @@ class RecordingsDialog(QDialog):
         box = QMessageBox(self)
         box.setWindowTitle("Delete recordings")
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setIcon(QMessageBox.Icon.Warning)
+        show_warning_sign(box)
         size = formatting.size(sum(entry.size for entry in chosen))
         count = formatting.count(len(chosen), "recording")
         box.setText(f"Permanently delete {count} ({size})?")
