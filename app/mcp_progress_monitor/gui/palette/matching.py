@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 _WORD_START: Final = 8
 _IN_A_ROW: Final = 5
 _SAME_CASE: Final = 1
+"""Of capitals alone: who types small letters means any."""
 _FIRST: Final = 6
 _GAP: Final = 1
 _GAP_AT_MOST: Final = 10
@@ -108,6 +109,6 @@ def _score(word: str, text: str, places: tuple[int, ...]) -> int:
         if before >= 0:
             skipped = place - before - 1
             score += _IN_A_ROW if not skipped else -min(_GAP * skipped, _GAP_AT_MOST)
-        score += _SAME_CASE * (text[place] == letter)
+        score += _SAME_CASE * (letter.isupper() and text[place] == letter)
         before = place
     return score + (_FIRST if places[0] == 0 else 0)
