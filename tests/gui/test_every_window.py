@@ -152,6 +152,24 @@ def test_tab_reaches_every_control_of_every_dialog(qapp: QApplication, every: Ev
     assert count > 150  # else nothing was walked through
 
 
+def test_tab_reaches_every_control_of_the_window_whichever_pane_is_in_front(
+    qapp: QApplication, every: EveryWindow
+) -> None:
+    window = every.main()
+    every.kept.append(window)
+    window.show()
+    window.activateWindow()
+    for name in window.docks:
+        window.open_dock(name)
+        qapp.processEvents()
+        window.job_list.table.setFocus()
+        way = set(tabbed(window))
+        seen = [each for each in controls_of(window) if not each.visibleRegion().isEmpty()]
+        missed = [each for each in seen if is_reachable(each) and each not in way]
+        assert [(name, type(each).__name__, each.accessibleName()) for each in missed] == []
+        assert len(way) > 10
+
+
 def tabbed(window: QWidget) -> Iterator[QWidget]:
     """What has the focus in turn while Tab is pressed, until it is where it was."""
     seen: list[QWidget] = []
