@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.main_window import MainWindow
@@ -24,6 +25,7 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from tests.gui.jobs.job_lists import heard
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:
@@ -218,6 +220,26 @@ def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: Mai
 
 def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
     assert window.focusWidget() is window.job_list.table
+
+
+def test_fields_keep_their_keys_and_leave_the_rest_to_the_window(window: MainWindow) -> None:
+    manual, palette = (
+        heard(window.actions_.manual.triggered),
+        heard(window.actions_.palette.triggered),
+    )
+    window.log_pane.bar.focus_search()
+    field = window.focusWidget()
+    assert isinstance(field, FilterField)
+    helped = heard(field.help_requested)
+    QTest.keyClick(field, Qt.Key.Key_F1)
+    assert (len(helped), len(manual)) == (1, 0)
+    window.filter_edit.setFocus()
+    window.filter_edit.setText("some words")
+    window.filter_edit.setCursorPosition(0)
+    QTest.keyClick(window.filter_edit, Qt.Key.Key_F1)
+    QTest.keyClick(window.filter_edit, Qt.Key.Key_K, CONTROL)
+    assert (len(manual), len(palette)) == (1, 1)
+    assert window.filter_edit.text() == "some words"
 
 
 def test_the_first_choice_has_the_focus_of_an_empty_window(

@@ -77,7 +77,8 @@ class Navigation(QObject):
 
     @Slot(object)
     def open_job(self, job: JobId) -> None:
-        """Show a job's story."""
+        """Show a job's story, and its row."""
+        self._window.show_job_list()
         self._window.job_list.select(job)
         self._window.job_pane.show_job(job)
         self._window.open_dock("job")

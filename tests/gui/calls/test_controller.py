@@ -66,6 +66,9 @@ async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir:
         window.servers.server_opened.emit(DEMO.name)
         assert shown(program) is page
         assert page.isAncestorOf(window.focusWidget())
+        program.palette.job_chosen.emit(program.engine.jobs.ids()[0])
+        assert shown(program) is window.job_list
+        window.servers.server_opened.emit(DEMO.name)
         form_of(program).close()
         QTest.keyClick(page.list, Qt.Key.Key_Escape)
         assert shown(program) is window.job_list

@@ -261,9 +261,12 @@ class FilterField(QLineEdit):
         self._underline()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the keys of the suggestions from moving the focus or closing anything else."""
+        """Keep the keys of the field from the window, and from moving the focus."""
+        is_override = event.type() is QEvent.Type.ShortcutOverride
+        if isinstance(event, QKeyEvent) and is_override and event.key() == Qt.Key.Key_F1:
+            event.accept()  # the filter's own help, not the manual
+            return True
         if isinstance(event, QKeyEvent) and self._popup.isVisible():
-            is_override = event.type() is QEvent.Type.ShortcutOverride
             if is_override and event.key() in (Qt.Key.Key_Escape, *_ENTER):
                 event.accept()
                 return True
