@@ -16,18 +16,15 @@ import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
 
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.main_window import ADDRESSES
 from mcp_progress_monitor.path_checks import PathKind, path_kind
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from PySide6.QtCore import QMimeData
-
     from mcp_progress_monitor.gui.aio import BackgroundTasks
 
-_MOST: Final = 10
-"""Files that are opened at once: each recording is a window of its own."""
 _CONFIGURATIONS: Final = frozenset({".json", ".jsonc", ".json5", ".toml", ".code-workspace"})
 _INTERPRETERS: Final = {
     ".py": "python3" if sys.platform != "win32" else "py",
@@ -36,7 +33,6 @@ _INTERPRETERS: Final = {
     ".cjs": "node",
 }
 """What runs a script that is no program by itself."""
-_ADDRESSES: Final = ("http://", "https://")
 
 
 class DropKind(enum.Enum):
@@ -93,16 +89,6 @@ def command_of(path: Path) -> tuple[str, ...]:
     return (interpreter, str(path))
 
 
-def dropped(data: QMimeData) -> tuple[str, ...]:
-    """The local files, or else the address, in what is dragged; empty for everything else."""
-    files = tuple(url.toLocalFile() for url in data.urls() if url.isLocalFile())
-    if files:
-        return files[:_MOST]
-    text = data.text().strip() if data.hasText() else ""
-    is_address = text.startswith(_ADDRESSES) and len(text.split()) == 1
-    return (text,) if is_address else ()
-
-
 class Drops(QObject):
     """Tells what is to be done with what was dropped; disks are read in threads."""
 
@@ -130,12 +116,12 @@ class Drops(QObject):
 
     @Slot(object)
     def take(self, names: Sequence[str]) -> None:
-        """Take what was dropped: see `dropped`."""
+        """Take what was dropped: see `MainWindow.dropped`."""
         self._tasks.start("look at what was dropped", self._look, tuple(names))
 
     async def _look(self, names: Sequence[str]) -> None:
         for name in names:
-            if name.startswith(_ADDRESSES):
+            if name.startswith(ADDRESSES):
                 self._open(DropKind.UNKNOWN, name)
             else:
                 self._open(await anyio.to_thread.run_sync(kind_of, Path(name)), name)
@@ -148,7 +134,7 @@ class Drops(QObject):
             what = "Only recordings can be opened from here"
             hint = "Drop servers and configurations on the window with live servers."
             self._tell(ErrorDetails(what, name, hint))
-        elif name.startswith(_ADDRESSES):
+        elif name.startswith(ADDRESSES):
             self.address_dropped.emit(name)
         elif kind is DropKind.CONFIGURATION:
             self.configuration_dropped.emit(path)

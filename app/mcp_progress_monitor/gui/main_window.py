@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -33,7 +33,6 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.actions import Actions
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
-from mcp_progress_monitor.gui.drop_controller import dropped
 from mcp_progress_monitor.gui.jobs.actions import SortChoice
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
@@ -41,9 +40,9 @@ from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
 from mcp_progress_monitor.gui.panes import PaneFocus, first_control
+from mcp_progress_monitor.gui.preferences import KEYS
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.servers.watched import WatchedList
-from mcp_progress_monitor.gui.shortcuts import Shortcuts
 from mcp_progress_monitor.gui.theme import TextSize, ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.questions.panel import QuestionPanel
     from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
+    from mcp_progress_monitor.gui.shortcuts import Shortcuts
     from mcp_progress_monitor.gui.theme import Appearance
 
 _FIRST_SIZE: Final = QSize(1280, 800)
@@ -72,6 +72,10 @@ _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
+_DROPPED: Final = 10
+"""Files that are taken at once: each recording is a window of its own."""
+ADDRESSES: Final = ("http://", "https://")
+"""What dropped text begins with that is not ignored."""
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
 _TABS: Final = ("log", "job", "timeline", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
@@ -116,7 +120,7 @@ class MainWindow(QMainWindow):
         self._titling = QTimer(self)
         self._titling.setSingleShot(True)
         self._titling.timeout.connect(self._fit_titles)
-        self.shortcuts = Shortcuts(self, preferences)
+        self._shortcuts: Shortcuts | None = None
         self._is_first = True
         self._why_read_only = ""
         self._sorting = SortChoice(self.job_list.table)
@@ -147,7 +151,7 @@ class MainWindow(QMainWindow):
             late.when_made(partial(self._on_pane_made, late))
         self._place_find()
         self._restore()
-        self.shortcuts.apply()
+        self._apply_keys()
 
     @property
     def data_dir(self) -> Path:
@@ -183,6 +187,20 @@ class MainWindow(QMainWindow):
     def question_panel(self) -> QuestionPanel:
         """What servers ask."""
         return self.late.questions.pane()
+
+    @property
+    def shortcuts(self) -> Shortcuts:
+        """The commands with their keys; made at the first use, which most starts do without."""
+        if self._shortcuts is None:
+            from mcp_progress_monitor.gui.shortcuts import Shortcuts
+
+            self._shortcuts = Shortcuts(self, self._preferences)
+        return self._shortcuts
+
+    def _apply_keys(self) -> None:
+        """Take up the user's own keys, if there are any."""
+        if self._preferences.json_of(KEYS):
+            self.shortcuts.apply()
 
     @property
     def middle(self) -> QWidget:
@@ -308,7 +326,7 @@ class MainWindow(QMainWindow):
 
     def _on_pane_made(self, late: LazyPane[Any]) -> None:
         self._end_tabs_with_tool_bar(late)
-        self.shortcuts.apply()
+        self._apply_keys()
 
     def _end_tabs_with_tool_bar(self, late: LazyPane[Any]) -> None:
         """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
@@ -568,6 +586,16 @@ def _is_behind(dock: QDockWidget) -> bool:
     """Whether another pane is in front: Qt keeps those behind it shown, beyond the window."""
     geometry = dock.geometry()
     return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
+
+
+def dropped(data: QMimeData) -> tuple[str, ...]:
+    """The local files, or else the address, in what is dragged; empty for everything else."""
+    files = tuple(url.toLocalFile() for url in data.urls() if url.isLocalFile())
+    if files:
+        return files[:_DROPPED]
+    text = data.text().strip() if data.hasText() else ""
+    is_address = text.startswith(ADDRESSES) and len(text.split()) == 1
+    return (text,) if is_address else ()
 
 
 def _has_focus(widget: QWidget) -> bool:

@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QToolButton
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.preferences import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,6 @@ SECTIONS: Final = {
     "findings": "Findings",
 }
 """What the names of commands begin with, and what the sections are called."""
-_KEPT: Final = "keys"
 _DEFAULT: Final = "default-keys"
 _NAMED: Final = QRegularExpression(rf"^({'|'.join(SECTIONS)})\.")
 _PORTABLE: Final = QKeySequence.SequenceFormat.PortableText
@@ -190,11 +190,11 @@ class Shortcuts(QObject):
             own.pop(command.name, None)
             if command.is_changed:
                 own[command.name] = [key.toString(_PORTABLE) for key in command.keys]
-        self._preferences.keep_json(_KEPT, own)
+        self._preferences.keep_json(KEYS, own)
         self.changed.emit()
 
     def _own(self) -> Mapping[str, Any]:
-        return self._preferences.json_of(_KEPT)
+        return self._preferences.json_of(KEYS)
 
     def _fixed(self) -> dict[str, str]:
         """Keys that mean something in some part of the window, whatever is set here."""
