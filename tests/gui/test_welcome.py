@@ -91,3 +91,12 @@ def test_in_a_low_window_the_choices_do_without_their_sentences(
     assert welcome.demo.toolTip().startswith("Run ten calls")
     welcome.resize(700, 500)
     qtbot.waitUntil(lambda: bool(welcome.demo.description()))
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_enter_and_space_choose(appearance: Appearance, qtbot: QtBot, key: Qt.Key) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    welcome.show()
+    with qtbot.waitSignal(welcome.demo_requested):
+        QTest.keyClick(welcome.demo, key)

@@ -32,6 +32,7 @@ class Choice(QCommandLinkButton):
     def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(text, parent)
         self._appearance = appearance
+        self.setAutoDefault(True)  # Enter presses it, as Space does
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the line over all else."""
