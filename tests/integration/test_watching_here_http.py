@@ -115,7 +115,7 @@ async def test_a_task_whose_client_was_killed_is_followed_at_the_url(
         await approved(engine, error.value, server, era)
         outcome = await engine.tasks.pick_up(job.id)
         assert (outcome.state, outcome.job) == (JobState.DONE, job.id)
-        assert the_job(engine).watched_client is None
+        assert (the_job(engine).watched_client, the_job(engine).server) == (None, "demo")
     assert saved_tasks(place) == []
 
 

@@ -473,6 +473,7 @@ class Job:
     def follow(self, request: RequestMade, at: float) -> None:
         """Continue over another connection of the server, where `request` asks for the task."""
         self.begin_round(request)
+        self.server = server_name(request.connection)
         self.heard_at = at
 
     def chart(self) -> list[ChartPoint]:
