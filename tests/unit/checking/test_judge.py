@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,8 @@ from mcp_progress_monitor.checking.results import MOST_RESULTS
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.frames import Channel, FrameRun, TickRun
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.golden_sessions import (
@@ -371,12 +373,22 @@ def test_however_chunks_are_cut_the_results_are_the_same(tmp_path: Path) -> None
     assert summary(judge_live(path)) == summary(results)
 
 
-@pytest.mark.parametrize("message", ["", "   ", "\u3000", "\t\n"])
-def test_a_blank_message_is_found_in_a_run_as_by_itself(tmp_path: Path, message: str) -> None:
-    rising = [tick("a", n, message=f"Step {n}") for n in range(1, 4)]
-    steps = [call(2, "a"), *rising, tick("a", 4, message=message), tick("a", 5), result(2)]
-    path = tmp_path / "session.mcprec"
-    path.write_bytes(recording(Golden("", D, steps, []), steps))
-    (found,) = check_file(path)
-    assert (found.rule, found.count, found.finding.text) == ("PROG-8", 1, '"message" is empty')
-    assert summary(judge_live(path)) == summary([found])
+@pytest.mark.parametrize("message", ["", "   ", "\u3000", "\t\n", "\x1b[32m", None, "a b"])
+@pytest.mark.parametrize("is_run", [True, False])
+def test_a_message_is_judged_in_a_run_as_by_itself(message: str | None, *, is_run: bool) -> None:
+    framer, conversation = Framer("s#1", FrameNumbers()), Conversation("s#1")
+    tracker = Tracker()
+    judge = SessionJudge(tracker.job_of)
+    called = framer.sent(json.dumps(call(1, "a").value).encode(), 1000.0, 1.0)
+    texts = ["one", "two", message, *map(str, range(4, 10))]
+    ticks = [
+        json.dumps(tick("a", n, message=each).value).encode() for n, each in enumerate(texts, 1)
+    ]
+    frames = framer.run(ticks, 1001.5, 2.5) if is_run else framer.received(ticks, 1001.5, 2.5)
+    for chunk in ([called], frames):
+        run = chunk if isinstance(chunk, FrameRun) else None
+        facts = conversation.read(chunk) if run is None else conversation.read_run(run)
+        judge.take(chunk, facts, tracker.apply(facts, 2.5).marked)
+    assert isinstance(facts, TickRun) is is_run
+    found = [(r.rule, r.count) for r in judge.results]
+    assert found == ([] if message in {None, "a b"} else [("PROG-8", 1)])
