@@ -297,7 +297,7 @@ def test_a_script_with_an_error_starts_nothing(tmp_path: Path) -> None:
     ("words", "told"),
     [
         (("--seed", "1", "--", "cat"), "--seed needs --script FILE"),
-        (("--script", "x", "--to", "http://127.0.0.1:1/mcp"), "cannot be used with --to URL"),
+        (("--script", "x", "--to", "http://127.0.0.1:1/mcp"), "Cannot read the script"),
         (("--script", "missing.txt", "--", "cat"), "Cannot read the script"),
         (("--script", "missing.txt", "--seed", "-1", "--", "cat"), "--seed"),
     ],
@@ -306,6 +306,17 @@ def test_options_that_do_not_fit_are_refused(words: tuple[str, ...], told: str) 
     ran = run("tap", *words)
     assert ran.code == 2
     assert told in ran.err
+
+
+def test_a_rule_without_a_meaning_over_http_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "faults.txt"
+    path.write_text("drop server progress\nkill server after 3s\n", encoding="utf-8")
+    ran = run("tap", "--script", str(path), "--to", "http://127.0.0.1:1/mcp")
+    assert ran.code == 2
+    assert ran.err.splitlines() == [
+        f"A server with a URL is no process of ours to kill ({path}, line 2)",
+        "Let its messages get lost: drop server after 10 progress",
+    ]
 
 
 def test_the_modules_of_scripts_are_loaded_for_scripts_only(tmp_path: Path) -> None:
