@@ -49,8 +49,13 @@ async def many_jobs(jobs: str, seconds: str, order: str) -> dict[str, Any]:
             beating.cancel_scope.cancel()
         shown = [program.engine.jobs.snapshot(job) for job in engine.jobs.ids()]
     ticks = sum(job.tick_count for job in shown if job is not None)
-    whole = beat.lateness()
-    return {**figures, "lost": watch.count - ticks, "whole_late_max_ms": whole.maximum}
+    whole, work = beat.lateness(), beat.work()
+    return {
+        **figures,
+        "lost": watch.count - ticks,
+        "whole_late_max_ms": whole.maximum,
+        "whole_work_max_ms": work.maximum,
+    }
 
 
 async def _scrolled(
@@ -62,7 +67,7 @@ async def _scrolled(
     with anyio.move_on_after(length_s):
         await hand.run()
     spent = time.perf_counter() - began
-    late = beat.lateness(began)
+    late, work = beat.lateness(began), beat.work(began)
     return {
         "ticks_per_s": (watch.count - ticks) / spent,
         "cpu_percent": (time.process_time() - cpu) / spent * 100,
@@ -70,4 +75,6 @@ async def _scrolled(
         "late_p50_ms": late.p50,
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,
+        "work_p99_ms": work.p99,
+        "work_max_ms": work.maximum,
     }
