@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import resolved
 from mcp_progress_monitor.secrets.token_store import TokenStore
 from mcp_progress_monitor.sessions.transport.http.oauth_callback import HOST, PATH, REGISTERED_PORT
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 
+_SDK: Final = frozenset({"mcp", "pydantic"})
+_INSTALL: Final = (
+    'Install the extra "oauth" in this program\'s environment: '
+    'pip install "mcp-progress-monitor[oauth]", or, if you used pipx, '
+    "pipx inject mcp-progress-monitor mcp. Then connect again."
+)
+
+
 async def auth_for(
     definition: HttpDefinition, means: TransportResources, server: str
 ) -> httpx2.Auth | None:
@@ -28,17 +37,22 @@ async def auth_for(
     no saved token is accepted. Failures are a `UserError` from the request.
 
     Raises:
-        UserError: the client's secret is referred to and cannot be read.
+        UserError: the client's secret is referred to and cannot be read, or the SDK is missing.
     """
     if definition.auth != "oauth":
         return None
     given = {"secret": definition.oauth.client_secret or ""}
     secret = (await resolved(given, means.keyring, server))["secret"]
-    # The SDK takes half a second to import: only to sign in.
-    from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
-        OAuthClientIdentity,
-        SignInAuth,
-    )
+    try:  # the SDK takes half a second to import, and is an extra: only to sign in
+        from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
+            OAuthClientIdentity,
+            SignInAuth,
+        )
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SDK:
+            raise
+        what = "Signing in needs the MCP SDK, which is not installed"
+        raise UserError(ErrorDetails(what, server, _INSTALL)) from error
 
     oauth = definition.oauth
     port = REGISTERED_PORT if oauth.client_id else 0
