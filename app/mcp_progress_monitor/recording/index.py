@@ -179,7 +179,7 @@ class Segment:
         self.sizes = array("I")
         self.ats = array("d")
         self.kinds = bytearray()
-        self.sources = array("H")
+        self.sources = array("I")
         self.methods = array("H")
         self.tokens = array("I")
         self.exchanges = array("I")
@@ -248,7 +248,7 @@ class Columns:
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         """Oldest first; those of dropped parts are removed."""
-        self.sources: SharedValues[FrameSource] = SharedValues(0xFFFF)
+        self.sources: SharedValues[FrameSource] = SharedValues(0xFFFF_FFFF)
         self.methods: SharedValues[str] = SharedValues(0xFFFF)
         self.tokens: SharedValues[Any] = SharedValues(0xFFFF_FFFF)
         self.end = 0
@@ -300,7 +300,7 @@ class Columns:
                 entered = frames[some]
                 self._enter_rows(segment, entered, rows.part(some))
                 sources = [self._source(frame) for frame in (entered if is_mixed else entered[:1])]
-                segment.sources += array("H", sources) * (1 if is_mixed else len(entered))
+                segment.sources += array("I", sources) * (1 if is_mixed else len(entered))
             else:
                 escaped = None if is_escaped is None else is_escaped[some]
                 self._enter(segment, frames[some], facts, escaped)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frames import FrameKind
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.recording import index as columns_module
 from mcp_progress_monitor.recording import timeline as module
 from mcp_progress_monitor.recording.timeline import Timeline
@@ -264,3 +264,16 @@ def test_every_kind_of_frame_is_told(log: Log, wire: Wire) -> None:
         FrameKind.ERROR,
     ]
     assert log.timeline.source(log.timeline.columns.segments[0], 1).channel.name == "STDERR"
+
+
+def test_the_connections_of_weeks_are_all_told_apart(log: Log, wire: Wire) -> None:
+    """A server that is restarted every minute has 65,536 sources, three each, after 15 days."""
+    sources = log.timeline.columns.sources
+    for number in range(70_000):
+        sources.number(number, columns_module.FrameSource(f"s#{number}", Channel.RECEIVED))
+    log.take(wire.received(tick("a", 1)))
+    frame = log.timeline.frame(log.timeline.end - 1)
+
+    assert frame is not None
+    assert frame.connection == log.frames[-1].connection
+    assert frame.channel is Channel.RECEIVED
