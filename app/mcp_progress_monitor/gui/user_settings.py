@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
-import pydantic
 from PySide6.QtCore import QObject, Signal, Slot
 
+from mcp_progress_monitor.snapshots.validated import (
+    InvalidValueError,
+    Validated,
+    entries_of,
+    flag,
+    integer,
+    one_of,
+    text,
+)
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.snapshots.validated import Check
 
 ServerRule: TypeAlias = Literal["all", "attention", "none"]
 """Of one server: every event that is chosen, only what needs the user, or nothing.
@@ -22,10 +35,20 @@ _CONFIRMATIONS: Final = "settings/confirmations"
 _EARLIER_REISSUE: Final = "questions/reissue"
 """Where earlier versions kept whether to ask before a request is re-issued."""
 
-_Model = TypeVar("_Model", bound=pydantic.BaseModel)
+_Model = TypeVar("_Model", bound=Validated)
 
 
-class NotificationSettings(pydantic.BaseModel):
+def _time(value: Any) -> datetime.time:
+    """A time of day, as such or as ISO 8601 has it."""
+    if isinstance(value, datetime.time):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("must be a time of day")  # noqa: TRY004  # as all that is refused
+    return datetime.time.fromisoformat(value)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NotificationSettings(Validated):
     """When and how the user is notified while the window is not in front.
 
     Jobs that ran for less than `least_s` are not worth a notification; questions always are.
@@ -33,17 +56,15 @@ class NotificationSettings(pydantic.BaseModel):
     of servers that do not follow the default, by name.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True)
-
     is_on: bool = True
     on_done: bool = True
     on_failed: bool = True
     on_stalled: bool = True
     on_resumable: bool = True
     on_needs_you: bool = True
-    least_s: Annotated[int, pydantic.Field(ge=0, le=_LONGEST_S)] = 10
+    least_s: int = 10
     includes_watched: bool = True
-    servers: dict[str, ServerRule] = {}
+    servers: Mapping[str, ServerRule] = dataclasses.field(default_factory=dict)
     has_quiet_hours: bool = False
     quiet_from: datetime.time = datetime.time(22)
     quiet_until: datetime.time = datetime.time(7)
@@ -53,6 +74,21 @@ class NotificationSettings(pydantic.BaseModel):
     """Progress and badge on the program's button in the task bar or dock."""
     shows_counts: bool = True
     """Counts in the window's title."""
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        **dict.fromkeys(
+            (
+                *("is_on", "on_done", "on_failed", "on_stalled", "on_resumable", "on_needs_you"),
+                *("includes_watched", "has_quiet_hours", "has_sound"),
+                *("shows_tray", "shows_task_bar", "shows_counts"),
+            ),
+            flag,
+        ),
+        "least_s": integer(least=0, most=_LONGEST_S),
+        "servers": entries_of(text(), one_of("all", "attention", "none"), "must be an object"),
+        "quiet_from": _time,
+        "quiet_until": _time,
+    }
 
     def rule(self, server: str) -> ServerRule:
         """What is wanted of one server."""
@@ -66,10 +102,9 @@ class NotificationSettings(pydantic.BaseModel):
         return begin <= now < end if begin <= end else now >= begin or now < end
 
 
-class ConfirmationSettings(pydantic.BaseModel):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConfirmationSettings(Validated):
     """Before what the user is asked; "Don't ask again" turns one off, Settings turns it on."""
-
-    model_config = pydantic.ConfigDict(frozen=True)
 
     quit: bool = True
     disconnect: bool = True
@@ -79,6 +114,11 @@ class ConfirmationSettings(pydantic.BaseModel):
     remove: bool = True
     forget: bool = True
     reissue: bool = True
+
+    checks: ClassVar[Mapping[str, Check]] = dict.fromkeys(
+        ("quit", "disconnect", "restart", "disable", "sign_out", "remove", "forget", "reissue"),
+        flag,
+    )
 
 
 class UserSettings(QObject):
@@ -129,8 +169,12 @@ class UserSettings(QObject):
         """Ask no more before `what`: the user ticked "Don't ask again"."""
         self.set_confirmations(self._confirmations.model_copy(update={what: False}))
 
-    def _keep(self, key: str, settings: pydantic.BaseModel) -> None:
-        self._preferences.keep_json(key, settings.model_dump(mode="json"))
+    def _keep(self, key: str, settings: Validated) -> None:
+        fields = settings.model_dump(mode="json")
+        for name, value in fields.items():
+            if isinstance(value, datetime.time):
+                fields[name] = value.isoformat()
+        self._preferences.keep_json(key, fields)
         self._preferences.save()
 
 
@@ -138,6 +182,6 @@ def _read(model: type[_Model], kept: dict[str, Any]) -> _Model:
     """The settings in `kept`; a field that cannot be read, or is not known, is left out."""
     try:
         return model.model_validate(kept)
-    except pydantic.ValidationError as error:
-        bad = {each["loc"][0] for each in error.errors()}
+    except InvalidValueError as error:
+        bad = {each.place[0] for each in error.errors}
         return model.model_validate({name: kept[name] for name in kept.keys() - bad})
