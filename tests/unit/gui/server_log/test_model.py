@@ -65,7 +65,8 @@ def test_only_messages_of_the_level_and_above_are_let_through() -> None:
     assert told == list(LOG_LEVELS[LOG_LEVELS.index("error") :])
 
 
-def test_only_the_newest_are_kept(qtbot: QtBot) -> None:
+def test_only_the_newest_are_kept(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "_TURN_MS", 0)
     model = ServerLogModel()
     model.add([message(1, level="info", data="first")])
     model.add([message(number, level="info", data="x") for number in range(2, KEPT + 3)])
