@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
@@ -14,6 +15,7 @@ from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import demo_definition
+from mcp_progress_monitor.snapshots.limits import DefaultLimits
 from tests.gui.programs import until, until_quit
 
 if TYPE_CHECKING:
@@ -54,14 +56,21 @@ async def test_call_and_send_lead_to_a_watched_job(qapp: QApplication, data_dir:
         window = program.window
         page = await page_of(program)
         assert page.server == DEMO.name
+        program.engine.calls.default_limits = DefaultLimits(90, 60, 33)
         page.details.call.click()
         form = form_of(program).form
+        hints = [field.placeholderText() for field in form.options.findChildren(QLineEdit)]
+        assert "90 (default)" in hints
         assert form.offer is not None
         assert form.offer.name == "known_total"
         assert form.form.isAncestorOf(form.window().focusWidget())
         form.send()
         assert shown(program) is window.job_list
         await until(lambda: bool(program.engine.jobs.ids()))
+        found = program.engine.jobs.snapshot(program.engine.jobs.ids()[0])
+        assert found is not None
+        assert found.clocks is not None
+        assert (found.clocks.idle_s, found.clocks.total_s) == (90, 33)
         # The user asks for the page: jobs do not take it away.
         window.servers.server_opened.emit(DEMO.name)
         assert shown(program) is page

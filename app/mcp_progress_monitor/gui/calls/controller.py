@@ -296,6 +296,7 @@ class CallsController(QObject):
             self.refresh_servers()
             form.restore(self._preferences.json_of("calls"))
             form.saved.restore(self._preferences.json_of("saved-calls"))
+        self._call.form.set_default_limits(self._engine.calls.default_limits)
         if not self._call.isVisible():
             self._call.form.begin()
         self._call.show()

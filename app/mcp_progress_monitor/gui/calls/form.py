@@ -43,7 +43,7 @@ from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, val
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
 from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
-from mcp_progress_monitor.snapshots.limits import usual_limits
+from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits, usual_limits
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.wording.servers import state_word
 
@@ -115,6 +115,7 @@ class CallForm(QWidget):
         self._task_memory = CallMemory()
         self.saved = SavedCalls()
         self._servers: dict[str, ServerSnapshot] = {}
+        self._default_limits = DEFAULT_LIMITS
         self._offer: Offer | None = None
         self._offer_of = ""
         self._controls: list[QWidget] = []
@@ -171,6 +172,11 @@ class CallForm(QWidget):
         is_other = before is None or now is None or before.name != now.name
         if is_other or self._has_news(before, now):
             self._show_offers()
+        self._show_connection()
+
+    def set_default_limits(self, limits: DefaultLimits) -> None:
+        """Name these limits where neither the call nor its server sets any."""
+        self._default_limits = limits
         self._show_connection()
 
     def choose(
@@ -414,7 +420,9 @@ class CallForm(QWidget):
         if server is not None:
             own = server.definition
             kind = self._current_kind().value
-            usual = usual_limits(kind, own.idle_timeout_s, own.total_timeout_s)
+            usual = usual_limits(
+                kind, own.idle_timeout_s, own.total_timeout_s, self._default_limits
+            )
             self._options.show_usual(usual)
         if server is not None and not _is_connected(server):
             words = f"Cannot call {one_line(server.name, 80)}: {state_word(server.state)}."
