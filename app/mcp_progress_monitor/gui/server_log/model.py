@@ -42,8 +42,8 @@ TITLES: Final = (
 )
 _ROWS_AT_ONCE: Final = 500
 _TURN_MS: Final = 100
-"""So many rows come in one turn, and so long later the next: 4 ms of work each. In a flood the table
-is two seconds behind at most: what is no longer among the newest is never shown."""
+"""So many rows come in one turn, and so long later the next: 4 ms of work each. In a flood the
+table is two seconds behind at most: what is no longer among the newest is never shown."""
 _REMEMBERED: Final = 500  # rows
 _LIMIT: Final = 1_000  # characters: wider than any column
 _NAME: Final = 80
