@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import math
 import operator
 import sys
@@ -58,10 +59,10 @@ SAMPLE_S: Final = 0.05
 SHOWN_AFTER_TICKS: Final = 3
 SHOWN_AFTER_S: Final = 2.0
 WINDOW_TICKS: Final = 12
-WINDOW_S: Final = 45.0
+WINDOW_S: Final = 30.0
 """How much of the past counts while the pace is the same: so many points, or so long."""
 POINT_S: Final = 0.5
-"""Samples within this time are one point, the newest of them: at most about 90 in the window."""
+"""Samples within this time are one point, the newest of them: at most about 60 in the window."""
 LATE_S: Final = 2.0
 LATE_GAPS: Final = 2.5
 LATE_OF_LONGEST: Final = 1.25
@@ -94,7 +95,7 @@ _Points: TypeAlias = "list[tuple[float, float]]"
 class Rates:
     """The pace of the ticks that broke no rule: the slope of progress over time.
 
-    It is the line of least squares through the points of the last 45 s (or 12 ticks, if they take
+    It is the line of least squares through the points of the last 30 s (or 12 ticks, if they take
     longer). Ticks that arrive in bursts, late or in uneven portions hardly move it, unlike an
     average of samples. Where progress has left the line by more than lateness explains, the pace
     has changed, and only what came since counts: a job that works half as fast is known to do so
@@ -153,7 +154,7 @@ class Rates:
         return self._pace
 
     def recent(self) -> tuple[float, ...]:
-        """The rates of equal times up to now, some twenty of them, each a share of the highest."""
+        """The rates of late, some twenty of them, each a share of the highest."""
         if self._recent is None:
             self._recent = _shares_of(list(self._points))
         return self._recent
@@ -187,14 +188,15 @@ def gains(points: Sequence[tuple[float, float]], count: int) -> list[float]:
 
 
 def _shares_of(points: _Points) -> tuple[float, ...]:
-    """The gain in each of equal times, as shares of the largest; empty where there are too few."""
-    lasted_s = points[-1][0] - points[0][0]
-    count = min(SPARKS, int(lasted_s / POINT_S))
-    if count < LEAST_SPARKS:
+    """The rates between some twenty points, as shares of the highest; empty if there are few."""
+    kept = points[:: -(-len(points) // SPARKS)]
+    if len(kept) <= LEAST_SPARKS:
         return ()
-    gained = gains(points, count)
-    most = max(gained)
-    return tuple(gain / most for gain in gained) if 0 < most < math.inf else ()
+    rates = [
+        (value - base) / (at - begin) for (begin, base), (at, value) in itertools.pairwise(kept)
+    ]
+    most = max(rates)
+    return tuple(rate / most for rate in rates) if 0 < most < math.inf else ()
 
 
 def _pace_of(points: _Points) -> Pace | None:
@@ -219,7 +221,8 @@ def _pace_of(points: _Points) -> Pace | None:
         is_late = abs(off) <= max(LATE_S, LATE_GAPS * gap_s, LATE_OF_LONGEST * max(gaps))
         if is_late or len(points) - turn < TURN_POINTS or end - points[turn][0] < LATE_S:
             break
-        points = points[turn:]
+        # The point itself may have come late, from before the turn.
+        points = points[turn + (len(points) - turn > TURN_POINTS) :]
     # Least squares of what is left beside even progress.
     count = len(points)
     middle = sum(times) / count

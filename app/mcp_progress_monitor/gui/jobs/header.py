@@ -177,7 +177,6 @@ class ClockLine(QWidget):
     def _button(self, words: str, tip: str, key: str) -> QToolButton:
         button = QToolButton(self)
         button.setText(words)
-        button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setShortcut(QKeySequence(key))
         button.setAccessibleName(tip)
