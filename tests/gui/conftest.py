@@ -51,6 +51,12 @@ def _empty_clipboard() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _loop_goes_on(qapp: QApplication) -> None:
+    """Let no window that goes away end the loop of a test, as the program does."""
+    qapp.setQuitOnLastWindowClosed(False)
+
+
+@pytest.fixture(autouse=True)
 def _hands_off() -> Iterator[None]:
     """Release what a test left pressed: the next one's clicks and keys would mean something else.
 

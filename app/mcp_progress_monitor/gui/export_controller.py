@@ -217,7 +217,7 @@ class ExportController(QObject):
         """Show in the status bar how far an export is."""
         status = self._window.statusBar()
         bar = WorkBar(what, status)
-        status.insertPermanentWidget(0, bar)
+        status.addPermanentWidget(bar)
         bar.hide()  # until it takes long
         try:
             yield bar
