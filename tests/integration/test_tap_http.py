@@ -77,11 +77,15 @@ async def test_our_client_gets_the_same_through_a_tap(
         direct = await lived(server.url, era, transport)
         async with tapped(server.url, tmp_path) as tap:
             through = await lived(tap.url, era, transport)
-    assert through == direct
     playback = tap.played()
     (job,) = [playback.jobs.snapshot(each) for each in playback.jobs.ids()]
     assert job is not None
-    assert (job.state, job.tick_count) == (JobState.DONE, len(direct[3]))
+    assert job.state is JobState.DONE
+    if "json" in options:  # ticks come on another connection: the reply may overtake the last
+        assert direct.pop(3)[:3] == through.pop(3)[:3] == [1, 2, 3]
+    else:
+        assert job.tick_count == len(direct[3])
+    assert through == direct
     assert playback.problems == []
     recorded = playback.servers.snapshot("demo")
     assert (recorded.revision, recorded.state) == (direct[0], ServerState.CLOSED)

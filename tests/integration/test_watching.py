@@ -92,7 +92,7 @@ async def test_every_tick_of_three_busy_taps_arrives(live: Path) -> None:
         assert [job.tick_count for job in jobs_of(engine)] == [500, 500, 500]
         assert {job.watched_client for job in jobs_of(engine)} == {"Claude Code"}
         # Opened, three of the handshake, the call, its ticks, its answer, closed.
-        assert engine.timeline.end == 3 * (5 + 500 + 2)
+        await until(lambda: engine.timeline.end == 3 * (5 + 500 + 2))
         frames = engine.timeline.frames(0, engine.timeline.end)
         assert sorted(frame.number for frame in frames) == [*range(1, engine.timeline.end + 1)]
         assert all(frame.raw.startswith(b"{") for frame in frames)

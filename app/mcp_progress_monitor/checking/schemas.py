@@ -184,8 +184,9 @@ class SchemaChecks:
                 due = known[key]
             else:
                 due = _due(connection_of, fact)
-            if due is not None:
-                yield fact.number, due, raw_of(frames, fact.number)
+            raw = b"" if due is None else raw_of(frames, fact.number)
+            if due is not None and raw:
+                yield fact.number, due, raw
 
     def check(self, number: int, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
         """What does not fit in one message; None when it fits, or cannot be checked."""

@@ -247,12 +247,16 @@ class FrameRun(LazyRun[Frame]):
 
 
 def raw_of(frames: Sequence[Frame], number: int) -> bytes:
-    """The bytes of the frame with that number, of some in order; none if it is not there."""
+    """The bytes of the message with that number, of frames in order; none if there is none.
+
+    An event is no message: that a stream was closed cancels a request, too.
+    """
     if type(frames) is FrameRun:
         return frames.raws[number - frames.first]
     place = bisect.bisect_left(frames, number, key=_number_of)
-    is_there = place < len(frames) and frames[place].number == number
-    return frames[place].raw if is_there else b""
+    if place == len(frames) or (frame := frames[place]).number != number:
+        return b""
+    return b"" if frame.channel is Channel.EVENT else frame.raw
 
 
 class FactRun(LazyRun["Fact"]):

@@ -373,6 +373,13 @@ def test_however_chunks_are_cut_the_results_are_the_same(tmp_path: Path) -> None
     assert summary(judge_live(path)) == summary(results)
 
 
+def test_a_stream_that_the_client_closes_cancels_without_a_message(tmp_path: Path) -> None:
+    steps = [call(2, "a"), tick("a", 1), event("stream_closed", request=5, reason="enough")]
+    path = tmp_path / "closed.mcprec"
+    path.write_bytes(recording(Golden("", D, steps, []), steps))
+    assert "SCHEMA-1" not in {each.rule for each in check_file(path)}
+
+
 @pytest.mark.parametrize("message", ["", "   ", "\u3000", "\t\n", "\x1b[32m", None, "a b"])
 @pytest.mark.parametrize("is_run", [True, False])
 def test_a_message_is_judged_in_a_run_as_by_itself(message: str | None, *, is_run: bool) -> None:

@@ -50,6 +50,10 @@ class Tapped:
         assert self.tap.recording is not None
         return self.tap.recording
 
+    def has_recorded(self, words: bytes) -> bool:
+        """Whether these words are recorded by now."""
+        return self.recording.exists() and words in self.recording.read_bytes()
+
     @property
     def frames(self) -> list[Frame]:
         """All that is recorded, once the tap has ended."""

@@ -255,7 +255,7 @@ async def test_a_reply_whose_stream_nobody_resumes_is_lost(
                 await peer.write(request(tap.port, body, "Mcp-Session-Id: s1"))
                 await peer.until(end)
         with anyio.fail_after(PATIENCE_S):
-            while b"did not resume" not in tap.recording.read_bytes():  # noqa: ASYNC110
+            while not tap.has_recorded(b"did not resume"):  # noqa: ASYNC110
                 await anyio.sleep(0.01)
     assert tap.event("call_ended")["request"] == tap.event("stream_broken")["request"]
     playback = tap.played()
