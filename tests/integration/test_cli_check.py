@@ -57,3 +57,10 @@ def test_a_server_that_does_not_end_is_found(tmp_path: Path) -> None:
     ran = run("check", "--fail-on", "warning", *words, HOME=str(tmp_path))
     assert ran.code == 7, ran.err
     assert "warning END-1: The server did not end within 2.0 s" in ran.out
+
+
+def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
+    words = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
+    ran = run("check", *words, HOME=str(tmp_path))
+    assert ran.code == 0, ran.err
+    assert "Note: All 3 calls of rpc_error failed, so most rules were not tried on it." in ran.out

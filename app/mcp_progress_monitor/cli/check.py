@@ -71,6 +71,8 @@ class CheckOrder:
     max_duration: float | None = None
     expect: tuple[str, ...] = ()
     output: Path | None = None
+    notes: tuple[str, ...] = ()
+    """What else is known of the session, such as calls that failed."""
 
     @property
     def fails_from(self) -> Level | None:
@@ -201,7 +203,8 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     show_warnings(*playback.problems[:_PROBLEMS_TOLD])  # the rest of a damaged one is checked
     shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
     found = _wanted(playback, order.where, list(check.judge.results))
-    return check.file(shown, found, baseline.fingerprints)
+    file = check.file(shown, found, baseline.fingerprints)
+    return file._replace(notes=(*file.notes, *order.notes))
 
 
 def _matches(playback: Playback, text: str) -> bool:
@@ -292,6 +295,8 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
             f"{formatting.count(state.tried, 'rule')} tried, {len(state.passed)} passed, "
             f"{len(state.broken)} broken, {len(state.not_applicable)} not applicable"
         )
+    for note in file.notes:
+        yield f"  Note: {note}"
     for results in _of_one_rule(file.results):
         yield ""
         yield from _rule_lines(results)

@@ -26,6 +26,8 @@ from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.protocol.peer import AUTO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcp_progress_monitor.cli.options import Invocation
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.engine import Engine
@@ -76,7 +78,8 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
         raise CommandFailed(ExitCode.UNWRITABLE, problem)
     if code is not ExitCode.DONE:
         return code
-    return check_recordings(invocation.common, dataclasses.replace(order, files=(path,)))
+    order = dataclasses.replace(order, files=(path,), notes=tuple(command.notes()))
+    return check_recordings(invocation.common, order)
 
 
 class _Tour(Command):
@@ -88,6 +91,8 @@ class _Tour(Command):
         self._definition = definition
         self._tour = tour
         self._given = read_document(tour.document)
+        self._outcomes: dict[str, list[bool]] = {}
+        """Of each tool, whether its calls with valid arguments failed."""
         for name, arguments in self._given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
@@ -110,6 +115,16 @@ class _Tour(Command):
         with failing(ExitCode.ANSWERED_ERROR):
             await engine.servers.disconnect(server.name)
         return ExitCode.DONE
+
+    def notes(self) -> Iterator[str]:
+        """Which tools the report says little about, because they never worked."""
+        for tool, failed in self._outcomes.items():
+            if failed and all(failed):
+                calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"
+                yield (
+                    f"{calls} of {one_line(tool, 80)} failed, so most rules were not tried on it. "
+                    "Pass arguments that work with --args."
+                )
 
     def _is_chosen(self, tool: Tool) -> bool:
         """Whether a tool may be called: it says that it only reads, or the user names it."""
@@ -138,11 +153,12 @@ class _Tour(Command):
         if checked.problems:
             self._note(f"Left out {tool.name}: pass its arguments with --args.")
             return
-        await self._call(engine, server, tool.name, arguments, AUTO)
+        failed = self._outcomes.setdefault(tool.name, [])
+        failed.append(await self._call(engine, server, tool.name, arguments, AUTO))
         if not is_first:
             return
         for token in (_INTEGER, None):
-            await self._call(engine, server, tool.name, arguments, token)
+            failed.append(await self._call(engine, server, tool.name, arguments, token))
         async with anyio.create_task_group() as group:
             group.start_soon(self._cancel_soon, engine)
             await self._call(engine, server, tool.name, arguments, AUTO)
@@ -157,8 +173,8 @@ class _Tour(Command):
         tool: str,
         arguments: JsonObject,
         token: TokenChoice,
-    ) -> None:
-        """Make a call and wait for its end, whatever that is: the judge has the last word."""
+    ) -> bool:
+        """Make a call and wait for its end: the judge has the last word. Whether it failed."""
         call = Call(
             server.name,
             CALL_TOOL,
@@ -168,9 +184,10 @@ class _Tour(Command):
             total_timeout_s=_TOTAL_S,
         )
         try:
-            await engine.calls.make(call)
+            outcome = await engine.calls.make(call)
         except UserError as error:
             raise CommandFailed(ExitCode.NOT_CONNECTED, error.details) from error
+        return outcome.failure is not None
 
     async def _cancel_soon(self, engine: Engine) -> None:
         await anyio.sleep(_CANCEL_AFTER_S)

@@ -89,7 +89,7 @@ _PY_REFUSE = "raise MCPError(INVALID_PARAMS, {})"
 _TS_REFUSE = "throw new ProtocolError(ProtocolErrorCode.InvalidParams, {})"
 _PY_REFUSE_TASK = "raise McpError(ErrorData(code=INVALID_PARAMS, message={}))  # SDK 1"
 _TS_REFUSE_TASK = "throw new McpError(ErrorCode.InvalidParams, {})  // SDK 1"
-_PY_STDOUT = 'logging.basicConfig(stream=sys.stderr); print("…", file=sys.stderr)'
+_PY_STDOUT = 'import sys; print("…", file=sys.stderr); logging.basicConfig(stream=sys.stderr)'
 _TS_STDOUT = 'console.error("…") instead of console.log("…")'
 
 ADVICE: Final[dict[str, Advice]] = {
@@ -111,9 +111,9 @@ ADVICE: Final[dict[str, Advice]] = {
         "Progress does not increase",
         "Each notification has a greater progress than the one before.",
         _A, _SURE, Needs.PROGRESS,
-        "Keep one counter for the whole call and report only when it has grown.",
-        "if done > reported: reported = done; " + _PY_REPORT + _PY_LOW,
-        "if (done > reported) { reported = done; " + _TS_REPORT + " }" + _TS_SDK_1,
+        "Report only when the value has grown: count in one place, and round to no equal steps.",
+        "if done > reported: reported = done; " + _PY_REPORT + "  # 0 at first" + _PY_LOW,
+        "if (done > reported) { reported = done; " + _TS_REPORT + " }  // 0 at first" + _TS_SDK_1,
     ),
     "PROG-4": Advice(
         "Progress for an unknown token",
@@ -127,7 +127,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Progress for a request that was given up",
         "Progress is about a request that is still running.",
         _A, _LIKELY, Needs.PROGRESS,
-        "Stop the work when its request is cancelled.",
+        "Stop the work when its request is cancelled; if it does, this is only a crossing.",
         "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
         "if (ctx.mcpReq.signal.aborted) return;  // SDK 1: extra.signal",
     ),
@@ -401,7 +401,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Output that is no message",
         "Each line is one valid JSON-RPC message in UTF-8 and nothing else is written.",
         _A, _SURE, Needs.MESSAGE,
-        "Write logs and prints to standard error.",
+        "Standard output is for messages only: write logs and prints to standard error.",
         _PY_STDOUT, _TS_STDOUT,
     ),
     "JR-3": Advice(
@@ -481,9 +481,9 @@ ADVICE: Final[dict[str, Advice]] = {
         "Result against the output schema",
         "structuredContent fits the tool's outputSchema.",
         "2025-06-18", _SURE, Needs.OUTPUT,
-        "Return the type that the schema is made of.",
-        "@mcp.tool()\nasync def tool() -> Result: ...",
-        "return {structuredContent: outputSchema.parse(value), content}",
+        "Return values of the types in outputSchema, or correct outputSchema.",
+        'return {"count": 3}  # for "count": {"type": "integer"}, not "3"',
+        'return {structuredContent: {count: 3}, content}  // for count: {type: "integer"}, not "3"',
     ),
     "HDR-1": Advice(
         "Headers of 2026-07-28",
