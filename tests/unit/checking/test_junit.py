@@ -48,7 +48,7 @@ def test_a_rule_that_fails_the_run_fails_and_others_are_told() -> None:
     assert failure.get("type") == "error"
     assert failure.get("message") == "Progress did not increase: 1 after 1"
     assert "2 in frames 7 to 9" in str(failure.text)
-    assert "Fix: Keep one counter" in str(failure.text)
+    assert "Fix: Report only when" in str(failure.text)
     assert "JR-1: A doubt" in str(suite.findtext("system-out"))
     skipped = [case.get("name") for case in suite.iter("testcase") if len(case.findall("skipped"))]
     assert skipped == ["SUB-1 Notifications of a subscription"]
