@@ -235,7 +235,9 @@ def test_an_idle_program_has_no_timer_running(parts: Parts) -> None:
 def timers(parts: Parts) -> list[QTimer]:
     """Those that run, but for what shows the progress of what has just changed."""
     found = (*parts.made.findChildren(QTimer), *mini_timers(parts))
-    return [timer for timer in found if timer.isActive() and timer.interval() != 1_000]
+    return [
+        timer for timer in found if timer.isActive() and timer.interval() != controller.SHARE_MS
+    ]
 
 
 def mini_timers(parts: Parts) -> list[QTimer]:

@@ -36,7 +36,8 @@ GATHERED_MS: Final = 1_000
 """Events of one second are one notification."""
 _APART_MS: Final = 5_000
 """Least time between two notifications: what comes meanwhile is in the next."""
-_SHARE_MS: Final = 1_000
+SHARE_MS: Final = 4_000
+"""Between two looks at the progress of what runs: each costs a snapshot of every such job."""
 _AVERAGED: Final = 20
 """So many running jobs make the progress in the task bar, the oldest first."""
 _TITLE: Final = "MCP Progress Monitor"
@@ -86,7 +87,7 @@ class NotificationsController(QObject):
         self.tray.shown.connect(self.come_to_front)
         self.tray.job_opened.connect(self.open_job)
         self._due = self._timer(GATHERED_MS, self._on_due)
-        self._share_due = self._timer(_SHARE_MS, self.show_share)
+        self._share_due = self._timer(SHARE_MS, self.show_share)
         models.feed.jobs_changed.connect(self._on_jobs_changed)
         models.groups.dataChanged.connect(self._show_counts)
         settings.notifications_changed.connect(self._apply)
