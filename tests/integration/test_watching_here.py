@@ -159,7 +159,7 @@ async def test_what_was_completed_here_is_not_offered_while_its_tap_lives_on(
             # The tap repeats the first attempt; what was made of it here is known.
             await until(lambda: engine.timeline.end and len(jobs_of(engine)) == 1)
             await until(lambda: the_job(engine).attempt_count == 2)
-            assert made_by(engine) == [(1, "Agent"), (2, None)]
+            await until(lambda: made_by(engine) == [(1, "Agent"), (2, None)])
             await approve(engine)
             assert (await engine.resumer.resume(the_job(engine).id)).state is JobState.DONE
         async with watching(place) as engine:
