@@ -6,6 +6,7 @@ import os
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from PySide6.QtWidgets import QApplication
 
@@ -52,21 +53,25 @@ async def test_cancelling_and_quitting_leave_nothing(
         _path: Path, _form: object, _target: Path, on_share: Callable[[float], None]
     ) -> None:
         while True:
-            if not is_quit:
-                _close_shown(qapp)
             on_share(0.5)
 
     monkeypatch.setattr(import_controller, "convert", endless)
 
-    assert not await import_file(_FILE, MCP_REC, tmp_path / "a", _life(is_over=is_quit))
+    async with anyio.create_task_group() as group:
+        if not is_quit:
+            group.start_soon(_cancel_once_shown, qapp)
+        assert not await import_file(_FILE, MCP_REC, tmp_path / "a", _life(is_over=is_quit))
     assert not os.listdir(tmp_path)  # noqa: PTH208  # in a coroutine
 
 
-def _close_shown(qapp: QApplication) -> None:
-    """As the user does; the thread only asks for it."""
-    for each in qapp.topLevelWidgets():
-        if isinstance(each, WorkBar) and each.isVisible():
-            each.cancel_requested.emit()
+async def _cancel_once_shown(qapp: QApplication) -> None:
+    """As the user does, and in the thread of the widgets: elsewhere they crash some test later."""
+    while True:
+        for each in qapp.topLevelWidgets():
+            if isinstance(each, WorkBar) and each.isVisible():
+                each.cancel_requested.emit()
+                return
+        await anyio.sleep(0.005)
 
 
 async def test_a_file_that_cannot_be_imported_is_reported(
