@@ -50,6 +50,24 @@ def _empty_clipboard() -> Iterator[None]:
         QGuiApplication.clipboard().clear()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _tidied() -> Iterator[None]:
+    """Collect what a module left behind in the thread of its widgets."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def _no_collector() -> Iterator[None]:
+    """Let no thread collect widgets: Python's collector runs in whatever thread allocates.
+
+    Seen as a crash while a module was imported in a thread. The program does the same.
+    """
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def _loop_goes_on(qapp: QApplication) -> None:
     """Let no window that goes away end the loop of a test, as the program does."""
