@@ -116,7 +116,7 @@ def _take_trace(folder: Path, trace: Path) -> None:
 
 def _is_running(process: str) -> bool:
     if not process.isdigit() or sys.platform == "win32":
-        return False  # Windows lets nobody delete what a program has open
+        return False  # Windows does not delete open files
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, OverflowError):
@@ -162,7 +162,7 @@ def log_to_file(folder: Path, level: str) -> logging.Handler:
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """Readable by its owner alone; a disk that takes no more is no reason to fail."""
+    """Readable by its owner only; a full disk is not a failure."""
 
     def _open(self) -> IO[str]:  # type: ignore[override]
         from pathlib import Path

@@ -249,7 +249,7 @@ def _measure() -> None:
 
 def _call(program: Any) -> None:
     """Connect the demo server and make one call that ticks."""
-    from mcp_progress_monitor.engine.call import Call
+    from mcp_progress_monitor.engine.call import Call, CallSeries
     from mcp_progress_monitor.snapshots.definitions import demo_definition
 
     async def run() -> None:
@@ -257,7 +257,8 @@ def _call(program: Any) -> None:
         await program.engine.servers.connect(name)
         arguments = {"steps": 900, "interval_s": _INTERVAL_S}
         params = {"name": "unknown_total", "arguments": arguments}
-        program.calls.call(Call(server=name, method="tools/call", params=params))
+        call = Call(server=name, method="tools/call", params=params)
+        program.calls.call_series(CallSeries((call,)))
 
     program.calls._tasks.start("measure", run)  # noqa: SLF001  # as the window starts tasks
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
@@ -36,7 +36,9 @@ async def silent_call(program: Program, idle_s: float) -> None:
     server = program.engine.servers.add(server_definition())
     await program.engine.servers.connect(server)
     params = {"name": "never_answers", "arguments": {"steps": 2, "interval_s": 0.01}}
-    program.calls.call(Call(server, "tools/call", params, idle_timeout_s=idle_s))
+    program.calls.call_series(
+        CallSeries((Call(server, "tools/call", params, idle_timeout_s=idle_s),))
+    )
     await until(lambda: bool(program.engine.jobs.ids()))
     program.window.open_dock("job")
     program.window.job_pane.show_job(1)

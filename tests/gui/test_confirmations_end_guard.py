@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -50,7 +50,7 @@ async def busy(qapp: QApplication, data_dir: Path) -> AsyncIterator[Program]:
     async with running(qapp, data_dir, demo_definition()) as made:
         await until(lambda: state(made, "demo") is ServerState.CONNECTED)
         made.window.servers.keep_requested.emit("demo")
-        made.calls.call(Call("demo", "tools/call", LONG))
+        made.calls.call_series(CallSeries((Call("demo", "tools/call", LONG),)))
         await until(lambda: job_state(made) is JobState.RUNNING)
         yield made
 
@@ -130,7 +130,7 @@ async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_
         assert program.settings.is_asked("disconnect")
         await until(lambda: job_state(program) is JobState.LOST)
         await until(lambda: state(program, "demo") is ServerState.CONNECTED)
-        program.calls.call(Call("demo", "tools/call", LONG))
+        program.calls.call_series(CallSeries((Call("demo", "tools/call", LONG),)))
         await until(lambda: job_state(program, 1) is JobState.RUNNING)
         ask(program, "Restart")
         assert questions(program) == []
@@ -195,7 +195,7 @@ async def test_several_servers_at_once_are_one_question(qapp: QApplication, data
         assert len(names) == 2
         await until(lambda: all(state(program, n) is ServerState.CONNECTED for n in names))
         for name in names:
-            program.calls.call(Call(name, "tools/call", LONG))
+            program.calls.call_series(CallSeries((Call(name, "tools/call", LONG),)))
         await until(lambda: [job_state(program, n) for n in (0, 1)] == [JobState.RUNNING] * 2)
         view = program.window.servers.view
         view.selectAll()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
@@ -88,7 +88,8 @@ class Player:
         name = engine.servers.add(server_definition("--state-dir", str(folder / "work")))
         await engine.servers.connect(name)
         params = {"name": "resumable_export", "arguments": arguments}
-        self._program.calls.call(Call(name, "tools/call", params))
+        call = Call(name, "tools/call", params)
+        self._program.calls.call_series(CallSeries((call,)))
 
     async def press_resume(self) -> None:
         """Select the job and press the tool bar's button once it can be pressed."""

@@ -106,8 +106,7 @@ class SessionJudge:
     def pass_time(self, now: float) -> float | None:
         """Judge what time alone has shown by `now`; when to ask again, None if nothing waits.
 
-        What is stated so is stated again, about the same frame, by what comes later: nobody has to
-        ask for the same results.
+        Later messages state the same results about the same frames: calling this is optional.
         """
         due: list[float] = []
         for connection in self._connections.values():

@@ -1,7 +1,7 @@
 """The options of each command as typed, checked for contradictions but not resolved.
 
-Loaded at every start. Nobody compares them: the methods for that, and for being frozen, would take
-two thirds of the time to load this.
+Loaded at every start. The classes are neither comparable nor frozen: generating those methods would
+take two thirds of the time to load this module.
 """
 
 from __future__ import annotations

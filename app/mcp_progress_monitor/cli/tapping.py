@@ -160,7 +160,7 @@ def _relay_changed(server: Server, about: About, script: Script) -> NoReturn:
     text = f"mcp-progress-monitor tap: {script.text}\n"
     import contextlib
 
-    with contextlib.suppress(OSError):  # nobody reads it; the recording says so as well
+    with contextlib.suppress(OSError):  # stderr may be closed; the recording says so as well
         os.write(2, text.encode(errors="replace"))
     faults = Faults(server, script)
     relay(server, about, faults.streams, faults.end_reason)

@@ -258,7 +258,7 @@ class Keeper:
         self._publish(chains.note_attempts(job, pictures))
 
     def _replace_restored(self, job: JobId, chain: int) -> bool:
-        """Let a job that is watched again stand for its row of an earlier run of the program.
+        """Merge a job that is watched again with its row from an earlier run of the program.
 
         Unless that is being resumed here: then it stays, and this is False.
         """

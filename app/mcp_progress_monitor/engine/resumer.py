@@ -379,7 +379,7 @@ class Resumer:
     async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
         """Connect the server of a chain, adding it if it is not known; its name.
 
-        `WatchedServerError` for that of another client's job, whose command nobody here approved.
+        `WatchedServerError` for that of another client's job, whose command is not approved here.
         """
         watched = watched_by(origin.server_key)
         if watched is not None:

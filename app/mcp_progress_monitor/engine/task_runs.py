@@ -118,7 +118,7 @@ class TaskKeeper:
             self._replace_restored(job, entry)
 
     def _replace_restored(self, job: JobId, entry: Entry) -> None:
-        """Let a job that is watched again stand for its row of an earlier run of the program."""
+        """Merge a job that is watched again with its row from an earlier run of the program."""
         others = [o for o, e in self.entries.items() if e.saved == entry.saved and o != job]
         for other in others:
             del self.entries[other]

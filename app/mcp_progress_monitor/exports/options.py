@@ -92,11 +92,11 @@ BRIEF: Final = ReportDepth(ticks=5, between=10, messages=3, characters=4_000)
 
 
 OnShare: TypeAlias = "Callable[[float], object]"
-"""Hears how much of an export is done, from 0 to 1."""
+"""Receives how much of an export is done, from 0 to 1."""
 
 
 def no_share(_share: float) -> None:
-    """Nobody wants to hear it."""
+    """Ignore the progress of an export."""
 
 
 _KEPT: Final = 20_000

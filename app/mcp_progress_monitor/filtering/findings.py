@@ -77,7 +77,7 @@ class _Builder(FilterBuilder):
 
 
 def finding_filter(text: str) -> Callable[[Checked], bool] | None:
-    """The test that a filter stands for; None when it is blank and lets everything through.
+    """The test that a filter describes; None when it is blank and matches everything.
 
     `FilterError` when it cannot be understood.
     """

@@ -111,7 +111,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Progress does not increase",
         "Each notification has a greater progress than the one before.",
         _A, _SURE, Needs.PROGRESS,
-        "Report only when the value has grown: count in one place, and round to no equal steps.",
+        "Report only when the value has grown; do not round it to equal steps.",
         "if done > reported: reported = done; " + _PY_REPORT + "  # 0 at first" + _PY_LOW,
         "if (done > reported) { reported = done; " + _TS_REPORT + " }  // 0 at first" + _TS_SDK_1,
     ),

@@ -32,7 +32,7 @@ _INTERPRETERS: Final = {
     ".mjs": "node",
     ".cjs": "node",
 }
-"""What runs a script that is no program by itself."""
+"""The programs that run scripts, which cannot be executed directly."""
 
 
 class DropKind(enum.Enum):
@@ -97,7 +97,7 @@ class Drops(QObject):
     configuration_dropped = Signal(object)
     """`Path`."""
     program_dropped = Signal(object)
-    """The words of its command line, as `tuple[str, ...]`."""
+    """Its command line, as `tuple[str, ...]`."""
     address_dropped = Signal(str)
 
     def __init__(
@@ -141,6 +141,6 @@ class Drops(QObject):
         elif kind is DropKind.PROGRAM:
             self.program_dropped.emit(command_of(path))
         else:
-            what = "This is no recording, configuration or program"
+            what = "Not a recording, configuration or program"
             hint = f"Drop a {SUFFIX} file, another client's configuration, or a server's program."
             self._tell(ErrorDetails(what, name, hint))

@@ -596,7 +596,7 @@ def test_saved_calls_are_renamed_and_deleted(form: CallForm) -> None:
 def test_a_saved_call_of_a_server_that_is_gone_says_so(form: CallForm) -> None:
     form.saved.save(SavedCall("", "Old", "gone", "tools/call", "export", {}))
     _menu(form, "Saved")["Old"].trigger()
-    assert _says(form, "there is no server gone here")
+    assert _says(form, "no server is named gone")
 
 
 def test_each_argument_set_is_a_call_added_to_what_the_form_has(

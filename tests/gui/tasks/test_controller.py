@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
@@ -55,7 +55,9 @@ async def begin(program: Program, tool: str, *, as_task: bool = True, **argument
     """Call a tool as the call form does; the job, once it is a task if it is to be one."""
     before = set(program.engine.jobs.ids())
     params = {"name": tool, "arguments": arguments}
-    program.calls.call(Call("demo", "tools/call", params, as_task=as_task, task_ttl_ms=60_000))
+    program.calls.call_series(
+        CallSeries((Call("demo", "tools/call", params, as_task=as_task, task_ttl_ms=60_000),))
+    )
     await until(lambda: bool(set(program.engine.jobs.ids()) - before))
     (job,) = set(program.engine.jobs.ids()) - before
     await until(lambda: not as_task or found(program, job).task is not None)

@@ -46,7 +46,7 @@ class CallsController(QObject):
     """Shows the call form and sends its calls to the engine."""
 
     server_wanted = Signal(object)
-    """The job of another client, in a tuple, that is to be edited: `edit` gets its call."""
+    """A tuple with the job of another client to edit; `edit` receives its call."""
 
     def __init__(
         self,
@@ -79,12 +79,6 @@ class CallsController(QObject):
         self._opening.setSingleShot(True)
         self._opening.setInterval(_OPENING_MS)
         self._opening.timeout.connect(self._on_opening_due)
-
-    @Slot(object)
-    def call(self, call: Call) -> None:
-        """Make a call; it becomes a job as soon as it is written."""
-        self._parent.show_job_list()
-        self._tasks.start(f"{call.method} on {call.server}", self._engine.calls.make, call)
 
     @Slot(object)
     def call_series(self, series: CallSeries) -> None:
@@ -207,7 +201,7 @@ class CallsController(QObject):
             self._opening.start()
 
     def leave_page_for_jobs(self) -> None:
-        """Show the jobs again in place of a page that nobody asked for."""
+        """Show the jobs again in place of a page that opened by itself."""
         if self._is_unasked and self._engine.jobs.ids():
             self._is_unasked = False
             self._parent.show_job_list()

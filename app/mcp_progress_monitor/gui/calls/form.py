@@ -235,7 +235,7 @@ class CallForm(QWidget):
         self._show_offers()
 
     def forget_arguments(self) -> None:
-        """Forget the arguments that were sent; what stands in the form stays."""
+        """Forget the arguments that were sent; keep what is in the form."""
         self._memory.restore(None)
 
     @Slot()
@@ -635,7 +635,7 @@ class CallForm(QWidget):
     @Slot(object)
     def _on_call_chosen(self, call: SavedCall) -> None:
         if not self.choose(call.server, call.method, call.name, call.arguments):
-            self._say(f"Cannot open the call: there is no server {one_line(call.server, 80)} here")
+            self._say(f"Cannot open the call: no server is named {one_line(call.server, 80)}")
 
     @Slot()
     def _on_save_requested(self) -> None:

@@ -265,13 +265,13 @@ class OfferDetails(QWidget):
 
 
 class ServerPage(QWidget):
-    """What one server offers; stands in the middle of the window, in place of the jobs."""
+    """What one server offers, shown in the middle of the window in place of the jobs."""
 
     back_requested = Signal()
     """The jobs are wanted again."""
     connect_requested = Signal(str)
     call_requested = Signal(str, str, str)
-    """The server, the method, and the name of what is to be called."""
+    """The server, the method, and the name of the tool, prompt or resource."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

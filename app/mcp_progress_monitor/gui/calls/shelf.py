@@ -71,7 +71,7 @@ class CallShelf(QWidget):
         self._saved = saved
         self._arguments: list[JsonObject] = []
         self._calls: list[SavedCall] = []
-        """What the entries of the menus stand for, as they were opened last."""
+        """What the menu entries refer to, as of the last time each menu opened."""
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP_S)
@@ -199,7 +199,7 @@ class SaveCallDialog(QDialog):
         self._on_title_changed()
 
     def accept(self) -> None:
-        """Hand on the call as it is to be saved."""
+        """Emit the call with its title and folder."""
         title, folder = self._title.text().strip(), self._folder.currentText().strip()[:200]
         self.call_saved.emit(self._call._replace(title=title, folder=folder))
         super().accept()

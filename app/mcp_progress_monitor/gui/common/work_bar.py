@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QW
 from mcp_progress_monitor.formatting import one_line
 
 _PATIENCE_S: Final = 0.3
-"""Work that is done sooner is not shown: nobody could read it."""
+"""Work that takes less time is not shown: there would be no time to read it."""
 _STEPS: Final = 1000
 _WIDTH: Final = 160
 _NAME: Final = 60

@@ -305,7 +305,7 @@ class FindingsFilter(QSortFilterProxyModel):
             old.deleteLater()
 
     def set_test(self, passes: Callable[[Checked], bool] | None) -> None:
-        """Let through what passes the test; None is no test."""
+        """Show only what passes the test; None shows everything."""
         self.beginFilterChange()
         self._passes = passes
         self._end_change()

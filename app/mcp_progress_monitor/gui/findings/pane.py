@@ -292,7 +292,7 @@ class FindingsPane(QWidget):
         self._on_rules_toggled(self.rules_button.isChecked())
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Count no rules that nobody sees."""
+        """Count rules only while they are visible."""
         super().hideEvent(event)
         self._second.stop()
 

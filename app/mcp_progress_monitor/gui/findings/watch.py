@@ -107,7 +107,7 @@ class FindingsWatch(QObject):
 
     @Slot()
     def restart(self) -> None:
-        """Forget all: the source begins anew."""
+        """Forget everything: the source starts again."""
         if self._source is not None:
             self._begin()
         self.restarted.emit()

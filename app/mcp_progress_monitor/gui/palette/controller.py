@@ -48,7 +48,7 @@ class PaletteController(QObject):
     connect_chosen = Signal(str)
     """A server that is not connected."""
     offer_chosen = Signal(str, str, str)
-    """A server, the method, and the name of what is to be called."""
+    """A server, the method, and the name of the tool, prompt or resource."""
     job_chosen = Signal(object)
     """A `JobId`."""
     recording_chosen = Signal(object)
