@@ -195,7 +195,6 @@ def _opened(path: Path, mode: str) -> IO[str]:
 
 
 def _new_file(folder: Path, stamp: str) -> Path:
-    """An empty private file that was not there before."""
     for number in range(_KEPT + 1):
         name = _REPORT.replace("*", f"{stamp}-{number}" if number else stamp)
         try:

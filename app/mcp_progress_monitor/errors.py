@@ -18,7 +18,6 @@ class ErrorDetails(NamedTuple):
     detail: str = ""
 
     def as_text(self) -> str:
-        """Everything as plain text of one to many lines."""
         head = f"{self.what} ({self.where})" if self.where else self.what
         return "\n".join(part for part in (head, self.detail, self.hint) if part)
 

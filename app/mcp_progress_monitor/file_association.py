@@ -157,7 +157,6 @@ class MacosAssociation:
         self._command = command
 
     def add(self) -> AssociationResult:
-        """The manual steps in Automator and Finder."""
         line = f'exec {shlex.join([*self._command, "open"])} "$1"'
         return AssociationResult(
             to_do=(
@@ -178,7 +177,6 @@ class MacosAssociation:
         )
 
     def remove(self) -> AssociationResult:
-        """The manual steps to undo it."""
         return AssociationResult(
             to_do=(
                 (
@@ -281,7 +279,6 @@ class Association(Protocol):
 
 
 def association_here() -> Association:
-    """The association of the system that this program runs on."""
     command = program_command()
     if sys.platform == "win32":
         from mcp_progress_monitor.windows_registry import WindowsRegistry

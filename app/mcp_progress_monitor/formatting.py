@@ -69,7 +69,6 @@ def rounded(value: int | float, decimals: int = 2) -> str:
 
 
 def _power_of_ten(value: int) -> str:
-    """The first digits and the magnitude of a long integer."""
     sign = "-" if value < 0 else ""
     # Python refuses to write out more than 4,300 digits; the logarithm knows no such limit, but
     # is rounded: near a power of ten it may be one off, either way.
@@ -245,7 +244,6 @@ def visible(text: str, *, keep_line_ends: bool = False) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    """One unseen character as a Python escape."""
     char = match[0]
     if char in _SHORT_ESCAPES:
         return _SHORT_ESCAPES[char]
@@ -302,7 +300,6 @@ def _brief(value: object, depth: int) -> str:
 
 
 def _brief_members(value: dict[object, object], depth: int) -> Iterator[str]:
-    """The first members of an object, then an ellipsis where there are more."""
     for name, member in itertools.islice(value.items(), _SUMMARY_ITEMS if depth else 0):
         yield f"{one_line(str(name), _SUMMARY_STRING)}: {_brief(member, depth - 1)}"
     if len(value) > (_SUMMARY_ITEMS if depth else 0):
@@ -310,7 +307,6 @@ def _brief_members(value: dict[object, object], depth: int) -> Iterator[str]:
 
 
 def _brief_elements(value: list[object] | tuple[object, ...], depth: int) -> Iterator[str]:
-    """The first elements of an array, then an ellipsis where there are more."""
     for element in itertools.islice(value, _SUMMARY_ITEMS if depth else 0):
         yield _brief(element, depth - 1)
     if len(value) > (_SUMMARY_ITEMS if depth else 0):

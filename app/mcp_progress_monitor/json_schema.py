@@ -39,7 +39,6 @@ class Stopwatch:
     __slots__ = ("_end", "_is_cancelled")
 
     def __init__(self, limit_s: float = QUICK_S) -> None:
-        """Start."""
         self._end = time.thread_time() + limit_s
         self._is_cancelled = False
 
@@ -115,7 +114,6 @@ def _flags(schema: Any, watch: Stopwatch) -> tuple[bool, bool, bool]:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """The containers in a container."""
     members = value.values() if isinstance(value, dict) else value
     return (each for each in members if isinstance(each, dict | list))
 
@@ -312,7 +310,6 @@ class _Check:
             raise RecursionError
 
     def leave(self) -> None:
-        """Come back from a keyword."""
         self._depth -= 1
 
     def note(self, words: str) -> None:

@@ -43,12 +43,10 @@ def path_kind(path: Path | str) -> PathKind:
 
 
 def is_there(path: Path | str) -> bool:
-    """Whether anything is to be seen there."""
     return path_kind(path) not in {PathKind.NOTHING, PathKind.HIDDEN}
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether an ordinary file is to be seen there."""
     return path_kind(path) is PathKind.FILE
 
 

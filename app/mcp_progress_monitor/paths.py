@@ -100,7 +100,6 @@ def manual() -> Path:
 
 
 def import_root() -> Path:
-    """The folder from which Python imports this program."""
     return _PACKAGE.parent
 
 

@@ -70,7 +70,6 @@ class CheckedRecording:
     """A recording, judged anew whenever it is asked for findings: it may still grow."""
 
     def __init__(self, path: Path) -> None:
-        """Read nothing yet."""
         self.path = path
 
     def findings(self, level: LevelName = "note") -> tuple[Checked, ...]:
@@ -118,7 +117,6 @@ class CheckedSession(CheckedRecording):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools that the server lists."""
         snapshot = self._portal.call(self._engine.servers.snapshot, self._server)
         return tuple(tool.name for tool in snapshot.tools)
 
@@ -217,7 +215,6 @@ class SessionCheck:
     """Starts servers and checks their sessions, or checks recordings that exist."""
 
     def __init__(self, folder: Path) -> None:
-        """Sessions are recorded in `folder`."""
         self._folder = folder
 
     @contextlib.contextmanager

@@ -24,12 +24,10 @@ class SignalWatch:
     """
 
     def __init__(self, on_signal: Callable[[signal.Signals], None]) -> None:
-        """Do nothing before the context is entered."""
         self._on_signal = on_signal
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        """Take the signals over."""
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._previous_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -41,7 +39,6 @@ class SignalWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the signals back to whoever had them."""
         for number, handler in self._previous.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         signal.set_wakeup_fd(self._previous_fd)

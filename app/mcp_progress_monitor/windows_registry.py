@@ -22,19 +22,16 @@ class WindowsRegistry:
         self._user = self._winreg.HKEY_CURRENT_USER
 
     def value(self, key: str) -> str | None:
-        """The default value of a key; None when there is none."""
         try:
             return str(self._winreg.QueryValue(self._user, key))
         except FileNotFoundError:
             return None
 
     def set_value(self, key: str, name: str, value: str) -> None:
-        """Make a key, and give it a value; with the empty name its default one."""
         with self._winreg.CreateKey(self._user, key) as made:
             self._winreg.SetValueEx(made, name, 0, self._winreg.REG_SZ, value)
 
     def delete(self, key: str) -> bool:
-        """Delete a key with all below it; False when there was none."""
         try:
             for name in self._below(key):
                 self.delete(f"{key}\\{name}")
@@ -44,7 +41,6 @@ class WindowsRegistry:
         return True
 
     def delete_value(self, key: str, name: str) -> bool:
-        """Delete one value of a key; False when there was none."""
         access = self._winreg.KEY_SET_VALUE
         try:
             with self._winreg.OpenKey(self._user, key, 0, access) as found:
@@ -54,7 +50,6 @@ class WindowsRegistry:
         return True
 
     def announce(self) -> None:
-        """Tell the desktop that associations changed."""
         shell: Any = getattr(ctypes, "windll").shell32  # noqa: B009  # known on Windows alone
         shell.SHChangeNotify(_ASSOCIATIONS_CHANGED, _BY_ID_LIST, None, None)
 

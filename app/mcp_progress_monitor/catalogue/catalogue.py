@@ -221,7 +221,6 @@ class Catalogue:
             yield
 
     def _put(self, items: Sequence[_SavedItem]) -> None:
-        """Write the servers so, then hold them so."""
         around = dict(self._state.around)
         around[_SERVERS] = {item.name: item.raw for item in items}
         if self._path is not None:
@@ -285,7 +284,6 @@ def _made(entry: CatalogueEntry, name: str) -> _SavedItem:
 def _left(
     problems: Sequence[ErrorDetails], items: Sequence[_SavedItem]
 ) -> tuple[ErrorDetails, ...]:
-    """The problems of entries that are still there."""
     unusable = [item.name for item in items if item.entry is None]
     return tuple(
         problem

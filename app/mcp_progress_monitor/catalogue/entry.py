@@ -33,7 +33,6 @@ class CatalogueEntry:
 
     @property
     def name(self) -> str:
-        """The server's name, unique in the catalogue."""
         return self.definition.name
 
 
@@ -169,7 +168,6 @@ def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def extra_fields(extras: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a definition that stand among our extras."""
     fields = {ours: extras[key] for key, ours in _PLAIN.items() if extras.get(key) is not None}
     for group, names in _GROUPS.items():
         inside = _object(extras, group, where)
@@ -179,7 +177,6 @@ def extra_fields(extras: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def unknown_members(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What of an entry means nothing to us, at every level."""
     return _unknown(entry, _KNOWN)
 
 
@@ -204,7 +201,6 @@ def written_definition(definition: ServerDefinition) -> dict[str, Any]:
 
 
 def written_extras(entry: CatalogueEntry) -> dict[str, Any]:
-    """What we keep of a server beside how it is reached."""
     chosen = entry.definition.model_dump(mode="json", exclude_defaults=True)
     extras: dict[str, Any] = {}
     if entry.is_disabled:

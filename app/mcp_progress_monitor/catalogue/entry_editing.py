@@ -25,7 +25,6 @@ class Span(NamedTuple):
     end: int
 
     def of(self, text: str) -> str:
-        """The text in it."""
         return text[self.start : self.end]
 
 
@@ -41,13 +40,9 @@ class EntryText(Protocol):
     command: Span
     args: Span | None
 
-    def literal(self, word: str) -> str:
-        """A string as the language writes it."""
-        ...
+    def literal(self, word: str) -> str: ...
 
-    def elements(self, most: int) -> list[Span]:
-        """Where the first `most` arguments are."""
-        ...
+    def elements(self, most: int) -> list[Span]: ...
 
     def new_args(self, literal: str) -> _Change:
         """Add arguments to an entry that has none."""
@@ -156,7 +151,6 @@ class JsonEntry:
             raise UneditableError("its arguments are not a list")
 
     def literal(self, word: str) -> str:
-        """A JSON string."""
         try:
             word.encode()
         except UnicodeEncodeError:
@@ -164,7 +158,6 @@ class JsonEntry:
         return json.dumps(word, ensure_ascii=False)
 
     def elements(self, most: int) -> list[Span]:
-        """Where the first arguments are."""
         found: list[Span] = []
         at = _after_space(self._plain, self.args.start + 1) if self.args else len(self.text)
         while len(found) < most and self._plain[at : at + 1] not in {"]", ""}:
@@ -256,7 +249,6 @@ class TomlEntry:
             raise UneditableError("its arguments are not a list")
 
     def literal(self, word: str) -> str:
-        """A basic string."""
         from mcp_progress_monitor.catalogue.toml_editing import string_literal
 
         return string_literal(word)

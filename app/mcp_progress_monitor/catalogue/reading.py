@@ -153,7 +153,6 @@ def read_found(
 def _notes(
     client: McpClient, definition: ServerDefinition, unknown: Mapping[str, Any]
 ) -> Iterator[str]:
-    """What the user should know of secrets."""
     yield from _keyring_notes(client, definition)
     for name in secret_members(unknown):
         shown = formatting.one_line(name, LONGEST_NAME)
@@ -195,7 +194,6 @@ def _is_disabled(
 
 
 def _unknown(entry: Mapping[str, Any], form: EntryForm) -> dict[str, Any]:
-    """What neither the client's form nor our extras make something of."""
     return {key: value for key, value in unknown_members(entry).items() if key not in form.used}
 
 
@@ -396,7 +394,6 @@ class _UniqueNames:
         self._numbers: dict[str, int] = {}
 
     def given(self, found: FoundServer) -> FoundServer:
-        """The server under a name of its own."""
         name = found.definition.name
         if name in self._taken and found.project is not None:
             name = f"{name} ({found.project.name})"

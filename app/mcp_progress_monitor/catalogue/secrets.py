@@ -61,7 +61,6 @@ def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefiniti
 
 
 def keyring_name(server: str, name: str) -> str:
-    """What an import calls a server's secret in the keyring."""
     return _NOT_IN_NAMES.sub("_", f"{server}/{name}")
 
 
@@ -238,7 +237,6 @@ def _without_secrets(value: Any) -> Any:
 
 
 def secret_members(members: Any) -> tuple[str, ...]:
-    """The names of those that `without_secret_members` leaves out."""
     if isinstance(members, list):
         found = [name for inner in members for name in secret_members(inner)]
     elif isinstance(members, dict):
@@ -350,7 +348,6 @@ def _pairs(held: ServerDefinition, found: ServerDefinition) -> Iterator[tuple[st
 
 
 def values_of(definition: ServerDefinition) -> dict[str, str]:
-    """A server's variables, or its headers."""
     if isinstance(definition, HttpDefinition):
         return dict(definition.headers)
     return dict(definition.env)

@@ -96,13 +96,11 @@ class FileChange(NamedTuple):
 
     @property
     def watched(self) -> list[ClientServer]:
-        """The servers that get a tap."""
         pairs = zip(self.servers, self.entries, strict=True)
         return [server for server, (_before, after) in pairs if entry_tap(after) is not None]
 
     @property
     def released(self) -> list[ClientServer]:
-        """The servers that lose theirs."""
         watched = {server.key for server in self.watched}
         return [server for server in self.servers if server.key not in watched]
 
@@ -282,15 +280,12 @@ class _Source:
 
     @functools.cached_property
     def document(self) -> Document:
-        """What it says; `UserError` if it cannot be read."""
         return read_document(self.path, self.text, self.client)
 
     def entry(self, server: ClientServer) -> dict[str, Any]:
-        """The entry of a server; `UserError` if it is gone."""
         return _at(self.document.value, server)
 
     def tap(self, server: ClientServer) -> Tap | None:
-        """The tap around a server now."""
         return entry_tap(self.entry(server))
 
     def edited(self, server: ClientServer, edit: Callable[[EntryText], str]) -> _Source:
@@ -344,7 +339,6 @@ def _tapped(source: _Source, server: ClientServer, program: TapProgram) -> _Sour
 
 
 def _bare(source: _Source, server: ClientServer) -> _Source:
-    """The text with no tap around the server."""
     while (tap := source.tap(server)) is not None:
         source = source.edited(server, functools.partial(unwrapped_text, lead=tap.lead))
     return source
@@ -393,7 +387,6 @@ def _impossible(server: ClientServer, reason: str) -> UserError:
 
 
 def _text(content: bytes, path: Path) -> tuple[bytes, str]:
-    """The byte order mark of a file, and its text."""
     if content.startswith(_OTHER_MARKS):
         what, hint = "The file is not UTF-8, and is not changed", "Save it as UTF-8."
         raise UserError(ErrorDetails(what, str(path), hint))

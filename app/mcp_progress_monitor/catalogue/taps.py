@@ -108,7 +108,6 @@ def wrapper(program: TapProgram, name: str, client: str) -> Launch:
 
 
 def shown_name(name: str) -> str:
-    """A server's name as the tap is given it."""
     return _UNUSUAL.sub("_", name)[:_LONGEST_NAME].strip() or "server"
 
 
@@ -123,7 +122,6 @@ def tap_of(command: object, args: object) -> Tap | None:
 
 
 def unwrapped(command: str, args: Sequence[str]) -> Launch:
-    """The server inside, whatever taps are around it."""
     for _ in range(_DEEPEST):
         tap = tap_of(command, args)
         if tap is None:
@@ -138,7 +136,6 @@ def launch_keys(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def launch_names(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """What the command and its arguments are called there."""
     return ("path", "args") if launch_keys(entry) else ("command", "args")
 
 

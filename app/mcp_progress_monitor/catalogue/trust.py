@@ -158,7 +158,6 @@ class Trust:
         """Why the file, when it was read last, was taken to hold no consent."""
 
     def is_trusted(self, definition: ServerDefinition) -> bool:
-        """Whether the user has agreed to exactly this."""
         return definition.approval_key in self._read()
 
     def approve(self, *definitions: ServerDefinition) -> None:

@@ -152,7 +152,6 @@ class Resolver:
         return whole
 
     def workspace(self, whole: str) -> str:
-        """The folder that is worked in."""
         folder = self._variables.workspace
         if folder is not None:
             return str(folder)
@@ -160,19 +159,16 @@ class Resolver:
         return self._plainly_asked(described, whole)
 
     def workspace_name(self, whole: str) -> str:
-        """The name of that folder alone."""
         folder = self.workspace(whole)
         return folder if folder == whole else Path(folder).name
 
     def home(self, whole: str) -> str:
-        """The user's folder."""
         folder = self._variables.home
         if folder is not None:
             return str(folder)
         return self._plainly_asked(Input(HOME, f"Folder for {whole}"), whole)
 
     def separator(self, _whole: str) -> str:
-        """What stands between folders in a path."""
         return os.sep
 
     def _plainly_asked(self, described: Input, whole: str) -> str:

@@ -169,7 +169,6 @@ class _Merged(NamedTuple):
 
 
 def _merged_json(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
-    """The JSON `words`, which may be blank, with our servers put in."""
     if not words.strip():
         return _Merged(json_text(document), False)
     held, duplicates = read_json(words, where, EXAMPLE)
@@ -185,7 +184,6 @@ def _merged_json(words: str, where: str, document: dict[str, Any], client: McpCl
 
 
 def _merged_toml(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
-    """The TOML `words`, which may be blank, with our servers put in."""
     from mcp_progress_monitor.catalogue.toml_editing import toml_value, with_entries
 
     document = toml_value(document)

@@ -119,13 +119,11 @@ class Call:
         return as_object(self.meta.get(CAPABILITIES_KEY))
 
     def hear(self, number: int, at: float) -> None:
-        """Take note of a message about it."""
         self.heard_at = at
         self.heard_in = number
         self.is_asked = False
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
-        """The evidence that a rule was broken in a frame about this request."""
         return Evidence(Finding(rule, arguments), frame, self.number, by)
 
 
@@ -175,7 +173,6 @@ class ServerMemory:
         """The tokens of each operation that goes on, by the newest of them."""
 
     def task(self, id_: str) -> TaskRecord:
-        """The record of a task, made where there is none."""
         return keep(self.tasks, id_, self.tasks.get(id_) or TaskRecord())
 
 
@@ -211,7 +208,6 @@ class Connection:
 
     @property
     def is_per_request(self) -> bool:
-        """Whether 2026-07-28 is spoken."""
         return self.revision == PER_REQUEST
 
     def call_of(self, number: int | None) -> Call | None:
@@ -225,7 +221,6 @@ class Connection:
         return number if record is None or record.began is None else record.began
 
     def begin(self, fact: RequestMade) -> Call:
-        """Remember a request."""
         call = self.calls[fact.number] = Call(fact)
         if fact.sender is Side.CLIENT:
             self._learn_client(call)
@@ -235,7 +230,6 @@ class Connection:
         return call
 
     def end(self, call: Call) -> None:
-        """Remember that a request was answered or cancelled."""
         if self.calls.pop(call.number, None) is not None:
             keep(self.ended, call.number, call)
             self._forget_work(call)
@@ -260,7 +254,6 @@ class Connection:
                 del self._alike[call.work or b""]
 
     def close(self) -> None:
-        """Forget what was open."""
         self.calls.clear()
         self._alike.clear()
         self.logging.clear()
@@ -278,7 +271,6 @@ class Connection:
         self.client_capabilities = as_object(capabilities)
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
-        """The evidence that a rule was broken in a frame about no request."""
         return Evidence(Finding(rule, arguments), frame, None, by)
 
 

@@ -120,16 +120,13 @@ class SessionJudge:
 
     @property
     def connections(self) -> Mapping[str, Connection]:
-        """All connections that are remembered, in the order of their beginning."""
         return self._connections
 
     def connection(self, id_: str) -> Connection:
-        """What is known of a connection."""
         return self._of(id_)
 
     @property
     def tools(self) -> dict[str, dict[str, str]]:
-        """The digests of all tools by server, for the baseline of a later report."""
         return {
             name: {tool: surroundings.digest(record) for tool, record in memory.tools.items()}
             for name, memory in self._servers.items()

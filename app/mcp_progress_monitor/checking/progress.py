@@ -80,7 +80,6 @@ def _run_texts(connection: Connection, ticks: Sequence[PlainTick]) -> Iterator[E
 
 
 def take_tick(connection: Connection, fact: ProgressReceived) -> Iterator[Evidence]:
-    """Check one progress notification."""
     call = connection.call_of(fact.request)
     if call is None:
         return
@@ -195,7 +194,6 @@ def _silence(connection: Connection, call: Call, at: float) -> Iterator[Evidence
 
 
 def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
-    """State the silences that go on."""
     for call in connection.calls.values():
         yield from _silence(connection, call, now)
 

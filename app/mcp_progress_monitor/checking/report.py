@@ -44,7 +44,6 @@ class Checked(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The job or the server that it is about."""
         return f"{self.method} {self.title}".strip() if self.method else self.server
 
 
@@ -86,23 +85,19 @@ class Report(NamedTuple):
     fail_on: Level | None = Level.ERROR
 
     def fails(self, result: Checked) -> bool:
-        """Whether a result fails the run."""
         if self.fail_on is None or not result.is_new:
             return False
         return GRAVEST.index(result.level) <= GRAVEST.index(self.fail_on)
 
     @property
     def results(self) -> Iterator[Checked]:
-        """The results of all files."""
         return (result for file in self.files for result in file.results)
 
     @property
     def is_failed(self) -> bool:
-        """Whether any result fails the run."""
         return any(map(self.fails, self.results))
 
     def counts(self) -> dict[Level, int]:
-        """How many results there are of each level."""
         levels = [result.level for result in self.results]
         return {level: levels.count(level) for level in GRAVEST}
 

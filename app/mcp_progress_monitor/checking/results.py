@@ -60,17 +60,14 @@ class Result:
 
     @property
     def rule(self) -> str:
-        """The id of the rule."""
         return self.finding.rule.id
 
     @property
     def level(self) -> Level:
-        """The gravest level of what was found."""
         return self.finding.rule.level
 
     @property
     def first(self) -> int:
-        """The number of the first frame that breaks the rule."""
         return self.frames[0]
 
     @property
@@ -103,7 +100,6 @@ class RuleState(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How many rules were tried."""
         return len(self.passed) + len(self.broken)
 
 
@@ -139,7 +135,6 @@ class Results:
         return len(self._by_key)
 
     def add(self, connection: Connection, call: Call | None, evidence: Evidence) -> None:
-        """Count a piece of evidence."""
         if evidence.finding.rule.level is Level.ERROR:
             self._grave.add(evidence.frame)
         request = evidence.request
@@ -173,18 +168,15 @@ class Results:
             seen.revisions.add(connection.revision)
 
     def grave_frames(self) -> set[int]:
-        """The frames that an error was found in since this was asked last."""
         grave, self._grave = self._grave, set()
         return grave
 
     def fresh(self) -> list[Result]:
-        """The results that are new since this was asked last."""
         fresh, self._fresh = self._fresh, []
         return fresh
 
     @property
     def has_changed(self) -> bool:
-        """Whether `changed` has any."""
         return bool(self._changed)
 
     def changed(self) -> list[Result]:
@@ -200,7 +192,6 @@ class Results:
         return {name: _state(seen, broken.get(name, set())) for name, seen in self._seen.items()}
 
     def revisions(self, server: str) -> tuple[str, ...]:
-        """The revisions that were spoken with a server."""
         seen = self._seen.get(server)
         return () if seen is None else tuple(sorted(seen.revisions))
 

@@ -35,7 +35,6 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
 
 
 def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
-    """Follow the tokens of an operation from attempt to attempt."""
     sent, token, memory = call.resume_token, fact.next_resume_token, connection.server
     if fact.standing is not RequestStanding.ACTIVE:
         return

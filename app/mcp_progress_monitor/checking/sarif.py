@@ -19,7 +19,6 @@ _FINGERPRINT: Final = "mcpFinding/v1"
 
 
 def as_sarif(report: Report) -> str:
-    """The report as one SARIF log with one run."""
     places = {id_: place for place, id_ in enumerate(ADVICE)}
     run = {
         "tool": {

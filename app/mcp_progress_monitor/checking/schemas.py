@@ -61,7 +61,6 @@ class OfficialSchema:
     """The schema of one revision: which definition a message has to fit."""
 
     def __init__(self, revision: str) -> None:
-        """Read it from the resources."""
         path = resource(f"schemas/{revision}.json")
         whole = json.loads(path.read_text(encoding="utf-8"))
         self._key = "$defs" if "$defs" in whole else "definitions"
@@ -96,7 +95,6 @@ class OfficialSchema:
         return next((name for name in _RESULT_OF_ERROR if name in self._all), None)
 
     def definition(self, name: str) -> _Definition:
-        """A definition, ready to be checked against."""
         made = self._made.get(name)
         if made is None:
             needed = {each: self._all[each] for each in sorted(self._reached(name))}
@@ -130,7 +128,6 @@ def _references(part: Any) -> Iterator[str]:
 
 @functools.cache
 def official_schema(revision: str) -> OfficialSchema:
-    """The schema of a revision, read once."""
     return OfficialSchema(revision)
 
 

@@ -45,7 +45,6 @@ class SessionCheck:
 
     @property
     def waiting(self) -> int:
-        """How many messages wait for `work`."""
         return len(self._waiting)
 
     def take(

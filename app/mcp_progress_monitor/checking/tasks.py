@@ -169,7 +169,6 @@ def take_end(connection: Connection) -> Iterator[Evidence]:
 
 
 def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
-    """State the tasks whose creation cannot be on its way any more."""
     for task, (evidence, at) in connection.early.items():
         if evidence is not None and now - at > _ON_ITS_WAY_S:
             connection.early[task] = None, at
@@ -177,7 +176,6 @@ def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
 
 
 def due(connection: Connection) -> Iterator[float]:
-    """When the creation of a task cannot be on its way any more."""
     early = connection.early.values()
     return (at + _ON_ITS_WAY_S for evidence, at in early if evidence is not None)
 

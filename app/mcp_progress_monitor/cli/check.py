@@ -133,7 +133,6 @@ class RecordingCheck:
         playback.subscribe(self._take)
 
     def run(self) -> None:
-        """Read all of it."""
         while self._playback.advance(_SLICE_S):
             pass
         self._check.finish()
@@ -208,7 +207,6 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
 
 
 def _matches(playback: Playback, text: str) -> bool:
-    """Whether a filter shows any message of the recording."""
     return any(len(places) for places in chosen(playback, LogFilter(text)))
 
 
@@ -239,7 +237,6 @@ class LineNumbers:
         self._ends: dict[Path, array[int]] = {}
 
     def of(self, number: int) -> int:
-        """The line of a frame; 1 where that is not known."""
         timeline = self._playback.timeline
         place = timeline.place_of(number)
         found = None if place is None else timeline.columns.locate(place)
@@ -257,7 +254,6 @@ class LineNumbers:
 
 
 def _line_ends(path: Path) -> Iterator[int]:
-    """The offsets behind each line feed."""
     end = 0
     with path.open("rb") as file:
         for line in file:

@@ -181,7 +181,6 @@ def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, E
 
 
 def _record(common: CommonOptions) -> Path | None:
-    """The recording file named by `--record`, if any."""
     if common.record is None:
         return None
     from mcp_progress_monitor.cli.calls.stores import named_record
@@ -190,7 +189,6 @@ def _record(common: CommonOptions) -> Path | None:
 
 
 def _definitions(common: CommonOptions) -> tuple[ServerDefinition, ...]:
-    """The servers that the options name, if any."""
     if dataclasses.replace(common, data_dir=None, record=None, log_level=None) == CommonOptions():
         return ()
     from mcp_progress_monitor.cli.calls.target import named_servers

@@ -43,7 +43,6 @@ class CommandFailed(Exception):  # noqa: N818 - states what happened, as facts d
     """A command failed: `details` for the user, `code` for scripts."""
 
     def __init__(self, code: ExitCode, details: ErrorDetails) -> None:
-        """Wrap both; nothing is printed here."""
         super().__init__(details.what)
         self.code = code
         self.details = details
@@ -57,7 +56,6 @@ class CommandFailed(Exception):  # noqa: N818 - states what happened, as facts d
 
 @contextlib.contextmanager
 def failing(code: ExitCode) -> Iterator[None]:
-    """End the command with `code` where the user gets an error."""
     try:
         yield
     except UserError as error:

@@ -76,7 +76,6 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
 
 
 def _import(file: Path, target: Path) -> int:
-    """Make a recording of another program's file."""
     form = form_of(file)
     if form is None:
         what = "The file is not one of another program that can be imported"

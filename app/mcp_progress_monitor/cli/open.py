@@ -58,7 +58,6 @@ def _shown(playback: Playback, folder: Path, order: OpenOrder) -> int:
 
 
 def _imported(order: OpenOrder, form: ImportForm, folder: Path) -> int:
-    """Import the file while the window shows how far it is."""
     from mcp_progress_monitor.gui.recording_program import run_imported
 
     options_of = functools.partial(_options, order, folder)
@@ -85,7 +84,6 @@ def _check_filter(text: str) -> None:
 
 
 def _opened(order: OpenOrder, stack: contextlib.ExitStack) -> Playback:
-    """The file, followed if that was asked for."""
     if not order.follow:
         return stack.enter_context(opened(order.file))
     with failing(ExitCode.UNWRITABLE):

@@ -314,7 +314,6 @@ def group_options(
 def config_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
-    """As `own_options`, with `--config`."""
     names = ("config", *_OWN_NAMES)
     return _with_options(_refusing(function, names), (_CONFIG, _DATA_DIR, _LOG_LEVEL), names)
 

@@ -30,7 +30,6 @@ class SavedId(NamedTuple):
     is_task: bool = False
 
     def __str__(self) -> str:
-        """As the user reads and types it."""
         return f"t{self.number}" if self.is_task else str(self.number)
 
 
@@ -176,7 +175,6 @@ class OpenOrder:
 
     @property
     def after_s(self) -> float:
-        """The delay before the screenshot."""
         return 5.0 if self.after is None else self.after
 
     def check(self) -> None:
@@ -188,7 +186,6 @@ class OpenOrder:
 
     @property
     def is_stdin(self) -> bool:
-        """Whether standard input is to be shown."""
         return str(self.file) == "-"
 
 

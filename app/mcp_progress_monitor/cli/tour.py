@@ -103,7 +103,6 @@ class _Tour(Command):
         return TextFront(self.output, self._errors, meter, engine, self._level)
 
     async def work(self, engine: Engine) -> ExitCode:
-        """Connect, call, disconnect."""
         server = await connected(engine, self._definition)
         self._say_unknown(server)
         chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]

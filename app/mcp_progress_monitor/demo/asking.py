@@ -34,16 +34,13 @@ class Query:
 
     @property
     def request(self) -> JsonObject:
-        """The entry of `inputRequests`."""
         request: JsonObject = {"method": self.method}
         return request if self.params is None else {**request, "params": self.params}
 
     def exists_in(self, dialect: Dialect) -> bool:
-        """Whether the revision knows questions of this kind."""
         return self.needs[:1] != ("elicitation",) or dialect.has_elicitation
 
     def may_be_asked(self, dialect: Dialect) -> bool:
-        """Whether the client declared it can be asked this."""
         if not self.exists_in(dialect):
             return False
         if self.needs == ("elicitation", "form") and dialect.client.get("elicitation") == {}:
@@ -87,12 +84,10 @@ class Asked:
 
     @property
     def result(self) -> JsonObject:
-        """What the client answered, empty if it did not."""
         result = (self.reply or {}).get("result")
         return result if isinstance(result, dict) else {}
 
     def told(self) -> JsonObject:
-        """Return what a tool tells of it."""
         return {
             "key": self.query.key,
             "method": self.query.method,
@@ -123,7 +118,6 @@ def ask(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
 
 
 def answer(words: str, *asked: Asked) -> JsonObject:
-    """Return a result that tells what came of questions: in words, and as JSON."""
     return text_result(words, json.dumps([each.told() for each in asked], ensure_ascii=False))
 
 
@@ -188,7 +182,6 @@ def _asked_by_requests(call: Call, queries: Sequence[Query], manner: Manner) -> 
 
 
 def _related(call: Call, params: Any) -> Any:
-    """Return the parameters of a question with the task that it is asked for."""
     if call.task is None or not isinstance(params, dict):
         return params
     return {**params, "_meta": {**params.get("_meta", {}), **call.task.related}}

@@ -46,7 +46,6 @@ class LogLevel:
     """The lowest level to be sent; everything until the client asks for less."""
 
     def __init__(self) -> None:
-        """Send everything."""
         self._lowest = 0
 
     def set(self, level: object) -> None:
@@ -58,7 +57,6 @@ class LogLevel:
         self._lowest = severity(level)
 
     def wants(self, level: str) -> bool:
-        """Tell whether a message of this level is to be sent."""
         return severity(level) >= self._lowest
 
 
@@ -204,7 +202,6 @@ class Call:
         return self._log_level is not None and severity(level) >= self._log_level
 
     def asking(self, asked: InputRequiredError) -> JsonObject:
-        """Return the result that asks for input and remember the rounds so far."""
         rounds, before = self.connection.rounds, self.replay.before
         return rounds.ask(self.method, self.params, before, asked)
 
@@ -219,7 +216,6 @@ class Call:
         return result_reply(self.id, self.dialect.dress(self.method, result))
 
     def fail(self, error: RpcError) -> None:
-        """Send a JSON-RPC error in place of a result."""
         self.wire.send(error_reply(self.id, error))
 
 

@@ -104,23 +104,19 @@ class Dialect:
 
     @property
     def has_batches(self) -> bool:
-        """Whether a line may hold a JSON array of messages."""
         return self.version == "2025-03-26"
 
     @property
     def has_core_tasks(self) -> bool:
-        """Whether the client decides which of its calls become tasks."""
         return self.version == TASKS_VERSION and self.offers_tasks
 
     @property
     def has_task_extension(self) -> bool:
-        """Whether we may answer this request with a task of the extension."""
         declared = self.declares("extensions", TASKS_EXTENSION)
         return self.is_per_request and self.offers_tasks and declared
 
     @property
     def has_elicitation(self) -> bool:
-        """Whether the user can be asked at all."""
         return self.version >= "2025-06-18"
 
     @property
@@ -130,18 +126,15 @@ class Dialect:
 
     @property
     def not_found_code(self) -> int:
-        """The error code for a resource that does not exist."""
         return INVALID_PARAMS if self.is_per_request else RESOURCE_NOT_FOUND
 
     def knows(self, method: str) -> bool:
-        """Tell whether a method we serve exists in this revision."""
         foreign = _HANDSHAKE_ONLY if self.is_per_request else _PER_REQUEST_ONLY
         if method.startswith("tasks/") and not (self.offers_tasks and self.has_rich_questions):
             return False
         return method not in foreign
 
     def declares(self, *path: str) -> bool:
-        """Tell whether the client's capabilities have a member at this path."""
         node: object = self.client
         for name in path:
             if not isinstance(node, dict) or name not in node:
@@ -159,7 +152,6 @@ class Dialect:
             raise missing_capability({"extensions": {TASKS_EXTENSION: {}}})
 
     def capabilities(self) -> JsonObject:
-        """Return what the server can do in this revision."""
         if not self.offers_tasks:
             return CAPABILITIES
         if self.is_per_request:
@@ -181,7 +173,6 @@ class Negotiation:
     """Which revision each request of one connection is served in."""
 
     def __init__(self, versions: Sequence[str], *, offers_tasks: bool = True) -> None:
-        """Serve `versions`."""
         self._offers_tasks = offers_tasks
         self._handshake = [v for v in HANDSHAKE_VERSIONS if v in versions]
         self._per_request = [v for v in PER_REQUEST_VERSIONS if v in versions]
@@ -215,11 +206,9 @@ class Negotiation:
         }
 
     def initialized(self) -> None:
-        """Note that the client finished the handshake."""
         self._opened = self._offered is not None
 
     def discover(self) -> JsonObject:
-        """Return what `server/discover` tells about us."""
         return {
             "supportedVersions": self._per_request[::-1],
             "capabilities": self._dialect(self._per_request[-1]).capabilities(),
@@ -279,7 +268,6 @@ class Negotiation:
 
 
 def missing_capability(required: JsonObject) -> RpcError:
-    """Return the refusal of a client that did not declare what is needed."""
     data = {"requiredCapabilities": required}
     return RpcError(MISSING_CAPABILITY, "Missing required client capability", data)
 

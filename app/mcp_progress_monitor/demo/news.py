@@ -51,18 +51,15 @@ class News:
     """Who wants to hear what."""
 
     def __init__(self, wire: Wire) -> None:
-        """Send notifications through `wire`."""
         self._wire = wire
         self._listeners: dict[tuple[object, RequestId], _Listener] = {}
         self._subscribed: set[str] = set()
         self._lock = threading.Lock()
 
     def subscribe(self, uri: object) -> None:
-        """Serve `resources/subscribe`."""
         self._subscribed.add(_uri(uri))
 
     def unsubscribe(self, uri: object) -> None:
-        """Serve `resources/unsubscribe`."""
         self._subscribed.discard(_uri(uri))
 
     def listen(
@@ -90,7 +87,6 @@ class News:
         self._wire.send(notification(method, params), listener.owner)
 
     def stop(self, listener_id: RequestId, owner: object = None) -> None:
-        """End a subscription."""
         with self._lock:
             del self._listeners[owner, listener_id]
 

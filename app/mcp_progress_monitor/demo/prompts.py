@@ -29,7 +29,6 @@ class Prompt:
     write: Callable[[Call, dict[str, str]], str]
 
     def listed(self) -> JsonObject:
-        """Return the entry in `prompts/list`."""
         arguments = [{"name": name, "required": need} for name, need in self.arguments.items()]
         return {
             "name": self.name,
@@ -40,7 +39,6 @@ class Prompt:
 
 
 def list_prompts(call: Call) -> JsonObject:
-    """Serve `prompts/list`."""
     return {"prompts": [prompt.listed() for prompt in _offered(call)]}
 
 

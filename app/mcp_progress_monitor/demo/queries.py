@@ -106,7 +106,6 @@ FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")
 def form(
     dialect: Dialect, key: str = "form", fields: str = "name", message: str = "Who are you?"
 ) -> Query:
-    """Return a form; `fields` is one of `FIELDS`."""
     properties = _properties(dialect, fields)
     schema: JsonObject = {"type": "object", "properties": properties}
     if required := [name for name in properties if name in _REQUIRED]:
@@ -118,7 +117,6 @@ def form(
 
 
 def url(dialect: Dialect, address: str, message: str, elicitation_id: str) -> Query:
-    """Return a question that is answered elsewhere, under an address."""
     params = {"mode": "url", "message": message, "url": address}
     if not dialect.is_per_request:
         params["elicitationId"] = elicitation_id
@@ -152,7 +150,6 @@ def sampling(
 
 
 def roots(key: str = "roots") -> Query:
-    """Return the question for the client's folders."""
     return Query(key, "roots/list", {}, ROOTS)
 
 
@@ -162,7 +159,6 @@ def said(role: str, *content: JsonObject) -> JsonObject:
 
 
 def text(words: str) -> JsonObject:
-    """Return a text as content."""
     return {"type": "text", "text": words}
 
 

@@ -47,7 +47,6 @@ class Questions:
     """
 
     def __init__(self, wire: Wire) -> None:
-        """Ask through `wire`."""
         self._wire = wire
         self._numbers = itertools.count(1)
         self._open: dict[str, Question] = {}
@@ -79,7 +78,6 @@ class Questions:
                 question.reply = question.reply or reply
 
     def progressed(self, params: JsonObject) -> None:
-        """Take a progress notification of the client's."""
         token = params.get("progressToken")
         with self._lock:
             for question in self._open.values():
@@ -94,7 +92,6 @@ class Questions:
             self._wire.send(notification("notifications/cancelled", params))
 
     def forget(self, question: Question) -> None:
-        """Stop waiting for a reply."""
         with self._lock:
             self._open.pop(question.id, None)
 
@@ -143,7 +140,6 @@ class Rounds:
     """Remembers what was asked under which state, for every call that was not done."""
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
         self._rounds: dict[tuple[str, str], _Round] = {}
         self._lock = threading.Lock()
 
@@ -154,7 +150,6 @@ class Rounds:
         answers: tuple[JsonObject, ...],
         asked: InputRequiredError,
     ) -> JsonObject:
-        """Return the result that asks; `answers` are those of the rounds so far."""
         state = STATES[asked.state_is]()
         with self._lock:
             known = _Round(asked.requests, answers, asked.given)
@@ -218,7 +213,6 @@ class Replay:
         self._dealt = 0
 
     def next(self) -> JsonObject | None:
-        """Return the answers of the next round, None when the tool has to ask."""
         self._dealt += 1
         return self._answers[self._dealt - 1] if self._dealt <= len(self._answers) else None
 

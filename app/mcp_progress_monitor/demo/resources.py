@@ -33,7 +33,6 @@ class Resource:
     read: Callable[[Call], JsonObject]
 
     def listed(self) -> JsonObject:
-        """Return the entry in `resources/list`."""
         return {
             "uri": self.uri,
             "name": self.uri.removeprefix("demo://"),
@@ -44,12 +43,10 @@ class Resource:
 
 
 def list_resources(call: Call) -> JsonObject:
-    """Serve `resources/list`."""
     return {"resources": [resource.listed() for resource in _offered(call)]}
 
 
 def list_templates(_call: Call) -> JsonObject:
-    """Serve `resources/templates/list`: there are none."""
     return {"resourceTemplates": []}
 
 

@@ -51,16 +51,13 @@ class Work:
 
     @property
     def attempts(self) -> int:
-        """How many requests have worked on it, the one being served included."""
         return int(self._state["attempts"])
 
     @property
     def lines(self) -> list[str]:
-        """What was written so far, a line for each chunk."""
         return self.output.read_text(encoding="utf-8").splitlines()
 
     def begin(self, request: str) -> None:
-        """Begin from the start; what was there is gone."""
         self.output.write_bytes(b"")
         self._save({"request": request, "attempts": 1, "tokens": {}})
 
@@ -87,7 +84,6 @@ class Work:
             file.write(f"{line}\n".encode())
 
     def issue(self, token: Any) -> Any:
-        """Remember that `token` was given out just now, and return it."""
         self._save({**self._state, "tokens": {**self.tokens, json.dumps(token): time.time()}})
         return token
 
@@ -97,7 +93,6 @@ class Work:
         return dict(self._state["tokens"])
 
     def finish(self) -> None:
-        """Take no token any more."""
         self._save({**self._state, "tokens": {}})
 
     def _load(self) -> JsonObject:

@@ -221,7 +221,6 @@ class Content:
         self._tasks = tasks
 
     def methods(self) -> dict[str, Method]:
-        """Return what each method name does."""
         return {
             "ping": lambda _call: {},
             "tools/list": self._list_tools,

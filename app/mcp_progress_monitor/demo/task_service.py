@@ -27,13 +27,11 @@ class TaskService:
     """All tasks of one server, each running in a thread of its own."""
 
     def __init__(self, connection: Connection, store: Store | None = None) -> None:
-        """Keep tasks in `store`, by default one of its own."""
         self._connection = connection
         self._store = store or Store()
         self._is_closing = False
 
     def methods(self) -> dict[str, Method]:
-        """Return what each method name does."""
         return {
             "tasks/get": self._get,
             "tasks/list": self._list,
@@ -78,7 +76,6 @@ class TaskService:
         return [task.id for task in self._store.all(is_core=False)]
 
     def close(self) -> None:
-        """Stop all work and leave it as it is."""
         self._is_closing = True
         for is_core in (True, False):
             for task in self._store.all(is_core=is_core):
@@ -176,7 +173,6 @@ def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
 
 
 def terms(call: Call, completed: JsonObject) -> Terms:
-    """Return what client and arguments agree on for a new task."""
     is_core = not call.dialect.is_per_request
     wanted = call.params.get("task")
     ttl_ms: int | None = _HOUR_MS

@@ -61,7 +61,6 @@ class Task:
     """A call that goes on when it was answered."""
 
     def __init__(self, task_id: str, terms: Terms, wire: Wire, news: News) -> None:
-        """Begin now."""
         self.id = task_id
         self.terms = terms
         self.created = time.time()
@@ -76,19 +75,16 @@ class Task:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no other state may follow."""
         with self.lock:
             return self.state.status in ENDS
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has expired."""
         ttl_ms = self.terms.ttl_ms
         return ttl_ms is not None and time.time() > self.created + ttl_ms / 1000
 
     @property
     def related(self) -> JsonObject:
-        """The `_meta` of whatever belongs to the task (2025-11-25)."""
         return {RELATED: {"taskId": self.id}}
 
     @property
@@ -102,12 +98,10 @@ class Task:
             self._result_waiters += by
 
     def stop(self) -> None:
-        """Ask the work to stop, as the client wants."""
         if self.cancel is not None:
             self.cancel()
 
     def shape(self) -> JsonObject:
-        """Return the task as `tasks/get` tells it."""
         with self.lock:
             shape = self._bare()
             if not self.terms.is_core:
@@ -115,7 +109,6 @@ class Task:
             return shape
 
     def created_result(self) -> JsonObject:
-        """Return the result that begins the task."""
         with self.lock:
             bare = self._bare()
         return {"task": bare} if self.terms.is_core else {**bare, "resultType": "task"}
@@ -144,7 +137,6 @@ class Task:
         self.change("failed" if is_failure else "completed", words, result=result)
 
     def fail(self, error: RpcError) -> None:
-        """End with an error of the protocol."""
         self.change("failed", error.message, error=error.body())
 
     def report(self, token: str | int | None, params: JsonObject) -> bool:
@@ -199,7 +191,6 @@ class Task:
                 self.change("working", "Received your answer", input_requests={})
 
     def touch(self) -> None:
-        """Note that something changed."""
         self.state.updated = max(time.time(), self.state.updated)
 
     def tell(self) -> None:
@@ -243,17 +234,14 @@ class Store:
     """Tasks by id, the oldest first, as long as the server runs."""
 
     def __init__(self) -> None:
-        """Begin without tasks."""
         self._tasks: dict[str, Task] = {}
         self._lock = threading.Lock()
 
     def add(self, task: Task) -> None:
-        """Keep a task from now on."""
         with self._lock:
             self._tasks[task.id] = task
 
     def get(self, task_id: str, *, is_core: bool) -> Task | None:
-        """Return a task of that era, None if there is none or not any more."""
         with self._lock:
             task = self._tasks.get(task_id)
         if task is None or task.terms.is_core != is_core:
@@ -264,7 +252,6 @@ class Store:
         return task
 
     def all(self, *, is_core: bool) -> list[Task]:
-        """Return all tasks of that era, the oldest first."""
         with self._lock:
             ids = list(self._tasks)
         tasks = [self.get(task_id, is_core=is_core) for task_id in ids]

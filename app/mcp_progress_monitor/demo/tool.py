@@ -49,22 +49,18 @@ def listing(description: str, items: JsonObject, **bounds: object) -> JsonObject
 
 
 def integer(description: str, default: int, low: int, high: int) -> JsonObject:
-    """Return a schema for a whole number within `low` and `high`."""
     return _ranged("integer", description, default, low, high)
 
 
 def number(description: str, default: float, low: float, high: float) -> JsonObject:
-    """Return a schema for a number within `low` and `high`."""
     return _ranged("number", description, default, low, high)
 
 
 def text(description: str, default: str) -> JsonObject:
-    """Return a schema for a string."""
     return {"type": "string", "description": description, "default": default}
 
 
 def choice(description: str, *values: str) -> JsonObject:
-    """Return a schema for one of `values`, the first of them being the default."""
     return {
         "type": "string",
         "description": description,
@@ -74,7 +70,6 @@ def choice(description: str, *values: str) -> JsonObject:
 
 
 def flag(description: str, *, default: bool = False) -> JsonObject:
-    """Return a schema for a yes or no."""
     return {"type": "boolean", "description": description, "default": default}
 
 
@@ -169,7 +164,6 @@ class TaskTraits:
 
     @property
     def may_be_task(self) -> bool:
-        """Whether a call can become a task at all."""
         return self.support in {"optional", "required"}
 
 
@@ -192,12 +186,10 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """The name clients call it by: that of its function."""
         return self.run.__name__
 
     @property
     def schema(self) -> JsonObject:
-        """The JSON Schema of everything a client may pass."""
         members = dict(self.arguments["properties"])
         if self.tasks is not None and self.tasks.may_be_task:
             members.update(_TERMS)
@@ -206,7 +198,6 @@ class Tool:
         return record("", **members)
 
     def listed(self, dialect: Dialect) -> JsonObject:
-        """Return the entry in `tools/list`."""
         entry: JsonObject = {
             "name": self.name,
             "title": self.title,
@@ -231,7 +222,6 @@ class Tool:
         return arguments
 
     def serve(self, call: Call, completed: JsonObject) -> JsonObject | None:
-        """Run with arguments that were checked."""
         own = {name: value for name, value in completed.items() if name not in _PREPARED}
         call.on_cancel = completed.get("on_cancel", call.on_cancel)
         try:

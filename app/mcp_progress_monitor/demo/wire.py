@@ -40,7 +40,6 @@ class RpcError(Exception):
         self.data = data
 
     def body(self) -> JsonObject:
-        """Return the `error` member of the reply."""
         body: JsonObject = {"code": self.code, "message": self.message}
         if self.data is not None:
             body["data"] = self.data
@@ -48,7 +47,6 @@ class RpcError(Exception):
 
 
 def result_reply(request_id: RequestId | None, result: JsonObject) -> JsonObject:
-    """Return the reply that ends a request well."""
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
@@ -69,12 +67,10 @@ def notification(method: str, params: object) -> JsonObject:
 
 
 def progress_notification(params: object) -> JsonObject:
-    """Return a progress notification around `params`, right or wrong."""
     return notification("notifications/progress", params)
 
 
 def text_result(*texts: str, is_error: bool = False) -> JsonObject:
-    """Return a tool's result with one text block for each of `texts`."""
     result: JsonObject = {"content": [{"type": "text", "text": text} for text in texts]}
     if is_error:
         result["isError"] = True
@@ -123,7 +119,6 @@ class Wire:
     """
 
     def __init__(self, source: LineSource, sink: ByteSink) -> None:
-        """Take both ends; neither is closed here."""
         self._source = source
         self._sink = sink
         self._lock = threading.Lock()

@@ -62,7 +62,6 @@ def _shared(
 def _of_jobs(
     source: ExportSource, report: HtmlReport, slices: Iterator[Sequence[int]], title: str
 ) -> Iterator[bytes]:
-    """The report of the jobs that frames belong to."""
     exchanges: set[int] = set()
     for places in slices:
         exchanges.update(map(source.timeline.exchange, places))

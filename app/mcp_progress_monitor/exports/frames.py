@@ -136,7 +136,6 @@ class JobNumbers:
 def of_exchanges(
     timeline: Timeline, requests: Collection[int], start: int, end: int
 ) -> Iterator[list[int]]:
-    """The places of all frames of some requests' exchanges, one list for each segment."""
     masked = {request & _NUMBER for request in requests}
     for segment, rows in timeline.stretches(start, end):
         if len(masked) > _FEW:
@@ -180,7 +179,6 @@ def _groups(timeline: Timeline, places: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _read(timeline: Timeline, places: list[int]) -> Iterator[tuple[int, Frame]]:
-    """Neighbouring frames in one read."""
     for _, run in itertools.groupby(enumerate(places), lambda numbered: numbered[1] - numbered[0]):
         near = [place for _, place in run]
         frames = timeline.frames(near[0], near[-1] + 1)
@@ -313,7 +311,6 @@ def event_fields(frame: Frame) -> JsonObject:
 
 
 def events(timeline: Timeline) -> Iterator[Frame]:
-    """The existing connection events, oldest first."""
     for places in of_kind(timeline, FrameKind.EVENT, timeline.first, timeline.end):
         for place in places:
             frame = timeline.frame(place, _LINE)

@@ -71,7 +71,6 @@ class HarExchange:
         self.size: int | None = None
 
     def answer(self, frame: Frame, fields: JsonObject) -> None:
-        """Set the status and the headers."""
         status = fields.get("status")
         self.answered = frame
         self.status = status if type(status) is int and 0 <= status <= 999 else 0
@@ -89,14 +88,12 @@ class HarExchange:
         self.parts.append(part)
 
     def add_body(self, frame: Frame, fields: JsonObject, said: bytes) -> None:
-        """Add a body that is not a message; `said` is its recorded part."""
         self.add(said, frame.at)
         whole = fields.get("bytes")
         if fields.get("is_cut") is True and type(whole) is int:
             self.left_out += max(whole - len(said), 0)
 
     def end(self, frame: Frame, fields: JsonObject) -> None:
-        """Set how it ended."""
         size = fields.get("bytes")
         self.ended, self.ending = frame, text_of(fields, "reason")
         self.size = size if type(size) is int and size >= 0 else None
@@ -116,7 +113,6 @@ def body_of(fields: JsonObject) -> bytes:
 
 
 def text_of(fields: JsonObject, name: str) -> str:
-    """A member that should be a string."""
     value = fields.get(name)
     return value if isinstance(value, str) else ""
 
@@ -233,7 +229,6 @@ def _timings(exchange: HarExchange) -> dict[str, float]:
 
 
 def _mcp(exchange: HarExchange) -> dict[str, Any]:
-    """Comments for what HAR cannot express."""
     known: dict[str, Any] = {
         "connection": exchange.begun.connection,
         "server": server_name(exchange.begun.connection),
@@ -308,7 +303,6 @@ def _query(url: str) -> list[dict[str, str]]:
 
 
 def _value(pairs: list[tuple[str, str]], name: str) -> str:
-    """The value of a header by its name in lower case."""
     return next((value for key, value in pairs if key.lower() == name), "")
 
 
@@ -464,7 +458,6 @@ class Har:
             yield from self._close(key)
 
     def _close(self, key: tuple[str, int]) -> Iterator[bytes]:
-        """Write an entry, its body piece by piece."""
         exchange = self._open.pop(key, None)
         if exchange is None or not exchange.is_chosen:
             return
@@ -485,7 +478,6 @@ class _Chosen:
         self._next: int | None = next(self._places, None)
 
     def has(self, place: int) -> bool:
-        """Whether `place` is one of them."""
         while self._next is not None and self._next < place:
             self._next = next(self._places, None)
         return self._next == place

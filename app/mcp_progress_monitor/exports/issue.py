@@ -48,7 +48,6 @@ def _plain(words: str, redaction: Redaction) -> str:
 
 
 def _fenced(code: str, language: str) -> list[str]:
-    """A block of code whose fence is longer than any within it."""
     fence = "```"
     while fence in code:
         fence += "`"

@@ -84,7 +84,6 @@ class JsonLines:
         }
 
     def _names(self, place: int) -> tuple[str | None, Any]:
-        """Method and token from the index."""
         columns = self._timeline.columns
         found = columns.locate(place)
         if found is None:

@@ -30,7 +30,6 @@ class OutputFile:
         self._made: Path | None = None
 
     def __enter__(self) -> Self:
-        """Begin the file."""
         self.begin()
         return self
 
@@ -47,7 +46,6 @@ class OutputFile:
             self.abandon()
 
     def begin(self) -> None:
-        """Create the temporary file."""
         try:
             if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
                 self._file = self.path.open("wb")
@@ -60,7 +58,6 @@ class OutputFile:
             raise self._refused(error) from error
 
     def write(self, data: bytes) -> None:
-        """Write some more."""
         if self._file is None or not data:
             return
         try:
@@ -69,7 +66,6 @@ class OutputFile:
             raise self._refused(error) from error
 
     def finish(self) -> None:
-        """Replace the target with the temporary file."""
         try:
             self._end()
         except OSError as failure:

@@ -185,7 +185,6 @@ class SecretRemover:
             self._put(start, start + len(token), _encoded(shown, token))
 
     def _shown(self, level: _Level, words: str) -> str:
-        """What is left of a string."""
         rule = self._rule_of_value()
         if rule in _SECRET:
             return REMOVED
@@ -244,7 +243,6 @@ def _rule_of_header(name: str) -> _SecretRule:
 
 
 def _rule_in_list(rule: _SecretRule, *, is_object: bool) -> _SecretRule:
-    """The rule of a container in a list of variables or headers."""
     if rule is _SecretRule.HEADERS:
         return _SecretRule.HEADER_PAIRS if is_object else _SecretRule.HEADER
     return _SecretRule.PAIRS if is_object else rule
@@ -371,7 +369,6 @@ class Redaction:
         return self._counted(raw, _raw(raw))
 
     def text(self, words: str) -> str:
-        """Text for people, such as a message or a line of standard error."""
         if self.with_secrets:
             return words
         return self._counted(words, _text(words))
@@ -386,7 +383,6 @@ class Redaction:
         return plain if clean is raw else json.loads(clean)
 
     def member(self, name: str, value: Any) -> Any:
-        """The value of one member of an object."""
         return self.value({name: value})[name]
 
     def _counted(self, before: _Given, after: _Given) -> _Given:
@@ -457,7 +453,6 @@ def _plain(value: Any) -> Any:
 
 
 def doctor_text(report: DoctorReport, now: float) -> str:
-    """The whole report, redacted."""
     words = whole(_without_bytes(report, REMOVED.encode()), now)
     for secret in report.secrets:
         words = words.replace(secret, REMOVED)

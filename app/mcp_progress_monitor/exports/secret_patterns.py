@@ -37,12 +37,10 @@ def looks_random(words: str) -> bool:
 
 
 def is_environment(name: str) -> bool:
-    """Whether a member of that name holds environment variables."""
     return letters(name) in {"env", "environ", "environment", "environmentvariables", "envvars"}
 
 
 def is_headers(name: str) -> bool:
-    """Whether a member of that name holds headers of HTTP."""
     return _HEADERS_NAME.fullmatch(letters(name)) is not None
 
 
@@ -70,7 +68,6 @@ def _is_made_by_chance(part: str) -> bool:
 
 
 def is_command(name: str) -> bool:
-    """Whether a list of that name is a program's arguments."""
     return letters(name) in {"args", "argv", "command", "cmd", "commandline"}
 
 

@@ -91,7 +91,6 @@ def command_line(url: str, headers: list[str]) -> str:
 
 
 def _given(names: list[str]) -> str:
-    """The headers, from the environment."""
     if not names:
         return ""
     items = "".join(f"    {name!r}: os.environ[{variable_of(name)!r}],\n" for name in names)
@@ -245,7 +244,6 @@ def program(
 
 
 def _notes(params: JsonObject, is_redacted: bool) -> str:
-    """How the program differs from the recorded call."""
     meta = params.get(META)
     notes = []
     if is_redacted:
@@ -299,7 +297,6 @@ def stdio_lines(command: str, args: list[str], cwd: str | None, names: list[str]
 
 
 def _opened(source: ExportSource, connection: str) -> JsonObject:
-    """The event of the start of a connection's server."""
     for frame in events(source.timeline):
         if frame.connection == connection:
             fields = event_fields(frame)

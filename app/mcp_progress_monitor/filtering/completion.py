@@ -121,7 +121,6 @@ def _compared(before: list[_Piece], words: Vocabulary) -> FieldDefinition | None
 
 
 def _is_list(before: list[_Piece]) -> bool:
-    """Whether a value of a list comes next."""
     if not before or before[-1].text not in ("(", ","):
         return False
     opening = next((i for i in range(len(before) - 1, -1, -1) if before[i].text == "("), 0)
@@ -169,7 +168,6 @@ def _seen(name: str, timeline: Timeline) -> Iterable[str | int]:
 
 
 def _fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    """Those that begin with the typed text, then those that contain it."""
     wanted = typed.strip("\"'").lower()
     first: list[Candidate] = []
     later: list[Candidate] = []

@@ -26,12 +26,10 @@ class FieldType(enum.Enum):
 
     @property
     def is_textual(self) -> bool:
-        """Whether `contains` and `matches` make sense."""
         return self in (FieldType.TEXT, FieldType.JSON, FieldType.CHOICE)
 
     @property
     def is_ordered(self) -> bool:
-        """Whether `<` and the like make sense."""
         return self not in (FieldType.CHOICE, FieldType.FLAG, FieldType.JOB)
 
 

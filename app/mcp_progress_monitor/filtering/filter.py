@@ -46,7 +46,6 @@ class LogFilter(NamedTuple):
 
     @property
     def shows_all(self) -> bool:
-        """Whether no frame is left out."""
         return not self.text.strip() and not self.is_narrowed
 
     @property
@@ -162,7 +161,6 @@ def value_text(value: Scalar | tuple[Scalar, ...]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in double quotes."""
     return f'"{_UNSAFE.sub(_escape, text)}"'
 
 

@@ -50,12 +50,10 @@ class KindTest:
         return cls(range(Segment.MARKED, 256) if wanted else range(Segment.MARKED))
 
     def chosen(self, segment: Segment, rows: Rows) -> list[int]:
-        """Those of the rows that are of the kinds."""
         kinds = picked(segment.kinds, rows)
         return list(compress(rows, bytes(kinds).translate(self._table)))
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         yield from ()
         return self.chosen(stride.segment, rows)
 
@@ -76,7 +74,6 @@ class NumberTest:
         self._wanted = wanted
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         yield from ()
         return self._compare(rows, self._values(stride, rows), self._wanted)
 
@@ -171,7 +168,6 @@ class MomentTest:
         self._wanted = wanted
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         yield from ()
         values: Sequence[float] = walls(stride, rows)
         if self._wanted.is_daily:
@@ -227,12 +223,10 @@ def sizes(stride: Stride, rows: Rows) -> Sequence[int]:
 
 
 def requests(stride: Stride, rows: Rows) -> Sequence[float]:
-    """The number of the request that each message is or belongs to."""
     return [request or NAN for request in picked(stride.segment.exchanges, rows)]
 
 
 def numbers(stride: Stride, rows: Rows) -> Sequence[int]:
-    """The number of each message in the recording."""
     columns = stride.timeline.columns
     found: list[int] = []
     for place, part in _spans(stride, rows, columns.same_numbers):
@@ -341,7 +335,6 @@ class Deltas:
         self._whole: tuple[int, list[float]] | None = None
 
     def begin(self, stride: Stride) -> Work[None]:
-        """Prepare for the rows of a stride."""
         timeline, segment = stride.timeline, stride.segment
         place = segment.first + stride.start
         if self._columns is not timeline.columns or place < self._place:
@@ -351,7 +344,6 @@ class Deltas:
         self._whole = None
 
     def of(self, stride: Stride, rows: Rows) -> Sequence[float]:
-        """The deltas of some rows of the stride."""
         if self._whole is None and len(rows) * _FEW < len(stride.rows):
             return self._of_few(stride, rows)
         start, deltas = self._whole or self._of_all(stride)
@@ -538,7 +530,6 @@ def _nothing(_stride: Stride, _row: int) -> Work[Any]:
 
 
 def _of_source(value: Callable[[FrameSource], Any]) -> Table:
-    """A property of a row's source."""
     return Table(attrgetter("sources"), attrgetter("sources"), value, _nothing)
 
 
@@ -569,7 +560,6 @@ class NameTest:
         self._wanted: set[int] = set()
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         names = self._table.names(stride.timeline.columns)
         yield from self._refresh(names)
         column = self._table.column(stride.segment)
@@ -582,7 +572,6 @@ class NameTest:
         return found
 
     def _refresh(self, names: SharedValues[Any]) -> Work[None]:
-        """Check the new entries of the table."""
         if names is not self._names:
             self._names, self._seen, self._wanted = names, 0, {names.many}
         while self._seen < len(names):

@@ -89,7 +89,6 @@ class Piece(NamedTuple):
     is_quoted: bool
 
     def error(self, what: str, hint: str = "") -> FilterError:
-        """Raise the error at its position."""
         return FilterError(what, self.position, self.length, hint)
 
 
@@ -218,7 +217,6 @@ def _json(_field: FieldDefinition, value: Piece) -> Scalar:
 
 
 def is_typed_word(text: str) -> bool:
-    """Whether the text, unquoted, is something other than text."""
     return text in _CONSTANTS or number(text) is not None
 
 
@@ -381,7 +379,6 @@ def _unexpected(text: str, position: int, expected: Collection[str]) -> FilterEr
 
 
 def _check_depth(expression: Expression, length: int) -> None:
-    """Check that the tree can be walked by recursion."""
     level: list[Expression] = [expression]
     for _ in range(DEEPEST):
         below: list[Expression] = []
@@ -423,7 +420,6 @@ def term(field: str, op: str, value: Value | Sequence[Value]) -> str:
 
 
 def text_term(text: str) -> str:
-    """A search for a text, quoted if necessary."""
     return text if _reads_as(text, Text(text)) else quoted(text[:_LONGEST])
 
 

@@ -61,7 +61,6 @@ class Word:
         return [hit for hit in hits if self.is_in(raws[hit], lowered[hit])]
 
     def is_in_text(self, text: str) -> bool:
-        """Whether it is in a decoded string."""
         if self._is_ascii and text.isascii():
             return self._lower in text.lower()
         return self._in_text.search(text) is not None
@@ -152,7 +151,6 @@ class Pattern:
         """How many texts timed out."""
 
     def search(self, text: str) -> bool:
-        """Whether the pattern has a match in the text."""
         if len(text) > PIECE:
             return any(self.steps(_cut(text)))
         try:

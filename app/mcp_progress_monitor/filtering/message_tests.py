@@ -126,7 +126,6 @@ class WordsTest:
         self._overlap = max(word.overlap for word in words)
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         found: list[int] = []
         for group in stride.groups(rows):
             if stride.is_long(group):
@@ -166,7 +165,6 @@ class PatternTest:
         self._pattern = pattern
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         found: list[int] = []
         needed = self._pattern.required
         pause_at = time.perf_counter() + _PAUSE_S
@@ -200,7 +198,6 @@ class TextTest:
         self._bytes = 4 * (longest + 2)
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         found: list[int] = []
         for group in stride.groups(rows):
             is_long = stride.is_long(group)
@@ -228,7 +225,6 @@ class ValueTest:
         self._hint = judge.word if judge.word is not None and judge.word.has_hint else None
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         found: list[int] = []
         is_slow = self._judge.pattern is not None
         for group in stride.groups(self._kinds.chosen(stride.segment, rows)):
@@ -293,7 +289,6 @@ def _any(answers: Iterable[bool]) -> Work[bool]:
 
 
 def _texts(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Decode a text in pieces."""
     decoder = _UTF8(errors="replace")
     for piece in pieces:
         yield decoder.decode(piece)

@@ -51,7 +51,6 @@ class AllTest:
         self.cost: int = self._parts[-1].cost
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         for part in self._parts:
             if not rows:
                 break
@@ -67,7 +66,6 @@ class AnyTest:
         self.cost: int = self._parts[-1].cost
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         found: list[int] = []
         for part in self._parts:
             hits = yield from part.select(stride, rows)
@@ -87,7 +85,6 @@ class NotTest:
         self.cost: int = part.cost
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`."""
         hits = yield from self._part.select(stride, rows)
         return _without(rows, hits)
 
@@ -197,7 +194,6 @@ class _Compiler:
         self.patterns: list[Pattern] = []
 
     def test(self, node: Expression) -> Test:
-        """The test of a node."""
         if isinstance(node, Comparison):
             return self._comparison(node)
         if isinstance(node, Text):
@@ -314,7 +310,6 @@ class Search:
 
     @property
     def left(self) -> int:
-        """How many frames have not been searched."""
         place = max(self.place, self._timeline.first)
         gap = self._timeline.gap
         gone = max(0, gap.stop - max(place, gap.start))

@@ -32,7 +32,6 @@ class Escapes:
         self.numbers: set[int] = set()
 
     def refresh(self, sources: SharedValues[FrameSource]) -> None:
-        """Read the new sources."""
         if sources is not self._sources:
             self._sources, self._seen, self.numbers = sources, 0, set()
         for number in range(self._seen + 1, len(sources) + 1):
@@ -56,7 +55,6 @@ class Stride:
 
     @property
     def rows(self) -> range:
-        """All of them."""
         return range(self.start, self.stop)
 
     def groups(self, rows: Rows) -> Iterator[Rows]:
@@ -75,7 +73,6 @@ class Stride:
         return len(rows) == 1 and self.segment.sizes[rows[0]] > LONG
 
     def raws(self, rows: Rows) -> list[bytes]:
-        """The exact bytes of a group's messages."""
         raws = self.timeline.raws(self.segment, rows)
         escaped, sources = self._escaped, self.segment.sources
         if not escaped:
@@ -101,7 +98,6 @@ class Stride:
 
 
 def picked(column: Sequence[T], rows: Rows) -> Sequence[T]:
-    """The entries of some rows."""
     if isinstance(rows, range):
         return column[rows.start : rows.stop]
     return [column[row] for row in rows]

@@ -58,18 +58,15 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence about it."""
         return text_of(self.rule, self.arguments)
 
 
 def text_of(rule: Rule, arguments: Sequence[Any]) -> str:
-    """The sentence about what breaks a rule."""
     template = rule.text
     return _FORMATTER.vformat(template, (), dict(zip(_names(template), arguments, strict=True)))
 
 
 def texts(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The sentence of each finding."""
     return tuple(finding.text for finding in findings)
 
 
@@ -80,7 +77,6 @@ def joined(findings: Iterable[Finding]) -> str:
 
 @functools.cache
 def _names(template: str) -> tuple[str, ...]:
-    """The names of a template's fields, in order."""
     return tuple(name for _, name, _, _ in _FORMATTER.parse(template) if name is not None)
 
 
@@ -88,7 +84,6 @@ class _Formatter(string.Formatter):
     """Fills templates; the specs of `_SPECS` are its own, all others are Python's."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """The text of one argument."""
         show = _SPECS.get(format_spec)
         return str(super().format_field(value, format_spec)) if show is None else show(value)
 
@@ -103,7 +98,6 @@ def _or_missing(value: float | None) -> str:
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
     *others, last = parts
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -57,7 +57,6 @@ class ReadyQueue(QObject):
                 self._timer = self.startTimer(0)
 
     def close(self) -> None:
-        """Run nothing more."""
         self._is_closed = True
         self._handles.clear()
         self._stop_timer()
@@ -113,7 +112,6 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
     def call_soon(
         self, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> asyncio.Handle:
-        """Run `callback` in the next turn of the loop."""
         handle = asyncio.Handle(callback, args, self, context)
         self._ready_queue.add(handle)
         return handle
@@ -179,7 +177,6 @@ class BackgroundTasks:
         self._early: list[tuple[str, Callable[..., Awaitable[object]], tuple[Any, ...]]] | None = []
 
     async def __aenter__(self) -> Self:
-        """Open the group that the tasks live in."""
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         early, self._early = self._early or [], None
@@ -193,7 +190,6 @@ class BackgroundTasks:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Cancel and await every task."""
         if self._group is not None:
             group, self._group = self._group, None
             group.cancel_scope.cancel()

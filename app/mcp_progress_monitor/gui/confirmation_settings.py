@@ -53,11 +53,9 @@ class ConfirmationPage(QWidget):
 
     @property
     def settings(self) -> ConfirmationSettings:
-        """What is chosen now."""
         return self._settings
 
     def show_settings(self, settings: ConfirmationSettings) -> None:
-        """Show other settings, such as the defaults."""
         with QSignalBlocker(self):
             for name, box in self._boxes.items():
                 box.setChecked(bool(getattr(settings, name)))

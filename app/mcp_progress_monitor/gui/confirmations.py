@@ -356,17 +356,14 @@ class EndGuard(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """End the program."""
         self._ask(EndAction.QUIT)
 
     @Slot(str)
     def disconnect_server(self, name: str) -> None:
-        """Stop a server."""
         self._ask(EndAction.DISCONNECT, name)
 
     @Slot(str)
     def restart_server(self, name: str) -> None:
-        """Stop a server and start it again."""
         self._ask(EndAction.RESTART, name)
 
     @Slot(str, bool)
@@ -379,7 +376,6 @@ class EndGuard(QObject):
 
     @Slot(str)
     def sign_out(self, name: str) -> None:
-        """Stop a server and forget what lets us in there."""
         self._ask(EndAction.SIGN_OUT, name)
 
     def running(self, server: str | None = None) -> list[JobSnapshot]:

@@ -44,12 +44,10 @@ class DeferredStartup(QObject):
         await self._painted.wait()
 
     def take(self, steps: Iterable[Callable[[], object]]) -> None:
-        """Take steps, each in a turn of the event loop of its own."""
         self._steps.extend(steps)
         self._timer.start()
 
     def stop(self) -> None:
-        """Take no more steps: the window is closing."""
         self._steps.clear()
         self._timer.stop()
 
@@ -99,12 +97,10 @@ _SCHEMAS: Final = (
 
 
 def loading_schemas() -> tuple[Callable[[], object], ...]:
-    """Steps that load what checks JSON schemas."""
     return tuple(functools.partial(importlib.import_module, name) for name in _SCHEMAS)
 
 
 def loading() -> tuple[Callable[[], object], ...]:
-    """Steps that load one module each, with what it needs itself."""
     names = (*_SESSIONS, *_FILTERS)
     steps = tuple(functools.partial(importlib.import_module, name) for name in names)
     return (*steps, *loading_schemas())

@@ -82,7 +82,6 @@ def _is_executable(path: Path) -> bool:
 
 
 def command_of(path: Path) -> tuple[str, ...]:
-    """The words that would start a program that was dropped."""
     interpreter = _INTERPRETERS.get(path.suffix.lower())
     if interpreter is None or (sys.platform != "win32" and os.access(path, os.X_OK)):
         return (str(path),)

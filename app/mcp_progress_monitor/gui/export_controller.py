@@ -98,7 +98,6 @@ class ExportController(QObject):
         tell: Callable[[ErrorDetails], None],
         title: str,
     ) -> None:
-        """`title` is what a session's report is called."""
         super().__init__(window)
         self._window = window
         self._source = source
@@ -125,13 +124,11 @@ class ExportController(QObject):
 
     @Slot(object)
     def ask_for_report(self, job: JobId) -> None:
-        """Save what happened to a job."""
         forms = [("Report", ExportOptions(ExportFormat.HTML, job=job))]
         self._ask("Save report", self._name_of(job, "report"), forms)
 
     @Slot(object)
     def ask_for_ticks(self, job: JobId) -> None:
-        """Save a job's ticks."""
         forms = [("Ticks", ExportOptions(ExportFormat.CSV, job=job))]
         self._ask("Save ticks", self._name_of(job, "ticks"), forms)
 
@@ -150,7 +147,6 @@ class ExportController(QObject):
 
     @Slot(object)
     def copy_snippet(self, number: int) -> None:
-        """Put a program on the clipboard that makes a request again."""
         from mcp_progress_monitor.exports.redaction import Redaction  # as below
         from mcp_progress_monitor.exports.snippet import snippet
 
@@ -187,7 +183,6 @@ class ExportController(QObject):
 
     @Slot(object, object, bool)
     def export(self, request: ExportOptions, path: Path, with_secrets: bool = False) -> None:
-        """Write the requested export to a file."""
         self._tasks.start(f"export {path.name}", self._export, request, path, with_secrets)
 
     async def _export(self, request: ExportOptions, path: Path, with_secrets: bool) -> None:
@@ -214,7 +209,6 @@ class ExportController(QObject):
 
     @contextlib.contextmanager
     def _bar(self, what: str) -> Iterator[WorkBar]:
-        """Show in the status bar how far an export is."""
         status = self._window.statusBar()
         bar = WorkBar(what, status)
         status.addPermanentWidget(bar)
@@ -292,7 +286,6 @@ class StderrSaver(QObject):
 
     @Slot()
     def ask(self) -> None:
-        """Ask for a file's name."""
         dialog = QFileDialog(self._window, "Save standard error")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(["Text (*.txt *.log)", "All files (*)"])

@@ -56,7 +56,6 @@ class Garbage(QObject):
         gc.freeze()
 
     def restore(self) -> None:
-        """Give Python its schedule back."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

@@ -49,7 +49,6 @@ class LazyPane(Generic[P]):
 
     @property
     def is_made(self) -> bool:
-        """Whether the pane is there."""
         return self._made is not None
 
     @property

@@ -126,7 +126,6 @@ class Lifetime(QObject):
 
     @property
     def is_over(self) -> bool:
-        """Whether somebody has quit."""
         return self._over.is_set()
 
     async def attended(
@@ -144,7 +143,6 @@ class Lifetime(QObject):
         return await main()
 
     def show(self, window: QWidget) -> None:
-        """Show `window`, the program's own."""
         self._window = window
         self._timer = QTimer(self)
         self._timer.setInterval(_BEAT_MS)
@@ -160,7 +158,6 @@ class Lifetime(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """End the program."""
         if self._signals is not None and not self._over.is_set():
             threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
         self._over.set()

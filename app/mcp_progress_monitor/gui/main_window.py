@@ -155,7 +155,6 @@ class MainWindow(QMainWindow):
 
     @property
     def data_dir(self) -> Path:
-        """The folder of all that is kept."""
         return self._preferences.folder
 
     @property
@@ -165,27 +164,22 @@ class MainWindow(QMainWindow):
 
     @property
     def findings_pane(self) -> FindingsPane:
-        """What servers and clients did wrong."""
         return self.late.findings.pane()
 
     @property
     def timeline_pane(self) -> TimelinePane:
-        """All jobs side by side in time."""
         return self.late.timeline.pane()
 
     @property
     def stderr_pane(self) -> StderrPane:
-        """What servers write to their standard error."""
         return self.late.stderr.pane()
 
     @property
     def messages_pane(self) -> ServerLogPane:
-        """What servers log."""
         return self.late.messages.pane()
 
     @property
     def question_panel(self) -> QuestionPanel:
-        """What servers ask."""
         return self.late.questions.pane()
 
     @property
@@ -198,7 +192,6 @@ class MainWindow(QMainWindow):
         return self._shortcuts
 
     def _apply_keys(self) -> None:
-        """Take up the user's own keys, if there are any."""
         if self._preferences.json_of(KEYS):
             self.shortcuts.apply()
 
@@ -244,21 +237,17 @@ class MainWindow(QMainWindow):
         self.job_pane.set_read_only(self._why_read_only)
 
     def offer_undo(self, action: QAction) -> None:
-        """Put the action that undoes the last removal into the menu."""
         self._jobs_menu.insertAction(self._below_removal, action)
 
     def add_to_view_menu(self, actions: Sequence[QAction]) -> None:
-        """Put actions at the end of the menu View."""
         self._view_menu.addSeparator()
         self._view_menu.addActions(actions)
 
     def add_bar(self, bar: QWidget) -> None:
-        """Put a bar above the jobs, below those that are there."""
         self._column.insertWidget(self._column.indexOf(self.notices), bar)
 
     @Slot()
     def show_job_list(self) -> None:
-        """Show the jobs in place of a server's page."""
         if self._middle.currentWidget() is not self.welcome:
             self._put_in_middle(self.job_list)
 
@@ -351,7 +340,6 @@ class MainWindow(QMainWindow):
         return moved
 
     def remember(self) -> None:
-        """Keep geometry, docks and columns for the next start."""
         keep = self._preferences
         keep.keep_bytes("window/geometry", self.saveGeometry())
         keep.keep_bytes("window/docks", self.saveState())
@@ -409,14 +397,12 @@ class MainWindow(QMainWindow):
         self.statusBar().clearMessage()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Hand on what was dropped."""
         self.statusBar().clearMessage()
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
         self.dropped.emit(dropped(event.mimeData()))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the palette between light and dark."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self.appearance.follow(QGuiApplication.palette())
@@ -577,7 +563,6 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def focus_filter(self) -> None:
-        """Put the cursor into the filter field."""
         self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter_edit.selectAll()
 

@@ -37,19 +37,15 @@ class JobsFollowed:
     source: Engine | Playback | None = None
 
     def ids(self) -> Sequence[JobId]:
-        """All jobs in order of their start."""
         return () if self.source is None else self.source.jobs.ids()
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """The snapshot of a job; None when it is gone."""
         return None if self.source is None else self.source.jobs.snapshot(job)
 
     def job_of(self, request: int) -> JobId | None:
-        """The job whose request was the frame of that number."""
         return None if self.source is None else self.source.jobs.job_of(request)
 
     def requests_of(self, job: JobId) -> Collection[int]:
-        """The numbers of a job's requests."""
         return () if self.source is None else self.source.jobs.requests_of(job)
 
 

@@ -77,7 +77,6 @@ class Navigation(QObject):
 
     @Slot(object)
     def open_job(self, job: JobId) -> None:
-        """Show a job's story, and its row."""
         self._window.show_job_list()
         self._window.job_list.select(job)
         self._window.job_pane.show_job(job)
@@ -97,13 +96,11 @@ class Navigation(QObject):
 
     @Slot(str)
     def show_stderr(self, server: str) -> None:
-        """Show what a server writes to its standard error."""
         self._window.stderr_pane.choose_server(server)
         self._window.open_dock("stderr")
 
     @Slot(object, str)
     def copy(self, job: JobId, what: str) -> None:
-        """Put a job's request, result or token on the clipboard."""
         detail = self._jobs.detail(job)
         if detail is not None:
             QGuiApplication.clipboard().setText(copied(detail, what))

@@ -90,7 +90,6 @@ class NoticeBar(QFrame):
         self._refresh()
 
     def problems(self) -> tuple[ErrorDetails, ...]:
-        """Those not yet dismissed, the newest last."""
         return tuple(self._problems)
 
     def _label(self, *, bold: bool) -> QLabel:
@@ -173,12 +172,10 @@ class _NoticeText(QScrollArea):
         self.viewport().setAutoFillBackground(False)
 
     def begin(self) -> None:
-        """Show the beginning of other words."""
         self.verticalScrollBar().setValue(0)
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        """The height of the words at the width of now."""
         return QSize(300, min(self._height(), _MOST_LINES * self.fontMetrics().lineSpacing()))
 
     def minimumSizeHint(self) -> QSize:

@@ -47,7 +47,6 @@ class PaneFocus(QObject):
         window.addActions(self.actions)
 
     def add_to(self, menu: QMenu) -> None:
-        """Offer the panes in `menu`."""
         menu.addActions(self.actions)
 
     @Slot()
@@ -57,11 +56,9 @@ class PaneFocus(QObject):
 
     @Slot()
     def go_back(self) -> None:
-        """Move the focus to the pane before."""
         self._step(-1)
 
     def go_to(self, name: str) -> None:
-        """Show a pane and move the focus into it."""
         self._enter(self._show(name))
 
     def _made(self, name: str, words: str, key: str) -> QAction:

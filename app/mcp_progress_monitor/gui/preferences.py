@@ -42,11 +42,9 @@ class Preferences:
 
     @property
     def folder(self) -> Path:
-        """The data directory."""
         return self._path.parent
 
     def bytes_of(self, key: str) -> QByteArray:
-        """The bytes kept under `key`, empty when there are none."""
         value = self._settings.value(f"v{_VERSION}/{key}") if self._keeps_layout else None
         return value if isinstance(value, QByteArray) else QByteArray()
 
@@ -66,7 +64,6 @@ class Preferences:
         return value if isinstance(value, dict) else {}
 
     def keep_json(self, key: str, value: dict[str, Any]) -> None:
-        """Keep a small object."""
         if self._keeps_layout or not _is_layout(key):
             self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
 

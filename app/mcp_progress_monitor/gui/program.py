@@ -386,7 +386,6 @@ class Program(QObject):
         do.clear.triggered.connect(self.removal.remove_finished)
 
     def _begin(self) -> None:
-        """Do what the command line asked for."""
         self._on_servers_changed()
         self._on_beat()
         self._life.beat.connect(self._on_beat)
@@ -496,7 +495,6 @@ class Program(QObject):
         self._status.count_dropped_jobs(self.engine.jobs.dropped_count)
 
     def _offered(self) -> list[SavedServer]:
-        """The saved servers, for the menu."""
         servers = self.engine.servers
         there = set(servers.names())
         return [

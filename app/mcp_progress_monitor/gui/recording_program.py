@@ -70,12 +70,10 @@ class RecordingStatus(QStatusBar):
 
     @property
     def text(self) -> str:
-        """What the bar says."""
         return self._label.text()
 
     @Slot()
     def refresh(self) -> None:
-        """Refresh the text."""
         shown = self._playback
         parts = (
             self._mode(),
@@ -154,11 +152,9 @@ class RecordingProgram(QObject):
 
     @property
     def playback(self) -> Playback:
-        """What is shown."""
         return self._options.playback
 
     async def run(self) -> int:
-        """Show the window and serve until `quit`."""
         failures = Failures(self._options.data_dir / LOG_NAME, self._tell)
         failures.install()
         async with BackgroundTasks(self._tell, failures.note) as tasks:
@@ -175,7 +171,6 @@ class RecordingProgram(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """End the program."""
         self.life.quit()
 
     def _build(self, tasks: BackgroundTasks) -> None:
@@ -257,7 +252,6 @@ class RecordingProgram(QObject):
         window.session_ended.connect(self.quit)
 
     def _begin(self) -> None:
-        """Do what the command line asked for."""
         options = self._options
         path = self.playback.first_path
         is_kept = not path.is_relative_to(tempfile.gettempdir())  # else it came through a pipe

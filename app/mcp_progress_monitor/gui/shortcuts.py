@@ -49,7 +49,6 @@ class Command(NamedTuple):
 
     @property
     def keys(self) -> list[QKeySequence]:
-        """The keys of now."""
         if isinstance(self.part, QAction):
             return list(self.part.shortcuts())
         key = self.part.shortcut()
@@ -57,13 +56,11 @@ class Command(NamedTuple):
 
     @property
     def defaults(self) -> list[QKeySequence]:
-        """The keys that it has by itself."""
         kept = self.part.property(_DEFAULT)
         return self.keys if kept is None else [QKeySequence(key) for key in kept]
 
     @property
     def is_changed(self) -> bool:
-        """Whether the keys are the user's own."""
         return self.keys != self.defaults
 
     @property
@@ -90,7 +87,6 @@ class Command(NamedTuple):
 
 
 def native(keys: Iterable[QKeySequence]) -> str:
-    """Keys as they are written on this system."""
     return ", ".join(key.toString(_NATIVE) for key in keys)
 
 
@@ -153,7 +149,6 @@ class Shortcuts(QObject):
                 self.set_keys(command, command.defaults)
 
     def conflict(self, command: Command, key: QKeySequence) -> Conflict:
-        """Who has `key` where `command` would have it."""
         fixed = "" if key in command.defaults else self._fixed().get(key.toString(_PORTABLE), "")
         others = [each for each in self.commands() if each.name != command.name]
         return Conflict(

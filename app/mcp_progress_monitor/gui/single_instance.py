@@ -50,7 +50,6 @@ class SingleInstance(QObject):
         return self._server.isListening()
 
     def close(self) -> None:
-        """Be found no more."""
         self._server.close()
 
     @Slot()

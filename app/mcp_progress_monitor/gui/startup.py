@@ -51,7 +51,6 @@ class WindowStartup(QObject):
         self._is_shown = False
 
     async def painted(self) -> None:
-        """Show the window, if it is not shown yet, and wait for its first painting."""
         if not self._is_shown:
             self._is_shown = True
             self.failures.install()
@@ -76,7 +75,6 @@ class WindowStartup(QObject):
         self.life.quit()
 
     def tell(self, problem: ErrorDetails) -> None:
-        """Show a problem in the window."""
         self.window.notices.show_problem(problem)
 
     def _build(self) -> None:

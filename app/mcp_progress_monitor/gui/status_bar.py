@@ -67,7 +67,6 @@ class StatusBar(QStatusBar):
 
     @property
     def text(self) -> str:
-        """What the bar says."""
         return self._label.text()
 
     @property
@@ -77,7 +76,6 @@ class StatusBar(QStatusBar):
 
     @Slot(object)
     def count_frames(self, count: int) -> None:
-        """Count so many frames."""
         self._seen += count
         if not self._second.isActive():
             self._marks = [(time.monotonic(), self._seen - count)]
@@ -85,18 +83,15 @@ class StatusBar(QStatusBar):
             self.refresh()
 
     def count_dropped_jobs(self, count: int) -> None:
-        """Say that so many ended jobs have left the list for newer ones."""
         if count != self._dropped_jobs:
             self._dropped_jobs = count
             self._say()
 
     def count_watched(self, watched: Callable[[], Sequence[WatchedSnapshot]]) -> None:
-        """Count the servers of other clients as well."""
         self._watched = watched
 
     @Slot()
     def refresh(self) -> None:
-        """Refresh the text and count the servers again."""
         self._servers = self._server_parts()
         self._say()
 
@@ -111,7 +106,6 @@ class StatusBar(QStatusBar):
         self._warning.setVisible(bool(why))
 
     def count_findings(self, findings: int) -> None:
-        """Say how many findings there are that are not ignored."""
         if findings != self._findings:
             self._findings = findings
             self._say()

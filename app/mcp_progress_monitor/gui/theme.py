@@ -101,7 +101,6 @@ def _keep(engine: DrawnIcon) -> None:
 
 
 def drawn(svg: bytes, colour: QColor, side: int) -> QPixmap:
-    """A drawing in one colour, `side` pixels square."""
     pixmap = QPixmap(QSize(side, side))
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
@@ -166,7 +165,6 @@ def tone_of(job: JobSnapshot) -> Tone:
 
 
 def state_icon(state: JobState) -> str:
-    """The name of the icon that draws `state`."""
     return "state-" + state.value.lower().replace(" ", "-")
 
 
@@ -250,7 +248,6 @@ class Appearance(QObject):
         return self._grounds[key]
 
     def line(self) -> QColor:
-        """The colour of hairlines between rows and panes."""
         return self.ground(Tone.TEXT, 0.12)
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
@@ -363,16 +360,13 @@ class ThemeChoice(QObject):
 
     @property
     def chosen(self) -> str:
-        """The choice of now."""
         chosen = (str(each.data()) for each in self._group.actions() if each.isChecked())
         return next(chosen, "system")
 
     def add_to(self, menu: QMenu) -> None:
-        """Offer the choice in `menu`."""
         menu.addActions(self._group.actions())
 
     def choose(self, name: str) -> None:
-        """Choose "system", "light", "dark" or "contrast"."""
         for action in self._group.actions():
             if action.data() == name:
                 action.trigger()

@@ -32,7 +32,6 @@ class SplitButton(QToolButton):
     """
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Open the menu where the arrow is."""
         is_left = event.button() is Qt.MouseButton.LeftButton
         if is_left and self.isEnabled() and self._is_on_arrow(event.position().x()):
             self.open_menu()
@@ -40,14 +39,12 @@ class SplitButton(QToolButton):
             super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open the menu by the keyboard."""
         if event.key() == Qt.Key.Key_Down:
             self.open_menu()
         else:
             super().keyPressEvent(event)
 
     def open_menu(self) -> None:
-        """Show the menu below the button."""
         menu = self.menu()
         if menu is not None:
             # Not `showMenu`: that runs a loop of its own, in which other tasks stand still.

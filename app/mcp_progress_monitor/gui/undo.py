@@ -27,7 +27,6 @@ class UndoOffer(QWidget):
     """
 
     def __init__(self, window: QMainWindow) -> None:
-        """Stand at the left of the status bar of `window`."""
         super().__init__(window)
         self._undo: Callable[[], object] | None = None
         self._settled: Callable[[], object] | None = None
@@ -59,7 +58,6 @@ class UndoOffer(QWidget):
 
     @property
     def text(self) -> str:
-        """What was removed, while that can be undone."""
         return self._label.text() if self.action.isEnabled() else ""
 
     def offer(
@@ -81,7 +79,6 @@ class UndoOffer(QWidget):
 
     @Slot()
     def undo(self) -> None:
-        """Undo what is offered."""
         undo = self._undo
         self._end()
         if undo is not None:

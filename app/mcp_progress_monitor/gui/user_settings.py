@@ -91,7 +91,6 @@ class NotificationSettings(Validated):
     }
 
     def rule(self, server: str) -> ServerRule:
-        """What is wanted of one server."""
         return self.servers.get(server, "all")
 
     def is_quiet(self, now: datetime.time) -> bool:
@@ -137,12 +136,10 @@ class UserSettings(QObject):
 
     @property
     def notifications(self) -> NotificationSettings:
-        """When and how the user is notified."""
         return self._notifications
 
     @Slot(object)
     def set_notifications(self, settings: NotificationSettings) -> None:
-        """Apply `settings` now, and keep them."""
         if settings != self._notifications:
             self._notifications = settings
             self._keep(_NOTIFICATIONS, settings)
@@ -155,14 +152,12 @@ class UserSettings(QObject):
 
     @Slot(object)
     def set_confirmations(self, settings: ConfirmationSettings) -> None:
-        """Apply `settings` now, and keep them."""
         if settings != self._confirmations:
             self._confirmations = settings
             self._keep(_CONFIRMATIONS, settings)
             self.confirmations_changed.emit()
 
     def is_asked(self, what: str) -> bool:
-        """Whether the user is asked before `what`, a field of `ConfirmationSettings`."""
         return bool(getattr(self._confirmations, what))
 
     def stop_asking(self, what: str) -> None:

@@ -35,7 +35,6 @@ class Choice(QCommandLinkButton):
         self.setAutoDefault(True)  # Enter presses it, as Space does
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the line over all else."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self)

@@ -64,7 +64,6 @@ def is_claude_log(head: bytes) -> bool:
 
 
 def read_claude_log(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
-    """Read a log, pausing by yielding."""
     recording.miss(_NO_BYTES)
     recording.miss(_NO_END)
     log = _Log(recording)
@@ -122,7 +121,6 @@ class _Server:
         self._recording.sent(run.name, raw)
 
     def note(self, text: str) -> None:
-        """Take what the client logged of the server."""
         if text.startswith(_BEGUN):
             self._begin()
         elif any(each in text for each in _WANTED):
@@ -166,7 +164,6 @@ class _Log:
         self._is_in_object = False
 
     def take(self, line: bytes) -> None:
-        """Take a line."""
         found = _LINE.fullmatch(line)
         if found is None:
             self._take_bare(line)

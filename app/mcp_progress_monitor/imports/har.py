@@ -81,12 +81,10 @@ class _Entry(NamedTuple):
 
     @property
     def asked(self) -> dict[str, str]:
-        """The request's headers, their names in lower case."""
         return {name.lower(): value for name, value in self.headers}
 
     @property
     def target(self) -> str:
-        """The path with its parameters."""
         return self.url.raw_path.decode("ascii", "replace")
 
     @property
@@ -172,7 +170,6 @@ class _Line:
             heapq.heappush(self._steps, _Step(begun + after_s, self._count, size, part.apply))
 
     def rest(self) -> Iterator[None]:
-        """Record all that is left."""
         while self._steps:
             self._apply()
             yield
@@ -281,7 +278,6 @@ class _Servers:
         return made
 
     def _of_ours(self, entry: _Entry, connection: str) -> HarRecorder | None:
-        """The connection that this program exported, under its own name."""
         known = self._by_connection.get(connection)
         if known is None and len(self._by_connection) < _SERVERS:
             made = self._made(entry, server_name(connection))

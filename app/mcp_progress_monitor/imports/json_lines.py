@@ -83,7 +83,6 @@ _ERRORS: Final = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 def is_mcpsnoop(line: bytes) -> bool:
-    """Whether a line is one of mcpsnoop."""
     try:
         found = _snooped.decode(line)
     except _ERRORS:
@@ -92,7 +91,6 @@ def is_mcpsnoop(line: bytes) -> bool:
 
 
 def is_mcp_rec(line: bytes) -> bool:
-    """Whether a line is one of mcp-rec."""
     try:
         return _recorded.decode(line).dir in {"client->server", "server->client"}
     except _ERRORS:
@@ -100,7 +98,6 @@ def is_mcp_rec(line: bytes) -> bool:
 
 
 def read_mcpsnoop(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
-    """Read a session log of mcpsnoop, pausing by yielding."""
     recording.miss(_NO_BYTES)
     recording.miss(_NO_END)
     sessions = _SnoopedSessions(recording)
@@ -126,7 +123,6 @@ class _SnoopedSessions:
         self._seqs: dict[str, int] = {}
 
     def take(self, found: _Snooped, raw: bytes) -> None:
-        """Take one line."""
         recording = self._recording
         self._note_gap(found)
         for is_so, what in (

@@ -93,7 +93,6 @@ def elements(file: FileIO, path: Sequence[str]) -> Iterator[bytes]:
 
 
 def _find(scanner: _Scanner, path: Sequence[str]) -> None:
-    """Read up to the beginning of the array."""
     depth, matched = 0, 0
     key = ""
     before = b""

@@ -49,12 +49,10 @@ class ImportedRecording:
         self._missing: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        """Begin to take frames."""
         self._file: IO[bytes] = tempfile.TemporaryFile()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of what was not saved."""
         self._file.close()
 
     def at(self, when: float | None) -> None:
@@ -64,7 +62,6 @@ class ImportedRecording:
             self._begun = self._when if self._begun is None else self._begun
 
     def sent(self, connection: str, raw: bytes) -> None:
-        """Take a message of the client."""
         self.take([self._framer(connection).sent(raw, self._when, self._when)])
 
     def received(self, connection: str, raw: bytes, *, is_complete: bool = True) -> None:
@@ -78,15 +75,12 @@ class ImportedRecording:
             self.take(framer.received([raw], self._when, self._when, is_complete=is_complete))
 
     def stderr(self, connection: str, line: bytes) -> None:
-        """Take a line of the server's standard error."""
         self.take([self._framer(connection).stderr(line, self._when, self._when)])
 
     def event(self, connection: str, name: str, **fields: object) -> None:
-        """Take an event of a connection (see `Framer.event`)."""
         self.take([self._framer(connection).event(name, self._when, self._when, **fields)])
 
     def take(self, frames: Sequence[Frame]) -> None:
-        """Write down frames of one connection."""
         if not frames:
             return
         self.is_empty = False

@@ -84,11 +84,9 @@ class Spool:
         self._thread.start()
 
     def followed(self) -> Followed:
-        """What comes, as a recording that grows."""
         return Followed(self.path, lambda: self._is_over, self._problems)
 
     def close(self) -> None:
-        """Delete the file."""
         with contextlib.suppress(OSError):
             self._file.close()
         self._lock.end()
@@ -108,7 +106,6 @@ class Spool:
 
 
 def delete_spools_left(folder: Path) -> None:
-    """Delete the files of spools in `folder` whose programs were killed."""
     for left in folder.glob(f"{_PREFIX}*/"):
         with contextlib.suppress(OSError):
             was_locked = (left / f"{Path(_NAME).stem}.lock").exists()

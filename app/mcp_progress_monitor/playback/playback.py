@@ -104,7 +104,6 @@ class Playback:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """Errors in the recording, as far as it has been read."""
         found = () if self._followed is None else self._followed.problems()
         connections = self._intake.connections
         problems = [*found, *self._reader.problems, *connections.problems, *self.servers.problems]
@@ -132,12 +131,10 @@ class Playback:
         return self._imported_from or self._reader.parts[0].path
 
     def part_path(self, number: int) -> Path | None:
-        """The file of a part of the recording; None where there is none of that number."""
         return next((part.path for part in self._reader.parts if part.number == number), None)
 
     @property
     def size(self) -> int:
-        """Bytes of all parts of the recording together."""
         return self._reader.total_bytes
 
     @property
@@ -147,7 +144,6 @@ class Playback:
 
     @property
     def length_s(self) -> float:
-        """Seconds from the first frame to the last."""
         return max(self._end_at, self._now) - self._begin_at
 
     @property
@@ -163,7 +159,6 @@ class Playback:
 
     @property
     def progress(self) -> float:
-        """How much of the file has been read, 0.0 to 1.0."""
         total = self._reader.total_bytes
         return 1.0 if self.is_loaded or not total else min(self._reader.read_bytes / total, 1.0)
 
@@ -247,7 +242,6 @@ class Playback:
         return True
 
     def _peek(self) -> Chunk | None:
-        """The next chunk; None as a pause, and at the end."""
         if self._chunk is None and not self.is_loaded:
             try:
                 self._chunk = next(self._slices)
@@ -285,7 +279,6 @@ class Playback:
         self._publish(frames, facts, changes, taken.servers)
 
     def _note_end(self, frames: Sequence[Frame]) -> None:
-        """Note that a recording continues."""
         self._heard_at = time.monotonic()
         if self._begun_when is None:
             self._begun_when, self._begin_at = frames[0].when, frames[0].at
@@ -293,7 +286,6 @@ class Playback:
         self._end_at = max(self._end_at, frames[-1].at)
 
     def _pass(self, now: float) -> None:
-        """Advance time without a frame."""
         self._now = now
         if now - self._ticked_at >= _TICK_S:
             self._tick()
@@ -372,12 +364,10 @@ class RecordedJobs(Jobs):
         return self._has_ended()
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no longer."""
         found = super().snapshot(job)
         return None if found is None else self._as_of_end(found)
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The details of a job; None when there is none of that id, or no longer."""
         found = super().detail(job)
         return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
 
@@ -392,5 +382,4 @@ class NoQuestions:
     """No open questions: those of a recording are shown with their jobs."""
 
     def open(self) -> tuple[Question, ...]:
-        """None."""
         return ()

@@ -41,11 +41,9 @@ class NoKeyring:
     """For who has no use for one."""
 
     def get(self, _name: str) -> str | None:
-        """Nothing."""
         return None
 
     def put(self, name: str, _secret: str) -> None:
-        """Refuse."""
         hint = "Refer to a variable of your environment instead: ${env:NAME}."
         raise UserError(ErrorDetails("No keyring is available", name, hint))
 
@@ -54,7 +52,6 @@ class NoKeyring:
 
 
 def names_in(value: str) -> list[tuple[str, str]]:
-    """Kind and name of each reference in a value."""
     return REFERENCE.findall(value)
 
 

@@ -30,11 +30,9 @@ class SystemKeyring:
     """
 
     def get(self, name: str) -> str | None:
-        """The secret of that name, None if there is none."""
         return _asked(name, _Getting(name))
 
     def put(self, name: str, secret: str) -> None:
-        """Keep a secret, in place of one of that name."""
         try:
             _asked(name, _Putting(name, secret))
         except UserError as error:  # whose words are the backend's, with whatever it was given
@@ -42,7 +40,6 @@ class SystemKeyring:
             raise UserError(error.details._replace(detail=told)) from None
 
     def forget(self, name: str) -> None:
-        """Delete a secret; nothing if there is none of that name."""
         _asked(name, _Forgetting(name))
 
 
@@ -115,7 +112,6 @@ class _Call(threading.Thread):
         self._work = work
 
     def run(self) -> None:
-        """Call it."""
         try:
             self.result = self._work()
         except Exception as error:  # noqa: BLE001 - backends raise whatever theirs do

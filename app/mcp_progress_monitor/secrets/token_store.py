@@ -35,7 +35,6 @@ class TokenStore:
         self._memory = memory
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """One record; None if there is none."""
         if self._path is None:
             return self._memory.get(key)
         return _read(self._path).get(key)
@@ -49,7 +48,6 @@ class TokenStore:
                 del records[oldest]
 
     def forget(self, key: str) -> bool:
-        """Drop a record; whether there was one."""
         if self.get(key) is None:
             return False
         with self._changing() as records:

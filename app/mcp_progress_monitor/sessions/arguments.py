@@ -37,7 +37,6 @@ class Checked(NamedTuple):
 
 
 def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
-    """Check `value` against `schema`, for as long as `watch` allows."""
     found = find_errors(schema, value, _LOOKED_AT, watch)
     problems = [_words(error) for error in sorted(found.errors, key=_place)[:_MOST]]
     return Checked(problems, found.unchecked)

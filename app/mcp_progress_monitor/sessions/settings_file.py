@@ -86,7 +86,6 @@ class SettingsFile:
 
 
 def _unchanged() -> ServerSettings:
-    """The settings of a server for which nothing is set."""
     from mcp_progress_monitor.snapshots.settings import ServerSettings  # imported late, see above
 
     return ServerSettings()

@@ -68,7 +68,6 @@ _OURS: Final = {
 
 
 def _http_url(value: Any) -> str:
-    """Refuse what cannot be asked over HTTP."""
     url: str = text(is_needed=True)(value)
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:

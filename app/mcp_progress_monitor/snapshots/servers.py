@@ -133,7 +133,6 @@ class ServerSnapshot:
 
     @property
     def title(self) -> str:
-        """What the server calls itself, else the name it has here."""
         found = self.server_info.get("title") or self.server_info.get("name")
         return found if isinstance(found, str) else self.name
 
@@ -148,5 +147,4 @@ class ServerSnapshot:
 
 
 def not_connected(name: str) -> ErrorDetails:
-    """The server has to be connected first."""
     return ErrorDetails("The server is not connected", name, "Connect it, then try again.")

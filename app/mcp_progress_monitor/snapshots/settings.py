@@ -72,7 +72,6 @@ class Root(Validated):
     }
 
     def on_wire(self) -> JsonObject:
-        """The root as servers are told of it."""
         return self.model_dump(exclude_none=True)
 
 
@@ -99,7 +98,6 @@ class QuestionRules(Validated):
                 raise InvalidValueError([FieldError((kind,), "a fixed answer is required")])
 
     def of(self, kind: Kind) -> QuestionRule:
-        """The rule for one kind."""
         rule: QuestionRule = getattr(self, kind)
         return rule
 

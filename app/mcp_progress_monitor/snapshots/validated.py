@@ -256,8 +256,6 @@ def flag(value: Any) -> bool:
 
 
 def one_of(*choices: str) -> Check:
-    """One of several strings."""
-
     def check(value: Any) -> str:
         for choice in choices:
             if isinstance(value, str) and value == choice:
@@ -269,8 +267,6 @@ def one_of(*choices: str) -> Check:
 
 
 def items_of(check: Check, message: str) -> Check:
-    """A tuple, made of a list or tuple, whose items `check` accepts."""
-
     def check_all(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             raise ValueError(message)  # noqa: TRY004  # as all that is refused
@@ -302,7 +298,6 @@ def entries_of(key: Check, value: Check, message: str) -> Check:
 
 
 def anything(value: Any) -> Any:
-    """Whatever it is."""
     return value
 
 

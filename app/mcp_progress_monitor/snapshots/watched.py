@@ -62,12 +62,10 @@ class WatchedSnapshot:
 
     @property
     def name(self) -> str:
-        """The name that frames and jobs know the server by."""
         return self.server.name
 
     @property
     def is_live(self) -> bool:
-        """Whether the session still runs."""
         return self.end is None
 
 

@@ -283,7 +283,6 @@ def add_chain(
     began: float,
     when: float,
 ) -> ChainId:
-    """Make a chain; its attempts and its token are still to be added."""
     chain: ChainId = connection.execute(
         "INSERT INTO chains (origin, standing, created_when, updated_when)"
         " VALUES (?, ?, ?, ?) RETURNING id",
@@ -293,7 +292,6 @@ def add_chain(
 
 
 def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: float) -> None:
-    """Make `token` the newest of the chain."""
     connection.execute(
         "INSERT INTO tokens (chain, number, token, received_when)"
         " SELECT ?, coalesce(max(number), 0) + 1, ?, ? FROM tokens WHERE chain = ?",
@@ -361,7 +359,6 @@ def end_attempt(
     detail: str,
     when: float | None,
 ) -> None:
-    """Say how the attempt in flight ended; nothing happens when none is."""
     connection.execute(
         "UPDATE attempts SET outcome = ?, detail = ?, ended_when = ?"
         " WHERE chain = ? AND outcome = ?",
@@ -399,12 +396,10 @@ def refuse(connection: sqlite3.Connection, chain: ChainId) -> None:
 
 
 def delete(connection: sqlite3.Connection, chains: list[ChainId]) -> None:
-    """Delete chains with all that belongs to them."""
     connection.executemany("DELETE FROM chains WHERE id = ?", [(chain,) for chain in chains])
 
 
 def row_of(connection: sqlite3.Connection, chain: ChainId) -> sqlite3.Row | None:
-    """The row of `CHAINS` for one chain."""
     row: sqlite3.Row | None = connection.execute(f"{CHAINS} WHERE id = ?", (chain,)).fetchone()
     return row
 
@@ -416,7 +411,6 @@ def owned(connection: sqlite3.Connection) -> list[tuple[ChainId, object]]:
 
 
 def attempts_of(connection: sqlite3.Connection, chain: ChainId) -> list[sqlite3.Row]:
-    """The rows of its attempts, each with the owner of the chain."""
     return connection.execute(
         "SELECT attempts.*, chains.owner FROM attempts JOIN chains ON chains.id = attempts.chain"
         " WHERE chain = ? ORDER BY number",

@@ -325,7 +325,6 @@ class DatabaseOpener:
         return version
 
     def _expected_schema(self, version: int) -> list[tuple[object, ...]]:
-        """The schema that a sound file of a format has."""
         with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             for script in self._migrations[:version]:
                 for statement in _statements(script):
@@ -476,7 +475,6 @@ class Owners:
 
     @property
     def has_moved_in(self) -> bool:
-        """Whether other programs can tell that this one runs."""
         with contextlib.suppress(OSError):
             return self._lock is not None and self._path(self.me).exists()
         return False
@@ -498,7 +496,6 @@ class Owners:
         self._lock = lock
 
     def move_out(self) -> None:
-        """Leave no trace of this program."""
         if self._lock is not None:
             lock, self._lock = self._lock, None
             with contextlib.suppress(OSError):
@@ -582,12 +579,10 @@ class Database:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to read from."""
         return self._connection is not None
 
     @property
     def is_writable(self) -> bool:
-        """Whether the last attempt to open the file for writing succeeded."""
         return self.is_open and self._obstacle is None
 
     async def open(self) -> None:
@@ -693,7 +688,6 @@ class Database:
             connection.close()
 
     def _is_in_place(self) -> bool:
-        """Whether the path still leads to the file that is open."""
         found = self._found()
         return found is not None and found == self._identity
 

@@ -45,7 +45,6 @@ class ResumeStore:
     """
 
     def __init__(self, data_dir: Path) -> None:
-        """Keep the file in `data_dir`, an absolute path that exists."""
         self._database = Database(data_dir / FILE, chains.MIGRATIONS, WHAT)
         self._owners = Owners(data_dir / "running")
         self._in_flight: set[ChainId] = set()
@@ -85,7 +84,6 @@ class ResumeStore:
                 await self._settle()
 
     async def close(self) -> None:
-        """Give up what this program owns and close the file."""
         if self.is_writable:
             # What cannot be noted is found out by the next program: nobody holds the lock then.
             with contextlib.suppress(UserError):

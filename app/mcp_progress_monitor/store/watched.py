@@ -44,7 +44,6 @@ def identity_of(origin: Origin, began: float, task: str = "") -> str:
 
 
 def find(connection: sqlite3.Connection, identity: str) -> KnownWatched:
-    """What is saved of a job."""
     row = connection.execute(
         "SELECT chain, task, ending FROM watched WHERE identity = ?", (identity,)
     ).fetchone()

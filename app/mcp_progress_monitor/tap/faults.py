@@ -65,12 +65,10 @@ class Faults:
         return self._streams["client"], self._streams["server"], of_errors
 
     def end_reason(self) -> str:
-        """Why the session ended, if a rule ended it."""
         rule = self._killed_by
         return "" if rule is None else f"The script killed the server: line {rule.line}"
 
     def judged(self, side: str, raw: bytes) -> Effect:
-        """What the rules make of a message of one side."""
         with self._lock:
             return self._run.judged(side, raw)
 
@@ -84,7 +82,6 @@ class Faults:
         self._note({**fields, "by": self._script.name, **as_sent(raw)})
 
     def finish(self, rule: Rule) -> None:
-        """Kill the server, or close a stream."""
         with self._lock:
             if self._is_over:
                 return
@@ -184,7 +181,6 @@ class ScriptedStream(ThreadStream):
         writer.join()
 
     def _take(self, line: bytes) -> None:
-        """Queue what the rules leave of a message."""
         raw = line.rstrip(b"\r\n")
         self._count += 1
         effect = self._faults.judged(self._side, raw)
@@ -255,7 +251,6 @@ class ScriptedStream(ThreadStream):
         return None
 
     def _send(self, data: bytes) -> None:
-        """Record a message and pass it on."""
         if not self.is_refused and not self._is_closed:
             _record(self._lane, data)
             if not self._write(memoryview(data)):

@@ -46,7 +46,6 @@ class RunFile:
     """One run's file. Made by the first `write`, and again when it has been deleted or moved."""
 
     def __init__(self, about: About) -> None:
-        """Nothing is made yet."""
         self.path = ""
         """Where it is, or was meant to be."""
         self._about = about
@@ -82,7 +81,6 @@ class RunFile:
         self._append(pieces)
 
     def close(self) -> None:
-        """Close the file and give back its lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -204,7 +202,6 @@ class RunFile:
         return self._known_limits
 
     def _folder(self) -> str:
-        """The folder of taps' recordings, made for its owner alone."""
         data = self._about.rest.data_dir()
         self.path = data
         os.makedirs(data, 0o700, exist_ok=True)  # noqa: PTH103  # pathlib takes long to import
@@ -230,7 +227,6 @@ class RunFile:
         return True
 
     def _unlock(self) -> None:
-        """Give back the lock, and delete its file."""
         if self._lock < 0:
             return
         is_deleted = _deleted(f"{self._run}.lock")

@@ -53,7 +53,6 @@ class Lost:
         """Whether its last message goes on."""
 
     def add(self, data: bytes | Lost) -> None:
-        """Count one more chunk, or gap."""
         if isinstance(data, Lost):
             self.size += data.size
             self.messages += data.messages
@@ -67,7 +66,6 @@ class Lane:
     """One direction's way into the journal. `take` is its thread's, the rest the journal's."""
 
     def __init__(self, journal: Journal, mark: str) -> None:
-        """`mark` is that of its lines in the recording."""
         self.journal = journal
         self.mark = mark
         self.taken = 0
@@ -169,7 +167,6 @@ class Lane:
         return freed
 
     def _without_cut(self, data: bytes, lost: Lost, pieces: list[bytes]) -> bytes:
-        """What of a chunk follows the message that was cut."""
         end = data.find(b"\n") + 1
         lost.size += end or len(data)
         if not end:
@@ -184,7 +181,6 @@ class Journal:
     """Queues what passes, in the order in which it passed, and writes it down a little later."""
 
     def __init__(self, about: About) -> None:
-        """`about` says what is recorded, and where."""
         self.items: collections.deque[tuple[Lane, float, bytes | Lost]] = collections.deque()
         self.lanes: list[Lane] = []
         self.limit = QUEUE_BYTES
@@ -218,11 +214,9 @@ class Journal:
             self.give_up(str(error))
 
     def waiting(self) -> int:
-        """How many bytes are queued."""
         return sum([lane.taken for lane in self.lanes]) - self._done
 
     def wake(self) -> None:
-        """Have it look at the queue."""
         self.is_asleep = False  # it is woken once, however long it takes to begin
         self._bell.put(None)
 
@@ -235,7 +229,6 @@ class Journal:
             self._thread.join(max(0.0, until - time.monotonic()))
 
     def note_lost(self, lost: Lost, pieces: list[bytes]) -> None:
-        """Add the event that tells of a gap."""
         fields = {"bytes": lost.size, "messages": lost.messages, "why": lost.why}
         self._note("not_recorded", fields, pieces)
 
@@ -374,7 +367,6 @@ class Journal:
             self._warn(f"Recording of this session ended: {why}")
 
     def _warn(self, text: str) -> None:
-        """Write to standard error: one line, once."""
         if not self._has_warned:
             self._has_warned = True
             try:

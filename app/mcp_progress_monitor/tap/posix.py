@@ -90,12 +90,10 @@ class Server:
 
     @property
     def exit_code(self) -> int | None:
-        """What it returned; None if a signal ended it."""
         return self._exit[0]
 
     @property
     def signal_name(self) -> str | None:
-        """The signal that ended it, as `SIGTERM`; None if it returned."""
         number = self._exit[1]
         return None if number is None else _name_of(number)
 
@@ -185,7 +183,6 @@ def user_environment() -> dict[str, str]:
 
 
 def _name_of(number: int) -> str:
-    """The usual name of a signal."""
     names = (name for name in dir(signal) if name.startswith("SIG") and name not in _SECOND_NAMES)
     return next((name for name in names if getattr(signal, name) == number), f"signal {number}")
 

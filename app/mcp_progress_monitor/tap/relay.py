@@ -65,7 +65,6 @@ class Stream:
         """Whether the source has ended, or nobody reads any more."""
 
     def start(self) -> None:
-        """Begin."""
         raise NotImplementedError
 
     def finish(self) -> None:
@@ -82,7 +81,6 @@ class Stream:
         return self._lane.taken
 
     def _rest(self) -> int:
-        """How much to read next when the server has ended."""
         if self._left is None:
             self._left = self._server.waiting_bytes(self._source)
         return min(self._left, _CHUNK)
@@ -107,7 +105,6 @@ class ThreadStream(Stream):
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def finish(self) -> None:
@@ -151,7 +148,6 @@ class ThreadStream(Stream):
         return False
 
     def _read(self) -> bytes:
-        """The next bytes; none at the end."""
         while True:
             size = _CHUNK if not self._is_ending else self._rest()
             try:
@@ -214,7 +210,6 @@ class PollLoop:
         self._poll.register(source, select.POLLIN)
 
     def forget(self, source: int) -> None:
-        """Do nothing more about a file."""
         if self._sources.pop(source, None) is not None:
             self._poll.unregister(source)
 
@@ -232,7 +227,6 @@ class PollLoop:
                     action()
 
     def _ready(self) -> list[tuple[int, int]]:
-        """Wait for files in which bytes wait."""
         poll = self._poll.poll
         if self._sleeps:
             self._sleeps -= 1
@@ -279,7 +273,6 @@ class PolledStream(ThreadStream):
         loop.watch(source, self._pass_next)
 
     def start(self) -> None:
-        """Begin, with all streams of the loop."""
         self._loop.start()
 
     def finish(self) -> None:

@@ -246,7 +246,6 @@ class ScriptRun:
         return effect
 
     def change(self, side: str, number: int, raw: bytes, effect: Effect) -> dict[str, object]:
-        """What is recorded of a message as it was sent, the one of this number."""
         fields: dict[str, object] = {
             "actions": [rule.action for rule in effect.rules],
             "from": side,
@@ -396,7 +395,6 @@ class _Line:
         }
 
     def rule(self) -> Rule:
-        """The rule of the line."""
         rule, action = self._rule, self._words.pop(0)
         rule.action = action.lower()
         if rule.action not in _EXAMPLES:

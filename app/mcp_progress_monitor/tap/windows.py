@@ -99,21 +99,17 @@ if sys.platform == "win32":
             self.pid = self._process.pid
 
         def wait(self) -> None:
-            """Wait until it has ended."""
             self._process.wait()
 
         @property
         def exit_code(self) -> int | None:
-            """What it returned."""
             return self._process.returncode
 
         @property
         def signal_name(self) -> str | None:
-            """There are no signals there."""
             return None
 
         def is_signalled_again(self) -> bool:
-            """There are no signals there."""
             return False
 
         def interrupt(self, reader: int, thread: int | None) -> None:

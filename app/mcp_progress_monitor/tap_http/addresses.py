@@ -88,12 +88,10 @@ class TapAddresses:
 
     @property
     def origin(self) -> str:
-        """The scheme, host and port that clients are to use."""
         return f"http://{_bracketed(self.listening.host)}:{self.listening.port}"
 
     @property
     def own(self) -> str:
-        """The URL for the client."""
         return self.origin + self.path
 
     def target(self, asked: bytes) -> bytes:
@@ -105,7 +103,6 @@ class TapAddresses:
         return self.upstream.raw_path if not mark and path == self.path.encode() else asked
 
     def upstream_url(self, target: str) -> str:
-        """The URL of a path at the server."""
         return f"{self.upstream.scheme}://{self.authority.decode('ascii')}{target}"
 
     def refusal(self, headers: Mapping[str, str]) -> str:
@@ -165,7 +162,6 @@ class EndpointRewriter:
         return out
 
     def rest(self) -> bytes:
-        """What was held when the stream ended."""
         held, self._held = self._held, b""
         return held
 

@@ -32,7 +32,6 @@ class MessageOutline(NamedTuple):
 
     @property
     def is_request(self) -> bool:
-        """Whether a reply is due."""
         return self.id is not None
 
 
@@ -68,7 +67,6 @@ class ClientSession:
     """One client's session with the server: a connection of the recording."""
 
     def __init__(self, framer: Framer, clock: Clock, agent: str) -> None:
-        """Nothing of it is recorded yet."""
         self.agent = agent
         """The client's `User-Agent`."""
         self.framer = framer
@@ -107,7 +105,6 @@ class ClientSessions:
     """
 
     def __init__(self, make: Callable[[str, Asked], ClientSession]) -> None:
-        """`make` begins a session of a client, whose first request is given."""
         self._make = make
         self._open: dict[ClientSession, None] = {}
         """Those that are not over, the one idle for longest first."""
@@ -116,11 +113,9 @@ class ClientSessions:
 
     @property
     def open(self) -> list[ClientSession]:
-        """Those that are not over."""
         return list(self._open)
 
     def is_endpoint(self, target: str) -> bool:
-        """Whether a server of HTTP+SSE has said to post there."""
         return target in self._by_target
 
     def of(self, asked: Asked) -> ClientSession:
@@ -134,12 +129,10 @@ class ClientSessions:
         return next(iter(self._open)) if len(self._open) > SESSIONS_KEPT else None
 
     def name(self, session: ClientSession, id_: str) -> None:
-        """Note the id that the server gave to a session."""
         session.id = id_
         self._by_id[id_] = session
 
     def post_to(self, session: ClientSession, target: str) -> None:
-        """Note where the messages of a session of HTTP+SSE are posted."""
         session.is_older = True
         self._by_target[target] = session
 

@@ -53,7 +53,6 @@ class _Gap:
         self.messages += messages
 
     def take(self) -> tuple[int, int]:
-        """What was counted since the last time."""
         counted = self.size, self.messages
         self.size = self.messages = 0
         return counted
@@ -161,7 +160,6 @@ class TappedExchange:
     """
 
     def __init__(self, tap: TapRecorder, method: str, target: str, headers: Headers) -> None:
-        """The head of a request has come."""
         self._tap = tap
         self._method = method
         self._target = target
@@ -185,7 +183,6 @@ class TappedExchange:
     # What passes
 
     def sent(self, data: bytes) -> None:
-        """A piece of the request's body."""
         if self._gap.size or not self._tap.has_room(len(data)):
             self._gap.add(len(data) + len(self._body), 0)
             self._body.clear()
@@ -201,11 +198,9 @@ class TappedExchange:
             self._tap.put(self._record_request(lost, is_whole=True))
 
     def answered(self, status: int, reason: str, version: str, headers: Headers) -> None:
-        """The head of the response."""
         self._tap.put(self._record_response(status, reason, version, headers))
 
     def received(self, data: bytes) -> None:
-        """A piece of the response's body."""
         if not self._tap.has_room(len(data)):
             self._gap.add(len(data), len(_BLANK_LINE.findall(data)))
             return
@@ -319,7 +314,6 @@ class TappedExchange:
         return _BodySink(MOST_WAITING if self._message is not None else BODY_KEPT)
 
     def _on_other(self, event: SseEvent) -> None:
-        """Take where a server of HTTP+SSE says to post."""
         session = self._session
         if session is None or event.name != ENDPOINT or self._method != "GET":
             return
@@ -427,7 +421,6 @@ class TappedExchange:
             self._tell("call_ended", request=request, outcome=outcome, text=_no_reply(reason))
 
     def _leave(self, reason: str, ended_by: str) -> None:
-        """Note what ended with this exchange."""
         session, answer = self._session, self._answer
         if session is None:
             return

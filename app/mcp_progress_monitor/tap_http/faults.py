@@ -44,7 +44,6 @@ class HttpFaults:
         self._exchanges = itertools.count(1)
 
     def opening(self) -> dict[str, object]:
-        """What is recorded of it at the beginning of each session."""
         return self._run.opening()
 
     def exchange(self, session: str, note: Callable[[dict[str, object]], None]) -> ChangedExchange:

@@ -107,7 +107,6 @@ class Journal:
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes that are not written yet."""
         return self._put_bytes - self._done_bytes
 
     @property

@@ -90,7 +90,6 @@ class ProxyConnection:
     """One connection of a client, and the one to the server that it is passed on to."""
 
     def __init__(self, stream: SocketStream, recorder: TapRecorder) -> None:
-        """Nothing has come yet on `stream`."""
         self._stream = stream
         self._recorder = recorder
         self._addresses = recorder.addresses
@@ -234,7 +233,6 @@ class ProxyConnection:
         return f"{NOT_SENT}: {problem.what}", "server"
 
     async def _received(self) -> AsyncIterator[bytes]:
-        """The request's body as the client sends it."""
         if self._http.they_are_waiting_for_100_continue:
             await self._send(h11.InformationalResponse(status_code=100, headers=[]))
         while isinstance(piece := await self._event(), h11.Data):
@@ -379,7 +377,6 @@ class ProxyConnection:
         )
 
     def _to_server(self, headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
-        """The headers of a request as the server gets them."""
         sent: RawHeaders = []
         for name, value in headers:
             match name.lower():
@@ -398,7 +395,6 @@ class ProxyConnection:
         return sent
 
     def _to_client(self, headers: RawHeaders) -> RawHeaders:
-        """The headers of a response as the client gets them."""
         return [
             (name, self._addresses.led_back(value.decode("latin-1")).encode("latin-1", "replace"))
             if name.lower() == b"location"
@@ -407,7 +403,6 @@ class ProxyConnection:
         ]
 
     async def _answer(self, status: int, text: str) -> None:
-        """Answer here, and end the connection."""
         body = f"mcp-progress-monitor tap: {text}\n".encode(errors="replace")
         headers = [
             ("Content-Type", "text/plain; charset=utf-8"),
@@ -423,7 +418,6 @@ class ProxyConnection:
             await self._send(h11.EndOfMessage())
 
     async def _event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """What the client sends next."""
         while True:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
@@ -491,7 +485,6 @@ def _length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
 
 
 def _with_length(headers: RawHeaders, length: int) -> RawHeaders:
-    """The headers with the length of another body."""
     others = [
         each for each in headers if each[0].lower() not in {b"content-length", b"transfer-encoding"}
     ]

@@ -116,7 +116,6 @@ class TapRecorder:
     # For who passes bytes on: nothing here waits
 
     def has_room(self, size: int) -> bool:
-        """Whether so many more bytes may wait."""
         waiting = self._step_bytes + self.held_bytes + self.journal.waiting_bytes
         return waiting + size <= MOST_WAITING
 
@@ -134,7 +133,6 @@ class TapRecorder:
     # Recording
 
     async def run(self) -> None:
-        """Record what is in line, a few milliseconds at a time."""
         due = 0.0
         while True:
             while self._steps:
@@ -155,7 +153,6 @@ class TapRecorder:
                 await anyio.sleep(_PAUSE_S)
 
     def work(self) -> None:
-        """Record all that is in line at once."""
         for _ in self._at_work:  # whatever kept it from its end
             pass
         while self._steps:
@@ -182,7 +179,6 @@ class TapRecorder:
             yield
 
     def end_session(self, session: ClientSession, reason: str, ended_by: str) -> None:
-        """Record that a session is over, unless that is known."""
         if session.is_over:
             return
         self.sessions.end(session)
@@ -253,7 +249,6 @@ class TapRecorder:
             self.end_session(idle, _TOO_MANY, "tap")
 
     def begin_session(self, agent: str, asked: Asked) -> ClientSession:
-        """Begin to record a session."""
         self.count += 1
         framer = Framer(f"{self._name}#{self.count}", self._numbers)
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
@@ -264,7 +259,6 @@ class TapRecorder:
         return session
 
     def opening(self, asked: Asked) -> dict[str, object]:
-        """What the event `opened` says of a session."""
         is_older = asked.is_listening and SESSION not in asked.headers
         return {
             "url": self.addresses.shown,

@@ -35,7 +35,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     """Makes one request at a time, on one connection as long as that lasts."""
 
     def __init__(self) -> None:
-        """Nothing is connected yet."""
         self._stream: ByteStream | None = None
         self._socket: socket
         self._http = _connection()
@@ -77,7 +76,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 await self._stream.send(held)
 
     async def body(self, before_wait: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes, None]:
-        """The body of the response, piece by piece."""
         is_whole = False
         try:
             while isinstance(event := await self._event(before_wait), h11.Data):
@@ -88,7 +86,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 await self.aclose()
 
     async def end_exchange(self) -> None:
-        """Keep the connection for the next request, if it can be."""
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
         else:
@@ -144,7 +141,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     async def _event(
         self, before_wait: Callable[[], Awaitable[None]]
     ) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """What the server sends next."""
         http = self._http
         while True:
             try:
@@ -184,7 +180,6 @@ class _Body(httpx2.AsyncByteStream):
         return self._transport.body(self._before_wait)
 
     async def aclose(self) -> None:
-        """Keep the connection, if the body was read to its end."""
         await self._transport.end_exchange()
 
 

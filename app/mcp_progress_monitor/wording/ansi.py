@@ -95,7 +95,6 @@ def runs(line: str, style: Style = PLAIN, limit: int = 2000) -> tuple[list[Run],
 
 
 def plain(line: str, limit: int = 2000) -> str:
-    """The text of a line as `runs` give it."""
     return "".join(run.text for run in runs(line, PLAIN, limit)[0])
 
 
@@ -175,7 +174,6 @@ class _Line:
         self._is_at_begin = False
 
     def write(self, words: str, style: Style) -> None:
-        """Write `words` at the end of the line, or replace it."""
         if words:
             if self._is_at_begin:
                 self.runs.clear()
@@ -187,7 +185,6 @@ class _Line:
         self._is_at_begin = True
 
     def take_back(self) -> None:
-        """Take back the last character."""
         if self.runs and not self._is_at_begin:
             last = self.runs.pop()
             if len(last.text) > 1:

@@ -56,7 +56,6 @@ def _phases(first: JobDetail, second: JobDetail) -> Iterator[Row]:
 
 
 def _spent(detail: JobDetail) -> dict[str, float]:
-    """How long each phase took, all its times together."""
     job = detail.snapshot
     end = job.started_at + job.elapsed_s if job.ended_at is None else job.ended_at
     spent: dict[str, float] = {}

@@ -255,7 +255,6 @@ def _variables(names: Sequence[str]) -> Iterator[Line]:
 
 
 def _quoted(words: str) -> Iterator[Line]:
-    """Some lines of what somebody else wrote."""
     visible = formatting.visible(words[:_BODY].replace("\r\n", "\n"), keep_line_ends=True)
     lines = visible.split("\n")
     for line in lines[:_BODY_LINES]:

@@ -31,12 +31,10 @@ class Section(NamedTuple):
 
 
 def headline(finding: Checked) -> str:
-    """The rule with its title."""
     return rule_title(finding.rule)
 
 
 def rule_title(rule: str) -> str:
-    """A rule's id with its title."""
     return f"{rule}: {ADVICE[rule].title}"
 
 
@@ -68,7 +66,6 @@ def sections(finding: Checked) -> Iterator[Section]:
 
 
 def advice_sections(rule: str) -> Iterator[Section]:
-    """What is to be said about a rule, whatever broke it."""
     yield Section("Due", ADVICE[rule].due)
     yield Section("Since", ADVICE[rule].since)
     yield from _advised(rule)
@@ -84,12 +81,10 @@ def _advised(rule: str) -> Iterator[Section]:
 
 
 def rule_names(ids: tuple[str, ...]) -> Iterator[str]:
-    """Rules with their titles, one a line."""
     return (f"{id_}  {ADVICE[id_].title}" for id_ in ids)
 
 
 def rule_sections(state: RuleState) -> Iterator[Section]:
-    """What became of each rule on one server."""
     for heading, ids in (
         ("Broken", state.broken),
         ("Passed", state.passed),

@@ -41,7 +41,6 @@ class Asked(NamedTuple):
 
 
 def standing_word(standing: ImportStatus) -> str:
-    """How a server of a file stands to the saved ones,."""
     words = {
         ImportStatus.NEW: "new",
         ImportStatus.CHANGED: "changed",
@@ -52,7 +51,6 @@ def standing_word(standing: ImportStatus) -> str:
 
 
 def found_name(row: ImportRow) -> str:
-    """The name that a server has in the file."""
     return row.found.definition.name if row.found is not None else row.name
 
 

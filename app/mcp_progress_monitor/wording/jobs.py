@@ -72,7 +72,6 @@ def wire(value: object) -> str:
 
 
 def name(job: JobSnapshot) -> str:
-    """Tool title or method."""
     return line(job.name) or line(job.method)
 
 
@@ -351,7 +350,6 @@ def marks(job: JobSnapshot) -> str:
 
 
 def mark(words: str, times: int) -> str:
-    """One irregularity and how often it was seen."""
     return line(words) if times == 1 else f"{line(words)} ({formatting.number(times)} x)"
 
 

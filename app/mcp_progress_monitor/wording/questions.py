@@ -56,7 +56,6 @@ _REPLIED: Final = frozenset({"accept", "decline", "cancel"})
 
 
 def kind_text(kind: str) -> str:
-    """What a server does by a question of `kind`."""
     return _KINDS[kind]
 
 
@@ -100,7 +99,6 @@ def asked(method: str, params: JsonObject) -> str:
 
 
 def _last_words(params: JsonObject) -> str:
-    """The last text of a conversation."""
     messages = params.get("messages")
     newest = messages[-1] if isinstance(messages, list) and messages else None
     content = newest.get("content") if isinstance(newest, dict) else None
@@ -141,7 +139,6 @@ def _sampled_words(result: JsonObject) -> str:
 
 
 def _texts(content: object) -> list[str]:
-    """The text of one content block or of several."""
     blocks = content if isinstance(content, list) else [content]
     texts = [each.get("text") for each in blocks if isinstance(each, dict)]
     return [each for each in texts if isinstance(each, str)]
@@ -277,7 +274,6 @@ def hinted_model(params: JsonObject) -> str:
 
 
 def sampled(words: str, model: str, stop_reason: str) -> JsonObject:
-    """The result that answers with `words` as the assistant's."""
     result: JsonObject = {
         "role": "assistant",
         "content": {"type": "text", "text": words},

@@ -23,7 +23,6 @@ _TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}
 
 
 def state_word(state: ServerState) -> str:
-    """The state's name."""
     return state.value
 
 
@@ -68,7 +67,6 @@ def health_text(health: Health, now: float, interval_s: float = 0.0) -> str:
 
 
 def waiting_text(waiting: Waiting, now: float) -> str:
-    """What connecting waits for and for how long."""
     what = f"for the answer to {waiting.what}" if waiting.what else "for the server to start"
     waited = formatting.duration(int(max(now - waiting.began_at, 0.0)))
     left = formatting.duration(int(max(waiting.until - now, 0.0)))

@@ -52,7 +52,6 @@ def status_text(status: str) -> str:
 
 
 def status_source(how: str) -> str:
-    """The kind of message that reported a state."""
     known = _WAYS.get(how)
     return known if known is not None else line(how)
 
@@ -98,7 +97,6 @@ def kept(job: JobSnapshot, task: TaskSnapshot) -> str:
 
 
 def interval(task: TaskSnapshot) -> str:
-    """How often the server wants to be asked."""
     if task.poll_ms is None:
         return "no poll interval"
     return f"poll every {formatting.duration(min(task.poll_ms, 1e15) / 1000)}"

@@ -23,7 +23,6 @@ _NAME: Final = 60
 
 
 def why_read_only(client: str) -> str:
-    """Why nothing can be done with a job of another client."""
     name = formatting.one_line(client, _NAME)
     return f"{name} runs this job; it is only watched here"
 
@@ -34,19 +33,16 @@ _MOST_NAMES: Final = 8
 
 
 def resume_here(client: str) -> str:
-    """What resuming another client's job does."""
     name = formatting.one_line(client, _NAME)
     return f"Resume the job of {name} on a connection of this program"
 
 
 def reissue_here(client: str) -> str:
-    """What re-issuing another client's request does."""
     name = formatting.one_line(client, _NAME)
     return f"Send the request of {name} from the start on a connection of this program"
 
 
 def edit_here(client: str) -> str:
-    """What editing another client's request does."""
     name = formatting.one_line(client, _NAME)
     return f"Edit the request of {name} and send it on a connection of this program"
 
@@ -98,7 +94,6 @@ def script_text(script: str) -> str:
 
 
 def about(watched: WatchedSnapshot) -> str:
-    """What is known of a watched server in short, the most important first."""
     server = watched.server
     if watched.end is not None:
         facts: tuple[str, ...] = (
@@ -130,7 +125,6 @@ def gap_text(watched: WatchedSnapshot) -> str:
 
 
 def client_text(watched: WatchedSnapshot) -> str:
-    """The client with its version."""
     parts = (watched.client, watched.client_version)
     return " ".join(formatting.one_line(part, _NAME) for part in parts if part)
 

@@ -129,7 +129,6 @@ def _accepted(kind: Kind, value: Any) -> Answer | None:
 
 
 def _probe(kind: Kind) -> Question:
-    """An empty question of a kind."""
     return Question(0, "", "", 0, None, "", kind, "", None, None, {}, None, 0.0, 0.0)
 
 
@@ -165,7 +164,6 @@ class AnswerEntry:
         return answer
 
     def fits(self, kind: Kind) -> bool:
-        """Whether it may match a question of that kind."""
         return self.kind in {None, kind} and self.saying.answer(kind) is not None
 
     def _is_for(self, question: Question) -> bool:
@@ -178,7 +176,6 @@ class AnswerEntry:
         )
 
     def _matches(self, text: str) -> bool:
-        """Whether the pattern matches; False if it takes too long."""
         try:
             return self.pattern is not None and is_match(self.pattern, text, _LIMIT_S)
         except TimeoutError:
@@ -297,7 +294,6 @@ class AnswerFile:
         self._kinds = kinds
 
     def take(self, question: Question) -> FoundAnswer | None:
-        """The answer to a question, counted as used; None if there is none."""
         for entry in self._entries:
             answer = entry.take(question)
             if answer is not None:
@@ -312,7 +308,6 @@ class AnswerFile:
         return FoundAnswer(_with_defaults(answer, question), f"$.{question.kind}")
 
     def unused(self) -> list[str]:
-        """The places of answers that matched no question."""
         return [entry.path for entry in self._entries if not entry.used_count]
 
     def may_answer(self, kind: Kind) -> bool:
@@ -338,7 +333,6 @@ class AnswerFile:
         return [name for name in names if isinstance(name, str) and name not in given]
 
     def _filled(self, question: Question) -> FoundAnswer | None:
-        """The form filled in from `fields`."""
         properties = as_object(as_object(question.schema).get("properties"))
         content = {name: self._fields[name] for name in properties if name in self._fields}
         is_for_it = question.kind == "form" and bool(content) and not self.missing(question)

@@ -70,7 +70,6 @@ class WindowRules(SettingsFile):
         self._log_level = log_level
 
     def of(self, fingerprint: str) -> ServerSettings:
-        """The settings of one server."""
         kept = self._set_for(fingerprint)
         rules = {kind: self._asking(kind, kept.rules.of(kind)) for kind in KINDS}
         rules_now = QuestionRules(**rules)
@@ -199,7 +198,6 @@ class Asker:
             self._turn_away(self._turn.popleft())
 
     def report_unused(self) -> None:
-        """Warn about answers in the file that matched no question."""
         unused = [] if self._answers is None else self._answers.unused()
         if self._answers is not None and unused:
             what = "Some answers matched no question"
@@ -223,7 +221,6 @@ class Asker:
         return True
 
     def _tell_ruled(self, question: Question) -> None:
-        """Report a question that its rule has answered."""
         found = self._ruled(question)
         if found is not None:
             self._tell(question, found.answer, _RULE)
@@ -352,7 +349,6 @@ class _Prompt:
         self._is_interrupted = False
 
     def begin(self, question: Question) -> anyio.CancelScope:
-        """The scope to ask in."""
         self.question, self._is_interrupted = question, False
         self.scope = anyio.CancelScope()
         return self.scope
@@ -376,7 +372,6 @@ def is_told_rule(question: Question) -> bool:
 
 
 def turning_away(kind: Kind) -> Answer:
-    """The answer that cancels a question of this kind."""
     return Dismiss() if kind in {"form", "url"} else refusal(kind)
 
 

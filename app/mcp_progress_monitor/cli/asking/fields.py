@@ -46,24 +46,20 @@ class PromptField(NamedTuple):
 
     @property
     def has_default(self) -> bool:
-        """Whether the form has a default for it."""
         return "default" in self.schema
 
     @property
     def takes_many(self) -> bool:
-        """Whether several choices may be made."""
         return self.schema.get("type") == "array"
 
     @property
     def title(self) -> str:
-        """The field's title, followed by its name if different."""
         title = self.schema.get("title")
         if isinstance(title, str) and title and title != self.name:
             return f"{one_line(title)} ({one_line(self.name)})"
         return one_line(self.name)
 
     def notes(self) -> list[str]:
-        """The description and the choices, in lines."""
         description = self.schema.get("description")
         lines = [one_line(description, _WORDS)] if isinstance(description, str) else []
         lines += [f"{i}) {choice.title}" for i, choice in enumerate(self.choices, 1)]
@@ -84,13 +80,11 @@ class PromptField(NamedTuple):
         return value
 
     def check(self, value: Any) -> Checked:
-        """Validate the value against the field's own schema."""
         around: JsonObject = {name: self.form[name] for name in _AROUND if name in self.form}
         alone = {**around, "type": "object", "properties": {self.name: self.schema}}
         return check_value(alone, {self.name: value})
 
     def written(self, value: Any) -> str:
-        """A value as the user would type it."""
         if self.takes_many and isinstance(value, list):
             return f"{_BETWEEN} ".join(self._one_written(item) for item in value)
         return self._one_written(value)
@@ -160,7 +154,6 @@ def fields_of(schema: JsonObject | None) -> list[PromptField] | None:
 
 
 def defaults_of(schema: JsonObject | None) -> JsonObject:
-    """The defaults of a form's fields, by name."""
     properties = as_object(as_object(schema).get("properties"))
     fields = ((name, as_object(field)) for name, field in properties.items())
     return {name: field["default"] for name, field in fields if "default" in field}

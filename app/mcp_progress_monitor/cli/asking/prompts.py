@@ -244,7 +244,6 @@ async def prompt(question: Question, dialogue: Dialogue, call: str, earlier: Jso
 
 
 async def _list_roots(dialogue: Dialogue) -> Answer:
-    """The roots that the user types, one per line."""
     if await dialogue.choose("Share your roots?", ("yes", "no"), default="no") == "no":
         return Refused(ROOTS_REJECTED)
     roots = []

@@ -34,7 +34,6 @@ class Keyboard:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        """Read from `stream`, which is a terminal."""
         self._stream = stream
         self._typed = b""
 
@@ -128,7 +127,6 @@ class Dialogue:
     """Prints lines for the user and reads answers."""
 
     def __init__(self, errors: StandardOutput, keyboard: Keyboard) -> None:
-        """Print to `errors`, read from `keyboard`."""
         self._errors = errors
         self._keyboard = keyboard
 
@@ -138,13 +136,11 @@ class Dialogue:
         self._errors.text(f"\n? {visible(title)}\n")
 
     def say(self, text: str, *, indent: str = "  ") -> None:
-        """Print untrusted text, indented and truncated."""
         shown = elide(visible(text, keep_line_ends=True), _LONGEST)
         for line in shown.splitlines():
             self._errors.text(f"{indent}{line}\n")
 
     def say_whole(self, line: str, *, indent: str = "  ") -> None:
-        """Print one line without truncating it."""
         self._errors.text(f"{indent}{visible(line)}\n")
 
     async def ask(self, prompt: str) -> str:
@@ -169,7 +165,6 @@ class Dialogue:
             self.say(f"Type {', '.join(words[:-1])} or {words[-1]}, or its first letter.")
 
     def break_off(self, why: str) -> None:
-        """End an unfinished line and print why."""
         self._errors.text(f"\n  {visible(why)}\n")
 
 

@@ -112,7 +112,6 @@ def example(schema: Mapping[str, Any]) -> str:
 
 
 def _sample(name: str, schema: Mapping[str, Any]) -> str:
-    """An example value for one argument, quoted for a shell."""
     part = _property(name, schema)
     for key in ("default", "enum", "examples"):
         known = part.get(key) if isinstance(part, dict) else None

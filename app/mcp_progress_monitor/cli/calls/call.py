@@ -108,7 +108,6 @@ async def _validate(
 
 
 def _listed(server: ServerSnapshot, name: str) -> Tool | None:
-    """The tool `name`; None if the server does not list it."""
     return next((tool for tool in server.tools if tool.name == name), None)
 
 
@@ -168,11 +167,9 @@ class _ReadRequest(Plan):
             _refuse_file(order.output, "The folder does not exist")
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        """The request."""
         return request(server, READ_RESOURCE, {"uri": self._order.uri}, self._order)
 
     def ended(self, engine: Engine, front: Front, outcome: Outcome) -> None:
-        """Write the contents to the `--output` file."""
         if self._order.output is None or outcome.result is None:
             return
         content = _bytes_of(outcome.raw, self.where)
@@ -194,7 +191,6 @@ class _PromptRequest(Plan):
         self._order = order
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        """The request."""
         params: dict[str, Any] = {"name": self._order.name}
         if self._order.pairs:
             params["arguments"] = dict(self._order.pairs)
@@ -216,7 +212,6 @@ class _RawRequest(Plan):
         )
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        """The request."""
         return request(server, self._order.method, self._params or {}, self._order)
 
 

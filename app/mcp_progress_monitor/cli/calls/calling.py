@@ -96,7 +96,6 @@ def make_requests(
 
 
 def request(server: ServerSnapshot, method: str, params: JsonObject, order: RequestOrder) -> Call:
-    """A request with the options' token, limits and resuming."""
     return Call(
         server=server.name,
         method=method,
@@ -160,11 +159,9 @@ class _Requests(OrderedCommand):
         return first_failure(self._codes)
 
     def owns(self, _job: JobId) -> bool:
-        """All jobs belong to this command, or none."""
         return self._plan.owns_jobs
 
     def left(self) -> list[SavedId]:
-        """The IDs with which the command `resume` resumes these requests."""
         engine = self._engine
         return [] if engine is None else resumable_ids(engine, engine.jobs.ids())
 

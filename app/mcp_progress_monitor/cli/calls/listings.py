@@ -76,12 +76,10 @@ class _List(Command):
         self._in_json = in_json
 
     def make_front(self, engine: Engine) -> Front:
-        """Line by line."""
         meter = LineMeter(self._errors, engine.jobs, is_numbered=False)
         return TextFront(self.output, self._errors, meter, engine, self._level)
 
     async def work(self, engine: Engine) -> ExitCode:
-        """Connect, read, write."""
         server = await connected(engine, self._definition)
         with failing(ExitCode.ANSWERED_ERROR):
             listing = await self._offer(engine, server)
@@ -92,7 +90,6 @@ class _List(Command):
 
 
 def document(server: ServerSnapshot, members: dict[str, Any]) -> str:
-    """The server and its list as JSON, exactly as sent."""
     content = {
         "server": server.name,
         "protocolVersion": server.revision,
@@ -123,7 +120,6 @@ def heading(name: str, title: str | None) -> str:
 
 
 def described(description: str | None) -> Iterator[str]:
-    """The paragraphs of a description, indented."""
     for paragraph in visible(description or "", keep_line_ends=True).splitlines():
         yield from textwrap.wrap(paragraph, WIDTH, initial_indent="  ", subsequent_indent="  ")
 

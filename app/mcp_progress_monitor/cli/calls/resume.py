@@ -169,7 +169,6 @@ class _Resumer(OrderedCommand):
         return first_failure(self._codes)
 
     def owns(self, job: JobId) -> bool:
-        """Whether the user named the job."""
         return job in self._ids
 
     def left(self) -> list[SavedId]:

@@ -43,7 +43,6 @@ class SavedJobs(NamedTuple):
     tasks: Sequence[SavedTask] = ()
 
     def usable(self) -> list[SavedId]:
-        """The IDs of those that can be resumed."""
         chains = [SavedId(chain.id) for chain in self.chains if chain.is_usable]
         return chains + [SavedId(task.id, is_task=True) for task in self.tasks]
 

@@ -157,7 +157,6 @@ def _name_of(command: str) -> str:
 
 
 def _adapted(found: ServerDefinition, common: CommonOptions) -> ServerDefinition:
-    """The definition with the command line's changes, validated again."""
     changes: dict[str, Any] = {}
     if common.cwd is not None and isinstance(found, StdioDefinition):
         changes["cwd"] = str(absolute(common.cwd))

@@ -83,7 +83,6 @@ class _About(Plan):
         self._method = method
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:
-        """The request."""
         return request(server, self._method, {TASK_ID: self._order.task}, self._order)
 
 
@@ -108,7 +107,6 @@ class _Follower(OrderedCommand):
         return False
 
     async def work(self, engine: Engine) -> ExitCode:
-        """Get the task's status, then wait for its end."""
         server = await connected(engine, self._definition)
         warn_of_log(server, self._order, self._front)
         call = request(server, GET_TASK, {TASK_ID: self._order.task}, self._order)

@@ -80,13 +80,11 @@ class Interrupts:
         self.firm = anyio.Event()
 
     def __enter__(self) -> Self:
-        """Start handling signals."""
         self._loop = asyncio.get_running_loop()
         self._signals.__enter__()
         return self
 
     def __exit__(self, *details: object) -> None:
-        """Restore the previous signal handlers."""
         self._left.set()
         self._signals.__exit__(*details)
 
@@ -160,11 +158,9 @@ class Command:
     """The level of log messages to ask servers for."""
 
     def make_front(self, engine: Engine) -> Front:
-        """The way to show it."""
         raise NotImplementedError
 
     async def work(self, engine: Engine) -> ExitCode:
-        """Do it."""
         raise NotImplementedError
 
     def owns(self, _job: JobId) -> bool:
@@ -223,7 +219,6 @@ class Visit:
     """One command from start to end; call `run` once, then `exit_code`."""
 
     def __init__(self, command: Command, recorded: SessionRecording, saved: SavedStore) -> None:
-        """Start nothing yet."""
         self._command = command
         self._output = command.output
         self._recorded = recorded
@@ -361,7 +356,6 @@ class Visit:
             front.warn(error.details)
 
     def _busy(self) -> list[JobSnapshot]:
-        """Our jobs that are running or waiting to be resumed automatically."""
         found = map(self._engine.jobs.snapshot, self._engine.jobs.ids())
         return [
             job
@@ -392,7 +386,6 @@ def run_resumable(command: Command, common: CommonOptions, recorded: SessionReco
 
 
 def resumable_ids(engine: Engine, jobs: Iterable[JobId]) -> list[SavedId]:
-    """The saved IDs of those `jobs` that can be resumed."""
     return [saved for job in jobs if (saved := _saved_id(engine, job)) is not None]
 
 

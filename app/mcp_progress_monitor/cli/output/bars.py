@@ -97,7 +97,6 @@ class BarMeter:
                 self._live = self._started()
 
     def close(self) -> None:
-        """Draw the final bars and release the terminal."""
         if self._jobs:
             self._live.update(self._table())
         self._live.stop()

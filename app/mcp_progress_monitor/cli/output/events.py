@@ -82,7 +82,6 @@ def event_line(event: str, elapsed: str, **fields: str) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """Seconds since the start, to the microsecond."""
     return f"{max(seconds, 0.0):.6f}"
 
 
@@ -151,7 +150,6 @@ def resumable_line(job: JobSnapshot, seconds: str) -> str:
 
 
 def is_cut(fact: ProgressReceived) -> bool:
-    """Whether the fact's message may be truncated."""
     return fact.message is not None and len(fact.message) >= MESSAGE_LIMIT
 
 
@@ -206,12 +204,10 @@ class TaskEvents:
     """Makes an event for each change of a task's status or message, without repetitions."""
 
     def __init__(self, jobs: Jobs) -> None:
-        """Look up jobs in `jobs`."""
         self._source = jobs
         self._told: dict[JobId, tuple[str, str | None]] = {}
 
     def is_task(self, job: JobId | None) -> bool:
-        """Whether the job has had a task event."""
         return job in self._told
 
     def line(self, fact: TaskStated, update: Update, job: JobId | None, seconds: str) -> str:
@@ -234,7 +230,6 @@ class TaskEvents:
         )
 
     def _job(self, fact: TaskStated, update: Update) -> JobId | None:
-        """The job whose task it is, among those that the update changed."""
         for job in (*update.changes.added, *update.changes.progressed):
             snapshot = self._source.snapshot(job)
             task = None if snapshot is None else snapshot.task
@@ -282,7 +277,6 @@ def summary_line(
 
 
 def finding_line(result: Result, seconds: str) -> str:
-    """The event of a rule that was broken."""
     advice, source = ADVICE[result.rule], result.finding.rule.source
     level = "info" if result.level is Level.NOTE else result.level.value
     fields = {
@@ -349,7 +343,6 @@ class JsonEvents:
         }
 
     def on_update(self, update: Update) -> None:
-        """Write the events of one chunk."""
         self._frame_count += len(update.frames)
         self._jobs.update(update.changes.added)
         chunk = _Chunk(update, self._engine)
@@ -411,15 +404,12 @@ class JsonEvents:
         self._error(None, "local", failure.details.as_text())
 
     def decline(self, job: JobId, problem: ErrorDetails) -> None:
-        """Write why one job cannot be resumed."""
         self._error(job, "local", problem.as_text())
 
     def warn(self, problem: ErrorDetails) -> None:
-        """Print a warning to standard error."""
         self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
 
     def note(self, line: str) -> None:
-        """Print a note to standard error."""
         self._errors.text(f"{visible(line)}\n")
 
     def quiet(self) -> AbstractContextManager[None]:
@@ -427,12 +417,10 @@ class JsonEvents:
         return contextlib.nullcontext()
 
     def report_answer(self, question: Question, action: str, words: str) -> None:
-        """Write how a question was answered."""
         job = asking_job(question, self._engine.jobs)
         self._write(answered_line(question, job, action, words, self._now()))
 
     def report_sign_in(self, sign_in: SignIn) -> None:
-        """Write the URL at which the user must sign in."""
         fields = {"server": as_json(sign_in.server), "url": as_json(sign_in.url)}
         self._write(event_line("sign_in", self._now(), **fields))
 
@@ -574,7 +562,6 @@ class JsonEvents:
         return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
 
     def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
-        """The findings of a check against an output schema, one event each."""
         job = as_json(self._engine.jobs.job_of(fact.request))
         found = [(rules.OUTPUT.kind, "error", text) for text in fact.problems]
         found += [(rules.OUTPUT_UNCHECKED.kind, "info", text) for text in fact.unchecked]
@@ -611,7 +598,6 @@ class JsonEvents:
         return [finding_line(each, self._now()) for each in found]
 
     def _questions(self, update: Update) -> Iterator[str]:
-        """The events of new questions, including those that a rule has answered."""
         if not update.questions:
             return
         found = map(self._engine.questions.find, sorted(update.questions))
@@ -623,14 +609,12 @@ class JsonEvents:
                 yield question_line(question, job, self._t(question.asked_at))
 
     def _resumable(self, job: JobId) -> str:
-        """The event of a job that stopped with a saved resume token."""
         snapshot = self._engine.jobs.snapshot(job)
         if snapshot is None or snapshot.state is not JobState.RESUMABLE:
             return ""
         return resumable_line(snapshot, self._now())
 
     def _duration(self, job: JobId, at: float) -> str:
-        """How long the attempt took that ended at `at`."""
         asked_at = self._asked_at.get(job)
         return "null" if asked_at is None else elapsed(at - asked_at)
 
@@ -662,7 +646,6 @@ class _Chunk:
         self._raws: dict[int, bytes] | None = None
 
     def next_tick(self) -> tuple[JobId | None, int]:
-        """The job of the next progress fact, and its count: there is one for each, in order."""
         job, count, _ = next(self._ticks)
         return job, count
 
@@ -675,7 +658,6 @@ class _Chunk:
         return found
 
     def raw(self, number: int) -> bytes:
-        """The exact bytes of the frame with this number."""
         if self._raws is None:
             self._raws = {frame.number: frame.raw for frame in self.update.frames}
         return self._raws.get(number, b"{}")

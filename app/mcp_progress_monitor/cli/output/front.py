@@ -84,7 +84,6 @@ class SignInNotices:
         self._told: dict[str, SignIn | None] = {}
 
     def on_update(self, update: Update) -> None:
-        """Report new sign-ins of the servers that changed."""
         for name in update.servers:
             sign_in = self._sign_in(name)
             if sign_in is not None and sign_in != self._told.get(name):
@@ -125,7 +124,6 @@ class StartNotices:
         self._told_at: dict[str, float] = {}
 
     def on_update(self, update: Update) -> None:
-        """Warn about servers that have been connecting for long."""
         for name in update.servers:
             waiting = self._waiting(name)
             if waiting is None:

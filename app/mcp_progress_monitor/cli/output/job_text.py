@@ -81,7 +81,6 @@ def message(job: JobSnapshot) -> str:
 
 
 def line(job: JobSnapshot, number: Label | None = None) -> str:
-    """The job's name, progress, pace and message on one line."""
     parts = (job_texts.progress(job), pace(job), "" if job.state.is_over else message(job))
     return f"{name(job, number)}: {'  '.join(part for part in parts if part)}"
 

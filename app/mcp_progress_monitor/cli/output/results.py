@@ -127,7 +127,6 @@ def _odd_member(raw: bytes, name: str) -> bytes | None:
 
 
 def _valid(part: str) -> str:
-    """`part` itself if it is JSON, otherwise what Python can make of it."""
     try:
         _CHECK.decode(_SURROGATE.sub(r"\\u0000", part))  # a lone one is JSON all the same
     except RecursionError:
@@ -273,7 +272,6 @@ def _read(text: str) -> Any:
 
 
 def is_error(result: JsonObject | None) -> bool:
-    """Whether a tool marked its result as an error."""
     return result is not None and result.get("isError") is True
 
 

@@ -47,7 +47,6 @@ class StandardOutput:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the stream is a terminal."""
         return self._stream is not None and not self._stream.closed and self._stream.isatty()
 
     @property
@@ -179,7 +178,6 @@ def own_command(*words: str) -> str:
 
 
 def _program() -> list[str]:
-    """The command that starts this program again."""
     started = Path(sys.argv[0])
     if started.name == "__main__.py":
         return [sys.executable, "-m", "mcp_progress_monitor"]

@@ -70,7 +70,6 @@ class TerminalTurns:
             self.do(partial(self._say, line))
 
     def do(self, action: Callable[[], None]) -> None:
-        """Run an action, which is never dropped."""
         if self._depth:
             self._waiting.append(action)
         else:
@@ -78,7 +77,6 @@ class TerminalTurns:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """Hold everything back within a `with` block."""
         self._depth += 1
         try:
             with self._aside():
@@ -128,12 +126,10 @@ class LineMeter:
         self._told: dict[JobId, tuple[object, ...]] = {}
 
     def on_changes(self, changes: ChangeSet) -> None:
-        """Print the jobs that changed and are due."""
         self._waiting |= changes.progressed
         self._write_due()
 
     async def animate(self) -> None:
-        """Print delayed changes when they are due."""
         while True:
             await anyio.sleep(_BETWEEN_LINES_S / 4)
             self._write_due()
@@ -185,7 +181,6 @@ class LineMeter:
             self.say(job_text.line(job, number))
 
     def _is_other(self, job: JobSnapshot) -> bool:
-        """Whether a line would differ from the job's last one."""
         so_far = job.attempt_count, job.tick_count, job_texts.progress(job)
         said = (*so_far, job.state, job_text.message(job))
         is_other = self._told.get(job.id) != said
@@ -256,7 +251,6 @@ class TextFront:
         self._task_lines = TaskLines(engine.jobs, numbers)
 
     def on_update(self, update: Update) -> None:
-        """Show a chunk's messages, then its progress."""
         for fact in update.facts:
             self._take(fact, update.frames)
         if self._least <= _WEIGHTS["warning"]:
@@ -269,7 +263,6 @@ class TextFront:
         self._meter.on_changes(update.changes)
 
     def _take(self, fact: Fact, frames: Sequence[Frame]) -> None:
-        """Show one fact, if it is of a kind that is shown."""
         if isinstance(fact, NotificationReceived):
             self._notification(fact)
         elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
@@ -299,12 +292,10 @@ class TextFront:
         """Print nothing: `main` reports errors of every command."""
 
     def decline(self, job: JobId, problem: ErrorDetails) -> None:
-        """Print why one job cannot be resumed."""
         if self._is_new(problem):
             self._turns.do(partial(self._complain_aside, problem.as_text()))
 
     def warn(self, problem: ErrorDetails) -> None:
-        """Print an error that does not stop the command."""
         if self._is_new(problem):
             for line in problem.as_text().splitlines():
                 self._turns.say(visible(line))
@@ -316,7 +307,6 @@ class TextFront:
         return is_new
 
     def note(self, line: str) -> None:
-        """Print a note."""
         self._turns.say(visible(line))
 
     def quiet(self) -> AbstractContextManager[None]:
@@ -324,7 +314,6 @@ class TextFront:
         return self._turns.quiet()
 
     def report_answer(self, question: Question, action: str, words: str) -> None:
-        """Print a question and how it was answered."""
         asked = one_line(question.message or question.method, 400)
         self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
         if question.problem:
@@ -332,7 +321,6 @@ class TextFront:
         self._turns.say(f"  {ANSWERED[action]}: {one_line(words, 2000)}")
 
     def report_sign_in(self, sign_in: SignIn) -> None:
-        """Print the URL at which to sign in."""
         for line in sign_in_lines(sign_in):
             self._turns.say(line)
 
@@ -341,18 +329,15 @@ class TextFront:
         self._turns.say("Cancelling. Press Ctrl+C again to exit immediately.")
 
     def terminate(self) -> None:
-        """Print that a signal ends the program, other than Ctrl+C."""
         self._turns.say("Received a signal to terminate. Exiting.")
 
     def leave(self) -> None:
         """Print nothing."""
 
     async def animate(self) -> None:
-        """Animate the meter."""
         await self._meter.animate()
 
     def close(self) -> None:
-        """Show the last state of every job."""
         self._meter.close()
 
     def _part(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:

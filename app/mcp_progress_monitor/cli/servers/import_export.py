@@ -259,7 +259,6 @@ class _Importer:
             self._errors.text(f"{visible(problem.what)}. {words}\n")
 
     def _answered(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
-        """The rows, read again with the answers to their inputs."""
         answers = dict(self._order.answers)
         answers |= self._asked([asked for asked in asks if asked.id not in answers])
         if not self._order.with_secrets:

@@ -115,7 +115,6 @@ def _row(entry: CatalogueEntry, *, is_trusted: bool) -> tuple[str, ...]:
 
 
 def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> ExitCode:
-    """Save the server that the options name, and approve it."""
     if common.demo or common.config is not None or common.server is not None:
         raise click.UsageError(
             "Give the server's command after --, or use --url URL. To save servers from a file:"
@@ -189,7 +188,6 @@ def _forget(
 
 
 def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled: bool) -> ExitCode:
-    """Enable or disable saved servers; none of them if one does not exist."""
     catalogue = saved_servers(common)
 
     def enable() -> Sequence[str]:

@@ -115,7 +115,6 @@ def _found(order: TapsOrder) -> list[ClientServer]:
 
 
 def _overview(common: CommonOptions, servers: list[ClientServer]) -> ExitCode:
-    """What could be watched."""
     if not servers:
         print_out(_NOTHING)
         return ExitCode.DONE

@@ -33,7 +33,6 @@ def error_result(call: Call, at_tick: int, steps: int, interval_s: float) -> Jso
 def rpc_error(
     call: Call, code: int, message: str, at_tick: int, steps: int, interval_s: float
 ) -> JsonObject:
-    """Fail in the protocol: a JSON-RPC error with data."""
     count_to(call, at_tick, steps, interval_s)
     raise RpcError(code, message, {"tick": at_tick, "hints": ["Try again", "Ask an operator"]})
 
@@ -41,7 +40,6 @@ def rpc_error(
 def crash(
     call: Call, at_tick: int, steps: int, interval_s: float, exit_code: int, how: str
 ) -> JsonObject:
-    """End the whole process at some tick."""
     count_to(call, at_tick, steps, interval_s)
     sys.stderr.write(f"demo server: crashing at tick {at_tick}, as requested\n")
     sys.stderr.flush()
@@ -61,7 +59,6 @@ def never_answers(call: Call, steps: int, interval_s: float) -> JsonObject | Non
 
 
 def count_to(call: Call, upto: int, total: int, interval_s: float) -> None:
-    """Report each step up to `upto` of `total`."""
     for step in range(1, upto + 1):
         call.sleep(interval_s)
         call.progress(step, total, f"Step {step} of {total}")
@@ -111,7 +108,6 @@ def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObj
 
 
 def burst(call: Call, count: int) -> JsonObject:
-    """Send notifications as fast as the pipe takes them."""
     if call.token is not None:
         for block in blocks([call.token], count):
             call.sleep(0)

@@ -26,12 +26,10 @@ def interval(default: float) -> JsonObject:
 
 
 def steps(default: int) -> JsonObject:
-    """Return the schema of a number of ticks."""
     return integer("Number of ticks", default, 1, 1_000_000)
 
 
 def known_total(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Count to a total that is told from the start."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         call.progress(step, steps, f"Step {step} of {steps}")
@@ -96,7 +94,6 @@ def phases(
 
 
 def stall(call: Call, before: int, silence_s: float, after: int, interval_s: float) -> JsonObject:
-    """Fall silent in the middle."""
     total = before + after
     for step in range(1, total + 1):
         call.sleep(silence_s if step == before + 1 else interval_s)

@@ -18,7 +18,6 @@ _PAGE: Final = "https://example.com/sign-in?for=demo"
 
 
 def ask_form(call: Call, fields: str, message: str, **manner: Any) -> JsonObject:
-    """Ask the user to fill in a form."""
     query = queries.form(call.dialect, fields=fields, message=message)
     return told(ask(call, [query], Manner(**manner)))
 
@@ -43,7 +42,6 @@ def ask_url(
 def ask_sampling(
     call: Call, content: str, has_tools: bool, tool_choice: str, max_tokens: int, **manner: Any
 ) -> JsonObject:
-    """Ask a language model of the client's."""
     if has_tools or content == "conversation":
         require_rich(call)
     choice_ = tool_choice if has_tools else None
@@ -52,12 +50,10 @@ def ask_sampling(
 
 
 def ask_roots(call: Call, **manner: Any) -> JsonObject:
-    """Ask for the folders the client works in."""
     return told(ask(call, [queries.roots()], Manner(**manner)))
 
 
 def told(asked: list[Asked]) -> JsonObject:
-    """Return the result of a tool that asked these questions and nothing else."""
     return answer("; ".join(_words(each) for each in asked) or "Nothing was asked", *asked)
 
 

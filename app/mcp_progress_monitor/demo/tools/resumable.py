@@ -34,7 +34,6 @@ def resumable_export(
     at_attempt: int,
     at_chunk: int,
 ) -> JsonObject:
-    """Write chunks to a file, some in each attempt, every chunk once."""
     with attempt(call, job, expires_s=expires_s, ignores_tokens=ignores_tokens) as work:
         fault_now = fault if _is_due(fault, work.attempts, at_attempt) else ""
         _fail(fault_now)
@@ -91,7 +90,6 @@ def _answered(call: Call, work: Work, chunks: int, token_is: str, is_error: bool
 
 
 def _same_token(work: Work) -> str:
-    """The first token that was given out for this work."""
     first = next(iter(work.tokens), None)
     return new_token() if first is None else str(json.loads(first))
 

@@ -11,7 +11,6 @@ from mcp_progress_monitor.demo.wire import JsonObject, notification, text_result
 
 
 def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: bool) -> JsonObject:
-    """Log at every level, from the least severe."""
     for index, level in enumerate(LEVELS, start=1):
         call.sleep(interval_s)
         data = {"message": f"This is {level}", "number": index} if index % 2 else f"This is {level}"

@@ -56,7 +56,6 @@ def render(macro: str, /, *values: object) -> Html:
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
-    """Join `parts`, escaping those that are not markup."""
     return Html.escape(between).join(map(_seen, parts))
 
 
@@ -70,7 +69,6 @@ def table(
 def table_parts(
     titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
 ) -> Iterator[Html]:
-    """A table some rows at a time."""
     yield render("table_begin", titles, numbers)
     left = iter(rows)
     while some := list(itertools.islice(left, _ROWS)):
@@ -90,7 +88,6 @@ class RedactedText:
         self.redaction = redaction
 
     def line(self, words: str, limit: int = _LINE) -> Html:
-        """Text on one line."""
         # Cut last: cutting first could remove the name that marks a secret.
         bounded = words[: 20 * limit]
         return Html.escape(formatting.one_line(self.redaction.text(bounded), limit))
@@ -101,11 +98,9 @@ class RedactedText:
         return render("block", clean[:limit], _left_out(len(clean) - limit))
 
     def said(self, words: str) -> Html:
-        """Text as a quotation, within a sentence."""
         return render("quoted", self.line(words))
 
     def json(self, value: Any, limit: int) -> Html:
-        """A JSON value, indented."""
         written = json.dumps(self.redaction.value(value), indent=2, ensure_ascii=False)
         return render("block", written[:limit], _left_out(len(written) - limit))
 

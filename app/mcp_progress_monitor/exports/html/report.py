@@ -83,7 +83,6 @@ class JobSection:
         yield self._titled("Messages", said)
 
     def _course(self, detail: JobDetail, evidence: Evidence) -> Iterator[Html]:
-        """What happened to the job."""
         job = detail.snapshot
         yield render("story", story(detail, evidence, self._words), tone(job))
         yield self._titled("Progress over time", chart(detail, tone(job)))
@@ -207,7 +206,6 @@ class SessionOverview:
         self._is_last = is_last
 
     def parts(self) -> Iterator[Html]:
-        """The tables, some rows at a time."""
         if not self._jobs:
             yield render("muted_line", "No jobs.")
             return
@@ -275,7 +273,6 @@ class HtmlReport:
         self._on_share = on_share
 
     def job(self, job: JobId) -> Iterator[bytes]:
-        """The report of one job, or a note that there is no such job."""
         detail = self._source.jobs.detail(job)
         if detail is None:
             yield self._begin(f"Job {job}", "No such job.")
@@ -354,7 +351,6 @@ class HtmlReport:
         return joined((head, made if rows else "", self._connections()))
 
     def _connections(self) -> Html:
-        """The events of the connections."""
         found = list(itertools.islice(events(self._source.timeline), _EVENTS + 1))
         if not found:
             return joined(())

@@ -55,7 +55,6 @@ class MessageMarks:
         self._marks = marks
 
     def of(self, place: int) -> Html:
-        """The mark of the message at a place; empty when it breaks no rule."""
         if not self._timeline.is_marked(place):
             return Html("")
         said = self._words.line(self._marks.of(self._timeline.number(place)))
@@ -170,7 +169,6 @@ class _AskedQuestion(NamedTuple):
 def questions(
     detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], words: RedactedText
 ) -> Html:
-    """All questions in the order asked; empty if there are none."""
     begun_at = detail.snapshot.started_at
     rows = [
         _question_row(each, begun_at, words)
@@ -200,7 +198,6 @@ def _found(
 
 
 def _of_child(detail: JobDetail, words: RedactedText) -> _AskedQuestion:
-    """A request of the server, which is a job of its own."""
     job, answer = detail.snapshot, detail.answer
     if answer is None:
         said = render("muted", job.state.value.lower() if job.state.is_over else "open")
@@ -259,7 +256,6 @@ def answer_parts(answer: RequestAnswered, words: RedactedText, characters: int) 
 
 
 def _texts(result: Any) -> Iterator[str]:
-    """The texts among a result's content blocks."""
     content = result.get("content") if isinstance(result, dict) else None
     for block in itertools.islice(content if isinstance(content, list) else (), _TEXTS):
         said = block.get("text") if isinstance(block, dict) else None
@@ -441,7 +437,6 @@ def _stream(detail: JobDetail, _: Evidence, __: RedactedText) -> Iterator[str]:
 
 
 def _sentence(begin: str, said: str, words: RedactedText) -> Html:
-    """A sentence that ends with a quotation."""
     return joined((begin, words.said(said), "" if said.endswith((".", "!", "?")) else "."))
 
 
@@ -488,7 +483,6 @@ def _after(job: JobSnapshot) -> str:
 
 
 def _failure(detail: JobDetail, failure: Failure, words: RedactedText) -> Iterator[str]:
-    """The error's message, code and data."""
     told_by = f"{_teller(detail, failure)}: "
     if "\n" in failure.message:
         yield joined((told_by, words.block(failure.message, _LONG)))

@@ -29,7 +29,6 @@ _LIFE: Final = (b'{"event":"opened"', b'{"event":"closed"')
 
 
 def is_of_life(frame: Frame) -> bool:
-    """Whether an event frame opens or ends a connection."""
     return frame.raw.startswith(_LIFE)
 
 
@@ -54,7 +53,6 @@ class StderrLines:
 
     @property
     def servers(self) -> list[str]:
-        """The servers that have lines, by name."""
         return sorted(self._kept)
 
     def gone(self, server: str | None) -> int:
@@ -85,11 +83,9 @@ class StderrLines:
         return list(collections.deque((f for f in found if f.number > after), maxlen=LINES))
 
     def newest(self) -> int:
-        """The highest number of a frame kept; -1 when there is none."""
         return max((kept[-1].number for kept in self._kept.values() if kept), default=-1)
 
     def clear(self) -> None:
-        """Forget everything."""
         self._kept.clear()
         self._gone.clear()
         self._processes.clear()

@@ -63,7 +63,6 @@ class StderrPane(QWidget):
 
     @property
     def server(self) -> str | None:
-        """The server whose lines are shown; None is all of them."""
         return self._server
 
     @property
@@ -90,7 +89,6 @@ class StderrPane(QWidget):
 
     @Slot(object)
     def choose_server(self, name: str | None) -> None:
-        """Show the lines of a server, or of all: None."""
         if name != self._server:
             self._server = name
             self._show_servers()
@@ -116,7 +114,6 @@ class StderrPane(QWidget):
         return words
 
     def state(self) -> dict[str, Any]:
-        """Return what to remember of the pane, as JSON values."""
         return {
             **self.search.state(),
             "server": self._server,
@@ -190,7 +187,6 @@ class StderrPane(QWidget):
         self._appearance.changed.connect(self._recolour)
 
     def _show_servers(self) -> None:
-        """Offer the servers that have lines, and the one that is chosen."""
         choice = self.server_choice
         names = sorted({*self._lines.servers, *([self._server] if self._server else [])})
         choice.clear()

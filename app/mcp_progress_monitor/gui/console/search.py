@@ -105,17 +105,14 @@ class StderrSearch(PlaceSearch):
         self._show_count()
 
     def state(self) -> dict[str, Any]:
-        """Return what to remember of it, as JSON values."""
         return {"case": self.case.isChecked(), "pattern": self.pattern.isChecked()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered."""
         self.case.setChecked(state.get("case") is True)
         self.pattern.setChecked(state.get("pattern") is True)
 
     @Slot()
     def begin(self) -> None:
-        """Search every line that is there."""
         self._places = []
         self._at = -1
         self._next_line = self._view.first
@@ -208,7 +205,6 @@ class StderrSearch(PlaceSearch):
 
     @Slot()
     def _mark(self) -> None:
-        """Mark the places in sight, the one gone to above all."""
         if not self._places:
             self._view.mark([])
             return

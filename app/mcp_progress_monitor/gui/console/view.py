@@ -43,11 +43,9 @@ class StderrColours:
         self._formats: dict[Style, QTextCharFormat] = {}
 
     def forget(self) -> None:
-        """Rebuild the formats: the colours have changed."""
         self._formats.clear()
 
     def format(self, style: Style) -> QTextCharFormat:
-        """The format of text in `style`."""
         made = self._formats.get(style)
         if made is None:
             if len(self._formats) >= _REMEMBERED:
@@ -56,7 +54,6 @@ class StderrColours:
         return made
 
     def toned(self, tone: Tone) -> QTextCharFormat:
-        """The format of our own words."""
         made = QTextCharFormat()
         made.setForeground(self._appearance.colour(tone))
         return made
@@ -150,7 +147,6 @@ class StderrView(QPlainTextEdit):
 
     @property
     def unwritten(self) -> int:
-        """How many of the lines are still to be given to the widget."""
         return len(self._waiting)
 
     @property
@@ -160,7 +156,6 @@ class StderrView(QPlainTextEdit):
 
     @property
     def line_count(self) -> int:
-        """How many lines are there."""
         return len(self._written)
 
     @property
@@ -170,13 +165,11 @@ class StderrView(QPlainTextEdit):
         return bar.value() >= bar.maximum()
 
     def show_lines(self, lines: Iterable[Frame]) -> None:
-        """Show these instead of what is shown."""
         self._restart()
         self._waiting.clear()
         self.add_lines(lines)
 
     def add_lines(self, lines: Iterable[Frame]) -> None:
-        """Show these too."""
         self._waiting.extend(lines)
         self._write_if_seen()
 
@@ -189,7 +182,6 @@ class StderrView(QPlainTextEdit):
         return self._written[block].number if 0 <= block < len(self._written) else None
 
     def cursor_to(self, ordinal: int, begin: int, end: int) -> QTextCursor:
-        """A cursor that selects part of a line."""
         block = self.document().findBlockByNumber(ordinal - self.first)
         cursor = QTextCursor(block)
         if block.isValid():
@@ -198,13 +190,11 @@ class StderrView(QPlainTextEdit):
         return cursor
 
     def lines_in_sight(self) -> tuple[int, int]:
-        """The ordinals of the first and the last line that are seen."""
         top = self.firstVisibleBlock().blockNumber()
         high = self.cursorForPosition(self.viewport().rect().bottomLeft()).blockNumber()
         return self.first + top, self.first + high
 
     def mark(self, places: Sequence[tuple[QTextCursor, QTextCharFormat]]) -> None:
-        """Paint these places in their formats."""
         marked = []
         for cursor, form in places:
             selection = QTextEdit.ExtraSelection()
@@ -214,12 +204,10 @@ class StderrView(QPlainTextEdit):
 
     @Slot()
     def follow(self) -> None:
-        """Go to the end and stay there."""
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     @Slot()
     def recolour(self) -> None:
-        """Rewrite everything in the current colours."""
         self._colours.forget()
         self.show_lines([*self._written, *self._waiting])
 
@@ -243,7 +231,6 @@ class StderrView(QPlainTextEdit):
 
     @Slot()
     def open_line(self) -> None:
-        """Ask for the frame of the cursor's line."""
         number = self.number_of(self.textCursor().blockNumber())
         if number is not None:
             self.frame_opened.emit(number)

@@ -60,20 +60,17 @@ class FindingsController(QObject):
 
     @Slot(object)
     def jump(self, finding: Checked) -> None:
-        """Show the first message of a finding in Traffic."""
         self._finding, self._at = finding, 0
         self._show()
 
     @Slot(str)
     def show_of_server(self, server: str) -> None:
-        """List the findings of a server."""
         from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it
 
         self._list(f"server == {quoted(server)}")
 
     @Slot(object)
     def show_of_job(self, job: JobId) -> None:
-        """List the findings of a job."""
         self._list(f"job == {job}")
 
     def _list(self, text: str) -> None:
@@ -113,7 +110,6 @@ class FindingsController(QObject):
         pane.tree.setFocus()
 
     def _begin(self) -> None:
-        """Begin with the finding that is chosen in the pane, or the gravest."""
         finding = self._window.findings_pane.current()
         if finding is not None:
             self.jump(finding)

@@ -71,7 +71,6 @@ class RuleGroups(QAbstractItemModel):
     def __init__(
         self, findings: FindingsModel, is_shown: Callable[[int], bool], parent: QObject
     ) -> None:
-        """A group counts the rows of `findings` that are shown."""
         super().__init__(parent)
         self._findings = findings
         self._is_shown = is_shown
@@ -85,11 +84,9 @@ class RuleGroups(QAbstractItemModel):
         findings.modelReset.connect(self._on_reset)
 
     def row_of(self, group: int, place: int) -> int:
-        """The row of a finding by its place in a group."""
         return self._groups[group].rows[place]
 
     def count_again(self) -> None:
-        """Other findings are shown than before."""
         self._summaries.clear()
         if self._groups:
             last = self.index(len(self._groups) - 1, FIRST)
@@ -102,29 +99,24 @@ class RuleGroups(QAbstractItemModel):
         return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
 
     def parent(self, index: _Index = QModelIndex()) -> QModelIndex:  # type: ignore[override]
-        """The group of a finding."""
         group = index.internalId() if index.isValid() else 0
         return self.createIndex(group - 1, 0, 0) if group else QModelIndex()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of groups, or of findings in one."""
         if not parent.isValid():
             return len(self._groups)
         is_group = not parent.internalId() and parent.column() == 0
         return len(self._groups[parent.row()].rows) if is_group else 0
 
     def columnCount(self, _parent: _Index = QModelIndex()) -> int:
-        """As many as the findings have."""
         return FIRST + 1
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """The titles of the findings."""
         return self._findings.headerData(section, orientation, role)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """That of the finding, or a summary of the group."""
         if not index.isValid():
             return None
         column, group = index.column(), index.internalId()
@@ -150,7 +142,6 @@ class RuleGroups(QAbstractItemModel):
         return False if role == IGNORED else None
 
     def summary(self, place: int) -> Summary:
-        """What is shown of a group."""
         made = self._summaries.get(place)
         if made is None:
             made = self._summaries[place] = self._summarised(self._groups[place].rows)
@@ -194,7 +185,6 @@ class RuleGroups(QAbstractItemModel):
             self._announce(place)
 
     def _announce(self, place: int) -> None:
-        """A group has changed."""
         self._summaries.pop(place, None)
         self.dataChanged.emit(self.index(place, LEVEL), self.index(place, FIRST))
 
@@ -265,7 +255,6 @@ class FindingsFilter(QSortFilterProxyModel):
 
     @property
     def is_grouped(self) -> bool:
-        """Whether findings are below their rules."""
         return self._groups is not None
 
     @property
@@ -275,12 +264,10 @@ class FindingsFilter(QSortFilterProxyModel):
 
     @property
     def has_test(self) -> bool:
-        """Whether a filter leaves findings out."""
         return self._passes is not None
 
     @property
     def count(self) -> int:
-        """How many findings are shown."""
         if self._groups is None:
             return self.rowCount()
         return sum(self.rowCount(self.index(row, 0)) for row in range(self.rowCount()))
@@ -311,7 +298,6 @@ class FindingsFilter(QSortFilterProxyModel):
         self._end_change()
 
     def set_job(self, job: JobId | None) -> None:
-        """Let through what is about a job; None for all."""
         if job != self._job:
             self.beginFilterChange()
             self._job = job
@@ -319,7 +305,6 @@ class FindingsFilter(QSortFilterProxyModel):
 
     @Slot(bool)
     def set_shows_ignored(self, is_wanted: bool) -> None:
-        """Show what is ignored, or hide it."""
         self.beginFilterChange()
         self._shows_ignored = is_wanted
         self._end_change()

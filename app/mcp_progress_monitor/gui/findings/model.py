@@ -79,7 +79,6 @@ class FindingsModel(TitledTable):
 
     @property
     def ignored(self) -> Sequence[Ignored]:
-        """What the user ignores, the oldest first."""
         return tuple(self._ignored)
 
     def set_ignored(self, ignored: Iterable[Ignored]) -> None:
@@ -94,16 +93,13 @@ class FindingsModel(TitledTable):
         self.ignored_changed.emit()
 
     def is_ignored(self, row: int) -> bool:
-        """Whether the user ignores what a row shows."""
         result = self._rows[row]
         return (result.rule, result.server) in self._ignored
 
     def result(self, row: int) -> Result:
-        """What the judge has of a row."""
         return self._rows[row]
 
     def finding(self, row: int) -> Checked:
-        """What a row shows."""
         made = self._shown.get(row)
         if made is None:
             from mcp_progress_monitor.checking.report import checked  # late: no start waits for it
@@ -112,7 +108,6 @@ class FindingsModel(TitledTable):
         return made
 
     def find(self, finding: Checked) -> Checked | None:
-        """The same finding as it is now; None when it is gone."""
         for row, each in enumerate(self._rows):
             is_same = (each.rule, each.first) == (finding.rule, finding.frames[0])
             if is_same and each.connection == finding.connection:
@@ -131,7 +126,6 @@ class FindingsModel(TitledTable):
         return found
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of findings."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -274,11 +268,9 @@ class RulesModel(TitledTable):
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(RULE_TITLES) - 1))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of servers."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Plain text, or the row."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]

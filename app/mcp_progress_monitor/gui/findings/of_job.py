@@ -48,7 +48,6 @@ class JobFindings(JobSection):
         self.show_job(None)
 
     def show_job(self, job: JobId | None) -> None:
-        """List the findings of a job; None has none."""
         if job is not None:
             self.shown.set_job(job)
         self._job = job

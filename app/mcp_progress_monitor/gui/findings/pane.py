@@ -133,22 +133,18 @@ class FindingsPane(QWidget):
     # What others ask of it
 
     def action(self, key: str) -> QAction:
-        """The action of a key; see `_ACTIONS`."""
         return self._actions[key]
 
     def current(self) -> Checked | None:
-        """The finding that the keyboard acts on."""
         finding: Checked | None = self.tree.currentIndex().data(FINDING)
         return finding
 
     def set_filter(self, text: str) -> None:
-        """Show the findings that a filter lets through."""
         self.show_rules(is_wanted=False)
         self.field.setText(text)
         self._apply()
 
     def select(self, finding: Checked) -> None:
-        """Choose a finding, if it is among those shown."""
         self.show_rules(is_wanted=False)
         for index in self.shown.indexes():
             each: Checked = index.data(FINDING)
@@ -162,7 +158,6 @@ class FindingsPane(QWidget):
                 return
 
     def restore(self, look: dict[str, object]) -> None:
-        """Look as `state` said."""
         self.group_button.setChecked(look.get("grouped") is not False)
 
     def state(self) -> dict[str, object]:
@@ -170,7 +165,6 @@ class FindingsPane(QWidget):
         return {"grouped": self.shown.is_grouped}
 
     def show_rules(self, *, is_wanted: bool) -> None:
-        """Show what became of the rules on each server, or the findings."""
         self.rules_button.setChecked(is_wanted)
 
     # How it is made
@@ -286,7 +280,6 @@ class FindingsPane(QWidget):
             self._splitter.setOrientation(wanted)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what came out of sight."""
         super().showEvent(event)
         self._on_findings_changed()
         self._on_rules_toggled(self.rules_button.isChecked())
@@ -365,7 +358,6 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _on_findings_changed(self) -> None:
-        """Show how many there are, or in words that there is nothing."""
         if self.rules_button.isChecked():
             self._lists.setCurrentWidget(self.rules_table)
         else:

@@ -129,7 +129,6 @@ class FindingTree(QTreeView):
             self.setColumnHidden(column, column in hidden)
 
     def toggle(self, index: QModelIndex) -> None:
-        """Open a rule, or close it."""
         self.setExpanded(index.siblingAtColumn(0), not self.isExpanded(index.siblingAtColumn(0)))
 
     def _digits(self, count: int) -> int:
@@ -182,7 +181,6 @@ class FindingDelegate(QStyledItemDelegate):
         self._appearance = appearance
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Take the tone of the row."""
         super().initStyleOption(option, index)
         tone = Tone.TEXT
         if index.data(IGNORED):
@@ -197,7 +195,6 @@ class FindingDelegate(QStyledItemDelegate):
         option.palette = palette
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """As high as the rows of other tables."""
         hint = super().sizeHint(option, index)
         return QSize(hint.width(), option.fontMetrics.height() + _ROOM)
 

@@ -90,14 +90,12 @@ class FindingsWatch(QObject):
         self._loading = list(loading_schemas())
 
     def follow(self, source: Source) -> None:
-        """Judge what `source` publishes from now on."""
         self.detach()
         self._source = source
         self._begin()
         self._leave = source.subscribe(self._take)
 
     def detach(self) -> None:
-        """Judge no more; what was found stays."""
         if self._leave is not None:
             self._leave()
             self._leave = None
@@ -129,17 +127,14 @@ class FindingsWatch(QObject):
 
     @property
     def results(self) -> Sequence[Result]:
-        """All that was found."""
         return () if self._check is None else tuple(self._check.judge.results)
 
     @property
     def dropped(self) -> int:
-        """Results that are counted and not kept."""
         return 0 if self._check is None else self._check.judge.results.dropped
 
     @property
     def waiting(self) -> int:
-        """Messages that will be compared with the official schemas."""
         return 0 if self._check is None else self._check.waiting
 
     @property
@@ -148,16 +143,13 @@ class FindingsWatch(QObject):
         return 0 if self._check is None else self._check.schemas.unchecked
 
     def rules(self) -> Mapping[str, RuleState]:
-        """What became of the rules, by server."""
         return {} if self._check is None else self._check.judge.results.servers()
 
     def revisions(self, server: str) -> tuple[str, ...]:
-        """The revisions that were spoken with a server."""
         return () if self._check is None else self._check.judge.results.revisions(server)
 
     @Slot()
     def publish(self) -> None:
-        """Publish what has changed."""
         self._publishing.stop()
         if self._check is not None:
             self._check.judge.results.fresh()  # not asked for here

@@ -27,14 +27,12 @@ class Help(QObject):
 
     @Slot()
     def show_about(self) -> None:
-        """Say what this program is and of what versions it is made."""
         from mcp_progress_monitor.gui.help.dialogs import AboutDialog
 
         _open(AboutDialog(self._window))
 
     @Slot()
     def show_report(self) -> None:
-        """Show a report to be filled in and copied."""
         from mcp_progress_monitor.gui.help.dialogs import ReportDialog
 
         _open(ReportDialog(self._window.data_dir, self._window))

@@ -97,7 +97,6 @@ class NotificationsController(QObject):
         self._begin()
 
     def close(self) -> None:
-        """Take everything back: the program ends."""
         if isinstance(self._application, QGuiApplication):
             self._application.focusWindowChanged.disconnect(self._on_focus_changed)
         self._due.stop()
@@ -116,7 +115,6 @@ class NotificationsController(QObject):
 
     @Slot()
     def come_to_front(self) -> None:
-        """Bring the window to the front."""
         window = self._window
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
         window.show()
@@ -125,7 +123,6 @@ class NotificationsController(QObject):
 
     @Slot(object)
     def open_job(self, job: JobId) -> None:
-        """Bring the row of a job up, whatever the list is filtered by."""
         self.come_to_front()
         if self._models.jobs.row_of(job) is None:
             return
@@ -153,7 +150,6 @@ class NotificationsController(QObject):
 
     @Slot()
     def _apply(self) -> None:
-        """Follow the settings."""
         settings = self._settings.notifications
         self.tray.set_wanted(is_wanted=settings.shows_tray)
         self.desktop.set_tray(self.tray.icon)
@@ -200,7 +196,6 @@ class NotificationsController(QObject):
 
     @Slot()
     def _on_due(self) -> None:
-        """Show what is still true of what was gathered."""
         self._due.setInterval(GATHERED_MS)
         pending, self._pending = self._pending, []
         newest = {event.job.id: event for event in pending}
@@ -228,7 +223,6 @@ class NotificationsController(QObject):
 
     @Slot()
     def show_share(self) -> None:
-        """Show the progress of what runs in the task bar."""
         is_wanted = self._settings.notifications.shows_task_bar
         count = self._models.groups.count(JobGroup.NEEDS_YOU) if is_wanted else 0
         shares = [job.fraction for job in self._running_jobs() if job.fraction is not None]

@@ -50,13 +50,11 @@ class DesktopNotifier(QObject):
         self._newest: JobId | None = None
 
     def set_tray(self, tray: QSystemTrayIcon | None) -> None:
-        """Use this icon where the desktop has no notification service."""
         self._tray = tray
         if tray is not None:
             tray.messageClicked.connect(self._on_message_clicked)
 
     def show(self, notice: Notice, *, has_sound: bool) -> None:
-        """Show a notification."""
         if self._bus is None:
             self._bus = self._bus_here()
             if self._bus is not None:

@@ -85,11 +85,9 @@ class JobEvents:
         self._known: dict[JobId, JobState] = {}
 
     def prime(self, jobs: Iterable[JobSnapshot | None]) -> None:
-        """Take `jobs` for known as they are."""
         self._known.update((job.id, job.state) for job in jobs if job is not None)
 
     def forget(self, jobs: Iterable[JobId]) -> None:
-        """Know nothing of jobs that are gone."""
         for job in jobs:
             self._known.pop(job, None)
 

@@ -70,7 +70,6 @@ class NotificationPage(QWidget):
         servers: Iterable[str] = (),
         parent: QWidget | None = None,
     ) -> None:
-        """`servers` are the names to offer rules for, beside those that have one."""
         super().__init__(parent)
         self._settings = settings
         names = dict.fromkeys((*servers, *settings.servers))
@@ -92,11 +91,9 @@ class NotificationPage(QWidget):
 
     @property
     def settings(self) -> NotificationSettings:
-        """What is chosen now."""
         return self._settings
 
     def show_settings(self, settings: NotificationSettings) -> None:
-        """Show other settings, such as the defaults."""
         with QSignalBlocker(self):
             for name, box in self._boxes.items():
                 box.setChecked(bool(getattr(settings, name)))

@@ -62,7 +62,6 @@ class SessionBus(QObject):
     """The name of a signal of the notification service, and its body as a tuple."""
 
     def __init__(self, parent: QObject | None = None, address: str | None = None) -> None:
-        """Connect to `address` instead of the session's own."""
         super().__init__(parent)
         self._address = address
         self._socket: QLocalSocket | None = None
@@ -89,7 +88,6 @@ class SessionBus(QObject):
         self._send(new_signal(_ADDRESSES[source], name, signature, body), None)
 
     def close(self) -> None:
-        """Leave the bus."""
         self._fail("")
 
     def _send(self, message: Message, answered: Answered | None) -> None:

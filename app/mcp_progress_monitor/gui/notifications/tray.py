@@ -56,7 +56,6 @@ class TrayIcon(QObject):
         self._fill()
 
     def set_wanted(self, *, is_wanted: bool) -> None:
-        """Show the icon, or take it away."""
         if is_wanted and self.icon is None and QSystemTrayIcon.isSystemTrayAvailable():
             self.icon = QSystemTrayIcon(self)
             self.icon.setContextMenu(self._menu)

@@ -89,7 +89,6 @@ class PaletteController(QObject):
 
     @Slot()
     def forget(self) -> None:
-        """Forget what was chosen."""
         self._preferences.keep_json(_KEPT, {})
 
     def _recent(self) -> list[str]:
@@ -176,7 +175,6 @@ class PaletteController(QObject):
                 )
 
     def _jobs(self) -> Iterator[PaletteEntry]:
-        """The newest jobs, the last one first."""
         from mcp_progress_monitor.gui.palette.palette import PaletteEntry
 
         followed = self._models.followed

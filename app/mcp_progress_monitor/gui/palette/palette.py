@@ -93,7 +93,6 @@ class PaletteModel(QAbstractListModel):
         self.search(self._query)
 
     def search(self, query: str) -> None:
-        """Show what matches."""
         self._query = query
         found = []
         for place, entry in enumerate(self._entries):
@@ -109,11 +108,9 @@ class PaletteModel(QAbstractListModel):
         self.endResetModel()
 
     def entry(self, row: int) -> PaletteEntry | None:
-        """The entry in a row."""
         return self._shown[row][0] if 0 <= row < len(self._shown) else None
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """How many are shown."""
         return 0 if parent.isValid() else len(self._shown)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -132,11 +129,9 @@ class PaletteDelegate(SideDelegate):
     """A row: icon, kind and title with the matched letters heavy, detail, key at the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """One line."""
         return QSize(120, option.fontMetrics.height() + GAP + 4)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint the row."""
         entry: PaletteEntry = index.data(_ENTRY)
         painter.save()
         area = self.begin(painter, option, entry.icon, Tone.MUTED)
@@ -221,7 +216,6 @@ class Palette(QDialog):
         self.model.modelReset.connect(self._on_reset)
 
     def open_over(self, window: QWidget) -> None:
-        """Show the palette at the top of a window."""
         row = self.list.sizeHintForRow(0) or self.fontMetrics().height() + GAP + 4
         height = self.edit.sizeHint().height() + _ROWS * row + 6 * GAP
         size = QSize(min(_WIDTH, window.width() - 4 * GAP), height).boundedTo(room(window))

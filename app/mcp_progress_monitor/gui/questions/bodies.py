@@ -53,7 +53,6 @@ class QuestionBody(QWidget):
         raise NotImplementedError
 
     def declined(self) -> Answer:
-        """The answer that says no."""
         raise NotImplementedError
 
     def show_json(self, *, is_shown: bool) -> None:
@@ -67,7 +66,6 @@ class QuestionBody(QWidget):
         return False
 
     def follow(self, question: Question) -> None:
-        """Take note that the question changed."""
         self.question = question
 
     def aside(self) -> QWidget | None:
@@ -112,7 +110,6 @@ class ElicitationBody(QuestionBody):
         return None if self.editor.mistake else Accept(self.editor.value())
 
     def declined(self) -> Answer:
-        """Decline."""
         return Decline()
 
     def is_json_only(self) -> bool:
@@ -120,13 +117,11 @@ class ElicitationBody(QuestionBody):
         return self.form is None
 
     def show_json(self, *, is_shown: bool) -> None:
-        """Show the JSON beside the form."""
         if self.form is not None:
             self.form.show_json(is_shown=is_shown)
             self.remade.emit()
 
     def show_refusal(self, lines: str) -> None:
-        """Show each line at the field whose path it begins with."""
         if self.form is not None:
             self.form.show_refused([refused_at(line) for line in lines.splitlines()])
 
@@ -138,7 +133,6 @@ def defaults_of(schema: Schema) -> dict[str, object]:
 
 
 def has_form(question: Question) -> bool:
-    """Whether a form can be made for a question."""
     schema = question.schema
     if schema is None or not isinstance(schema.get("properties"), dict):
         return False
@@ -175,7 +169,6 @@ class RootsBody(QuestionBody):
         return None if self.editor.mistake else Accept(self.editor.value())
 
     def declined(self) -> Answer:
-        """Refuse."""
         return Refused(ROOTS_REJECTED)
 
     def is_json_only(self) -> bool:
@@ -226,11 +219,9 @@ class UrlBody(QuestionBody):
         self.follow(question)
 
     def accepted(self) -> Answer:
-        """Say that it is done."""
         return Accept()
 
     def declined(self) -> Answer:
-        """Decline."""
         return Decline()
 
     def follow(self, question: Question) -> None:

@@ -91,7 +91,6 @@ class QuestionsController(QObject):
 
     @Slot(str)
     def ask_for_rules(self, server: str) -> None:
-        """Show the rules for what a server asks."""
         from mcp_progress_monitor.gui.questions.settings import RulesDialog
 
         rules = self._engine.servers.snapshot(server).settings.rules
@@ -101,7 +100,6 @@ class QuestionsController(QObject):
 
     @Slot(str)
     def ask_for_roots(self, server: str) -> None:
-        """Show the folders that a server may use."""
         from mcp_progress_monitor.gui.questions.settings import RootsDialog  # idem
 
         roots = self._engine.servers.snapshot(server).settings.roots
@@ -111,7 +109,6 @@ class QuestionsController(QObject):
 
     @Slot(str, object)
     def set_rules(self, server: str, rules: QuestionRules) -> None:
-        """Answer a server's questions by other rules."""
         try:
             self._engine.settings.set_question_rules(server, rules)
         except UserError as error:
@@ -119,7 +116,6 @@ class QuestionsController(QObject):
 
     @Slot(str, object)
     def set_roots(self, server: str, roots: Iterable[Root]) -> None:
-        """Let a server use other folders."""
         try:
             self._engine.settings.set_roots(server, roots)
         except UserError as error:
@@ -127,7 +123,6 @@ class QuestionsController(QObject):
 
     @Slot(str, object)
     def set_log_level(self, server: str, level: str | None) -> None:
-        """Ask a server for other log messages."""
         try:
             self._engine.settings.set_log_level(server, level)
         except UserError as error:

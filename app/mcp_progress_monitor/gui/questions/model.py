@@ -91,16 +91,13 @@ class QuestionsModel(QAbstractListModel):
             self.dataChanged.emit(self.index(0), self.index(len(self._questions) - 1), [ABOUT])
 
     def questions(self) -> tuple[Question, ...]:
-        """The open questions, in the order of the rows."""
         return tuple(self._questions)
 
     def row_of(self, question: int) -> int | None:
-        """The row of a question; None when it is not open."""
         rows = (row for row, each in enumerate(self._questions) if each.id == question)
         return next(rows, None)
 
     def first_of(self, job: JobId) -> Question | None:
-        """The oldest question that `job`, or one that belongs to it, waits for."""
         own = (question for question in self._questions if question.job == job)
         found = next(own, None)
         if found is not None or self._source is None:
@@ -120,7 +117,6 @@ class QuestionsModel(QAbstractListModel):
         return question_texts.about(question, self._job_words(job), now, phase)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of open questions."""
         return 0 if parent.isValid() else len(self._questions)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

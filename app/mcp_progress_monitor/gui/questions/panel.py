@@ -49,11 +49,9 @@ class QuestionDelegate(SideDelegate):
     """Paints a question: two lines beside an icon."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """Two lines."""
         return QSize(120, 2 * option.fontMetrics.height() + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a question."""
         painter.save()
         area = self.begin(painter, option, "state-needs-you", Tone.WARNING)
         first = area.adjusted(0, 2, 0, 0)
@@ -121,7 +119,6 @@ class QuestionPanel(QWidget):
         self._on_reset()
 
     def current(self) -> QuestionView | None:
-        """The view of the question in full; None when there is none."""
         shown = self._stack.currentWidget()
         return shown if isinstance(shown, QuestionView) else None
 
@@ -134,31 +131,26 @@ class QuestionPanel(QWidget):
 
     @Slot(object)
     def show_question(self, question: int) -> bool:
-        """Show a question in full; False when it is not open."""
         row = self._questions.row_of(question)
         if row is not None:
             self.list.setCurrentIndex(self._questions.index(row))
         return row is not None
 
     def show_job(self, job: JobId) -> bool:
-        """Show the oldest question that `job` waits for; False when there is none."""
         found = self._questions.first_of(job)
         return found is not None and self.show_question(found.id)
 
     def show_problem(self, question: int, problem: ErrorDetails) -> None:
-        """Show why the answer to a question was refused."""
         view = self.view(question)
         if view is not None:
             view.show_problem(problem)
 
     def focus(self) -> None:
-        """Put the cursor where the shown question is filled in."""
         view = self.current()
         fields = [] if view is None else [each for each in controls_in(view.body) if _is_used(each)]
         (fields[0] if fields else self.list).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Let time pass in the rows again."""
         super().showEvent(event)
         self._on_second()
         self._second.start()
@@ -169,7 +161,6 @@ class QuestionPanel(QWidget):
         self._second.stop()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the palette between light and dark."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())

@@ -163,7 +163,6 @@ class SamplingBody(QuestionBody):
         return None if is_empty else Sampled(self._result())
 
     def declined(self) -> Answer:
-        """Refuse."""
         return Refused()
 
     def show_json(self, *, is_shown: bool) -> None:
@@ -177,11 +176,9 @@ class SamplingBody(QuestionBody):
         self.remade.emit()
 
     def show_refusal(self, lines: str) -> None:
-        """Say below the text what was refused."""
         self._say(lines)
 
     def aside(self) -> QWidget:
-        """The conversation."""
         return self._aside
 
     def _lay_out(self) -> None:

@@ -76,7 +76,6 @@ class SettingsDialog(QDialog):
         self._buttons.button(standard.Save).setToolTip("Save (Ctrl+Enter)")
 
     def lay_out(self, about: str, page: QLayout) -> None:
-        """Place the controls between what they are for and the buttons."""
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
         column.setSpacing(GAP)
@@ -111,7 +110,6 @@ class SettingsDialog(QDialog):
 
     @Slot()
     def note_change(self) -> None:
-        """Take note that something was changed."""
         self.is_changed = True
 
 
@@ -181,7 +179,6 @@ class RuleBox(QGroupBox):
         self.editor.mistake_changed.connect(self._on_changed)
 
     def rule(self) -> QuestionRule:
-        """The rule as chosen."""
         mode: RuleMode = self.mode.currentData()
         answer = self.editor.value() if self._has_editor() else self._answer
         is_waiting = mode in {"decline", "answer"}
@@ -331,7 +328,6 @@ class RootsDialog(SettingsDialog):
         fit_to_screen(self, QSize(560, 320))
 
     def add(self, folder: str, name: str) -> None:
-        """Add a row."""
         row = self.table.rowCount()
         self.table.insertRow(row)
         self.table.setItem(row, 0, QTableWidgetItem(folder))

@@ -138,7 +138,6 @@ class QuestionView(QWidget):
         column.addLayout(foot)
 
     def _said(self) -> QWidget:
-        """What the server says, scrolled where it is long."""
         page = QWidget(self)
         column = QVBoxLayout(page)
         column.setContentsMargins(GAP, GAP_S, GAP, GAP_S)

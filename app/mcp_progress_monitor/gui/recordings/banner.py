@@ -72,11 +72,9 @@ class RecordingBanner(QWidget):
 
     @property
     def problems(self) -> tuple[ErrorDetails, ...]:
-        """The whole text."""
         return self._problems
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut what does not fit."""
         super().resizeEvent(event)
         self._elide()
 

@@ -74,12 +74,10 @@ class RecordingsController(QObject):
 
     @property
     def folder(self) -> RecordingsFolder:
-        """Where sessions are recorded."""
         return self._folder
 
     @Slot()
     def ask_for_recording(self) -> None:
-        """Ask for a file, beginning where recordings are."""
         dialog = QFileDialog(self._window, "Open a recording")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         others = " ".join(f"*{suffix}" for suffix in SUFFIXES)
@@ -98,7 +96,6 @@ class RecordingsController(QObject):
     @Slot(object)
     @Slot(str)
     def open_recording(self, path: Path | str) -> None:
-        """Open a recording in a window, and process, of its own, if it is one."""
         self._tasks.start(f"open {path}", self._open_recording, Path(path))
 
     async def _open_recording(self, path: Path) -> None:
@@ -121,7 +118,6 @@ class RecordingsController(QObject):
             note_opened(self._data_dir, path.absolute())
 
     def forget_opened(self) -> None:
-        """Forget what was opened."""
         forget_opened(self._data_dir)
 
     @Slot()
@@ -151,7 +147,6 @@ class RecordingsController(QObject):
 
     @Slot()
     def show_recordings(self) -> None:
-        """List the recordings, with what can be done about them."""
         if self._dialog is None:
             self._tasks.start("list recordings", self._show_recordings)
         else:

@@ -73,7 +73,6 @@ class RecordingsDialog(QDialog):
         fit_to_screen(self, QSize(720, 460))
 
     def show_entries(self, entries: Sequence[RecordingEntry]) -> None:
-        """Show these recordings; what was selected stays so."""
         kept = {entry.path for entry in self.selected()}
         self.tree.setSortingEnabled(False)
         self.tree.clear()
@@ -94,7 +93,6 @@ class RecordingsDialog(QDialog):
         self._enable()
 
     def selected(self) -> tuple[RecordingEntry, ...]:
-        """The recordings that are selected."""
         return tuple(item.entry for item in self._items if item.isSelected())
 
     def _set_up_tree(self) -> None:
@@ -218,7 +216,6 @@ class _RecordingItem(QTreeWidgetItem):
         self.setSizeHint(_NAME, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
-        """Compare in the column that the tree is sorted by."""
         if not isinstance(other, _RecordingItem):
             return super().__lt__(other)
         column = self.treeWidget().sortColumn()
@@ -226,6 +223,5 @@ class _RecordingItem(QTreeWidgetItem):
 
 
 def _order(entry: RecordingEntry) -> tuple[Any, ...]:
-    """What each column is sorted by."""
     name = entry.path.name
     return (entry.begun_when, entry.size, len(entry.paths), entry.is_in_use, name)

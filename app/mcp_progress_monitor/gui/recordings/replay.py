@@ -125,17 +125,14 @@ class Replay(QObject):
 
     @property
     def mode(self) -> Mode:
-        """The current mode."""
         return self._mode
 
     @property
     def speed(self) -> float:
-        """How many times faster than it happened it is played."""
         return self._speed
 
     @property
     def skips_silence(self) -> bool:
-        """Whether long silence is passed over while playing."""
         return self._skips_silence
 
     @property
@@ -145,7 +142,6 @@ class Replay(QObject):
 
     @property
     def length_s(self) -> float:
-        """How long the recording is."""
         return self._player.length_s
 
     @property
@@ -155,7 +151,6 @@ class Replay(QObject):
 
     @Slot()
     def read_all(self) -> None:
-        """Show all of it as soon as it is read."""
         if self._mode is not Mode.ENDED:
             self._go(Mode.READING)
 
@@ -168,13 +163,11 @@ class Replay(QObject):
 
     @Slot()
     def pause(self) -> None:
-        """Stop here."""
         if self._mode is not Mode.ENDED:
             self._go(Mode.PAUSED)
 
     @Slot()
     def toggle(self) -> None:
-        """Pause, or play if paused."""
         if self._mode in (Mode.PAUSED, Mode.ENDED):
             self.play()
         else:
@@ -182,13 +175,11 @@ class Replay(QObject):
 
     @Slot()
     def step(self) -> None:
-        """Stop, then show the messages of the next moment."""
         if self._mode is not Mode.ENDED:
             self._go(Mode.PAUSED if self._player.step() else Mode.ENDED)
 
     @Slot()
     def restart(self) -> None:
-        """Stop at the beginning, with nothing shown."""
         self._rewind()
         self._go(Mode.PAUSED)
 

@@ -60,7 +60,6 @@ class FormBuild(QObject):
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is put off."""
         return not self._waiting
 
     def room(self, wanted: int) -> int:
@@ -80,7 +79,6 @@ class FormBuild(QObject):
         self._timer.start()
 
     def finish(self) -> None:
-        """Make now all that was put off."""
         had_some = bool(self._waiting)
         while self._waiting:
             self._make_next()
@@ -88,7 +86,6 @@ class FormBuild(QObject):
             self.finished.emit()
 
     def stop(self) -> None:
-        """Make nothing more: the form is replaced."""
         self._waiting.clear()
         self._timer.stop()
 

@@ -44,7 +44,6 @@ class ValueField(FormField):
         self.column.addWidget(self._inner)
 
     def value(self) -> object:
-        """Return the field's value."""
         return self._inner.value()
 
     def set_value(self, value: object) -> None:
@@ -58,27 +57,22 @@ class ValueField(FormField):
         self._inner.set_value(value)
 
     def begin(self) -> None:
-        """Be there."""
         self._inner.begin()
 
     def begin_required(self) -> None:
-        """Show the first value of what must be there."""
         if "default" in self.context.schema:
             self.set_value(self.context.schema["default"])
         else:
             self._inner.begin_required()
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return the field's problems."""
         return self._inner.own_problems()
 
     def set_name(self, name: str) -> None:
-        """Name the field's controls."""
         self._name = name
         self._inner.set_name(name)
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show them at the field."""
         self._inner.show_problems(problems)
 
     def _fits(self, value: object) -> bool:
@@ -98,7 +92,6 @@ class ValueField(FormField):
 
 
 def within(step: str | int, problems: Iterable[SchemaViolation]) -> list[SchemaViolation]:
-    """Return the problems below `step`, their paths seen from there."""
     return [
         problem._replace(path=problem.path[1:])
         for problem in problems
@@ -144,7 +137,6 @@ class ArrayField(FormField):
         return [None if value is UNSET else value for value in values]
 
     def set_value(self, value: object) -> None:
-        """Show an array."""
         self._is_there = value is not UNSET
         items: list[Any] = value if isinstance(value, list) else []
         while len(self._fields) > len(items):
@@ -165,11 +157,9 @@ class ArrayField(FormField):
             self._append().begin()
 
     def begin_required(self) -> None:
-        """Be there, as an empty array if need be."""
         self.begin()
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return the problems of all items."""
         return [
             problem
             for row, field in enumerate(self._fields)
@@ -181,7 +171,6 @@ class ArrayField(FormField):
         self._add.setAccessibleName(f"Add an item to {name}")
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show each at its item."""
         for row, field in enumerate(self._fields):
             field.show_problems(within(row, problems))
         super().show_problems(problems)
@@ -260,33 +249,27 @@ class SelectionField(FormField):
             self._boxes.append((box, value))
 
     def value(self) -> object:
-        """Return the values ticked."""
         if not self._is_there:
             return UNSET
         return [value for box, value in self._boxes if box.isChecked()]
 
     def set_value(self, value: object) -> None:
-        """Tick the values that are in `value`."""
         self._is_there = value is not UNSET
         held: Sequence[object] = value if isinstance(value, list) else ()
         for box, offered in self._boxes:
             box.setChecked(any(is_same(offered, each) for each in held))
 
     def begin(self) -> None:
-        """Be there, with the default or nothing ticked."""
         super().begin()
         self._is_there = True
 
     def begin_required(self) -> None:
-        """Be there, with the default or nothing ticked."""
         self.begin()
 
     def controls(self) -> list[QWidget]:
-        """Return the boxes."""
         return [box for box, _ in self._boxes]
 
     def set_name(self, name: str) -> None:
-        """Name each box by what it is of and what it says."""
         for box, _ in self._boxes:
             words = box.text().replace("&&", "&")
             box.setAccessibleName(f"{name}: {words}")
@@ -313,7 +296,6 @@ class VariantField(FormField):
         self.column.addWidget(self._field)
 
     def value(self) -> object:
-        """Return the value of the chosen variant."""
         return self._field.value()
 
     def set_value(self, value: object) -> None:
@@ -326,7 +308,6 @@ class VariantField(FormField):
         self._field.set_value(value)
 
     def begin(self) -> None:
-        """Be there, with the default of the whole or of the chosen variant."""
         default = self.context.schema.get("default", UNSET)
         if default is UNSET:
             self._field.begin()
@@ -334,15 +315,12 @@ class VariantField(FormField):
             self.set_value(default)
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return the problems of the chosen variant."""
         return self._field.own_problems()
 
     def controls(self) -> list[QWidget]:
-        """Return the choice."""
         return [self._box]
 
     def set_name(self, name: str) -> None:
-        """Name the choice and the field."""
         self._box.setAccessibleName(f"Kind of {name}")
         self._field.set_name(name)
 

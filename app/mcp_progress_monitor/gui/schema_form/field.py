@@ -81,7 +81,6 @@ class FormField(QWidget):
         return []
 
     def controls(self) -> list[QWidget]:
-        """Return the controls that are coloured when the value is wrong."""
         return []
 
     def set_name(self, name: str) -> None:

@@ -140,7 +140,6 @@ class SchemaForm(QWidget):
 
     @property
     def editor(self) -> JsonEditor:
-        """The JSON side."""
         return self._editor
 
     @property
@@ -223,7 +222,6 @@ class SchemaForm(QWidget):
         self._editor.setVisible(is_shown or self._field is None)
 
     def show_refused(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show what somebody else found wrong, at its fields."""
         if self._field is None:
             self._show_wrong(problems)
         else:
@@ -231,7 +229,6 @@ class SchemaForm(QWidget):
                 self._field.show_problems(problems)
 
     def set_value(self, value: object) -> None:
-        """Show other arguments on both sides."""
         if self._field is None:
             self._editor.show_value(value)
         else:
@@ -241,7 +238,6 @@ class SchemaForm(QWidget):
         self.remade.emit()
 
     def value(self) -> dict[str, Any]:
-        """Return the arguments as entered."""
         value = self._editor.value() if self._field is None else self._field.value()
         return value if isinstance(value, dict) else {}
 

@@ -54,7 +54,6 @@ class TextField(FormField):
         self._show("")
 
     def value(self) -> object:
-        """Return the text."""
         if not self._is_there:
             return UNSET
         if self._untouched is not None:
@@ -64,7 +63,6 @@ class TextField(FormField):
         return typed_text(self._lines.document())
 
     def set_value(self, value: object) -> None:
-        """Show a text."""
         self._is_there = value is not UNSET
         self._show(value if isinstance(value, str) else "")
 
@@ -74,11 +72,9 @@ class TextField(FormField):
             self.set_value(self.context.schema.get("default", ""))
 
     def controls(self) -> list[QWidget]:
-        """Return the inputs; one of them is visible."""
         return [self._line] if self._lines is None else [self._line, self._lines]
 
     def set_name(self, name: str) -> None:
-        """Name the inputs, that for several lines also if it is made later."""
         self._name = name
         super().set_name(name)
 
@@ -124,7 +120,6 @@ class NumberField(FormField):
         self.column.addWidget(self._line)
 
     def value(self) -> object:
-        """Return the number, or the text when it is none."""
         text = self._line.text().strip()
         if not text:
             return UNSET
@@ -134,11 +129,9 @@ class NumberField(FormField):
             return text
 
     def set_value(self, value: object) -> None:
-        """Show a number."""
         self._line.setText("" if value is UNSET else write_json(value))
 
     def controls(self) -> list[QWidget]:
-        """Return the input."""
         return [self._line]
 
     @Slot()
@@ -163,17 +156,14 @@ class ChoiceField(FormField):
         return choices(self.context.schema)
 
     def value(self) -> object:
-        """Return the value chosen."""
         index = self._box.currentIndex()
         return UNSET if index < 0 else self._values[index][1]
 
     def set_value(self, value: object) -> None:
-        """Choose a value."""
         found = (row for row, (_, each) in enumerate(self._values) if is_same(each, value))
         self._box.setCurrentIndex(next(found, -1))
 
     def begin(self) -> None:
-        """Choose the default, or the first."""
         super().begin()
         if self.value() is UNSET and self._values:
             self._box.setCurrentIndex(0)
@@ -185,7 +175,6 @@ class ChoiceField(FormField):
             self._box.setCurrentIndex(0)
 
     def controls(self) -> list[QWidget]:
-        """Return the choice."""
         return [self._box]
 
     @Slot()
@@ -201,7 +190,6 @@ class BooleanField(ChoiceField):
         self.set_value(UNSET)
 
     def begin(self) -> None:
-        """Choose the default, or on."""
         if self.value() is UNSET:
             default = self.context.schema.get("default")
             self.set_value(default if isinstance(default, bool) else True)
@@ -225,19 +213,15 @@ class NullField(FormField):
         self.column.addWidget(QLabel("null", self))
 
     def value(self) -> object:
-        """Return null."""
         return None if self._is_there else UNSET
 
     def set_value(self, value: object) -> None:
-        """Be null, or not there."""
         self._is_there = value is not UNSET
 
     def begin(self) -> None:
-        """Be null."""
         self._is_there = True
 
     def begin_required(self) -> None:
-        """Be null."""
         self._is_there = True
 
 
@@ -256,7 +240,6 @@ class JsonField(FormField):
         self.column.addWidget(self._text)
 
     def value(self) -> object:
-        """Return the value; `UNSET` for what is no JSON, which `own_problems` names."""
         self._mistake = ""
         text = typed_text(self._text.document())
         if not text.strip():
@@ -268,18 +251,15 @@ class JsonField(FormField):
             return UNSET
 
     def set_value(self, value: object) -> None:
-        """Show a value."""
         self._text.blockSignals(True)
         self._text.setPlainText("" if value is UNSET else write_json(value))
         self._text.blockSignals(False)
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return why the text is no JSON."""
         self.value()
         return [SchemaViolation((), self._mistake)] if self._mistake else []
 
     def controls(self) -> list[QWidget]:
-        """Return the input."""
         return [self._text]
 
     @Slot()

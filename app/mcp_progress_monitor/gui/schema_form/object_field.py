@@ -70,13 +70,11 @@ class MemberRow(QWidget):
             self._make_field().begin_required()
 
     def value(self) -> object:
-        """Return the member's value; `UNSET` when it is left out."""
         if self._field is None or (self._has_mark and not self._there.isChecked()):
             return UNSET
         return self._field.value()
 
     def set_value(self, value: object) -> None:
-        """Show `value`, or leave the member out."""
         self._there.blockSignals(True)
         self._there.setChecked(value is not UNSET)
         self._there.blockSignals(False)
@@ -87,13 +85,11 @@ class MemberRow(QWidget):
         self._show_field()
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return the field's problems below this member's name."""
         if self._field is None:
             return []
         return below(self.name, self._field.own_problems())
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show them at the field; a member left out has none to show but that it is missing."""
         if self._field is not None:
             self._field.show_problems(problems)
 
@@ -198,7 +194,6 @@ class ObjectField(FormField):
         self._others.setVisible(self._takes_others)
 
     def value(self) -> object:
-        """Return the members that are there."""
         if not self._is_there:
             return UNSET
         self._make_all()
@@ -219,18 +214,15 @@ class ObjectField(FormField):
         self._others.setVisible(self._takes_others or bool(others))
 
     def begin(self) -> None:
-        """Be there, with the default or what is required."""
         default = self.context.schema.get("default", UNSET)
         if isinstance(default, dict):
             self.set_value(default)
         self._is_there = True
 
     def begin_required(self) -> None:
-        """Be there, as an empty object if need be."""
         self.begin()
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return the problems of all members."""
         self._make_all()
         rows = [problem for row in self._rows.values() for problem in row.own_problems()]
         others = self._others.value()
@@ -252,7 +244,6 @@ class ObjectField(FormField):
         super().show_problems([*problems, *elsewhere])
 
     def make_part(self, name: str) -> None:
-        """Make the row of a member, with what was set meanwhile."""
         context = self.context.below(resolved(self._properties[name], self.context.root))
         row = MemberRow(name, context, self, is_required=name in self._required)
         row.changed.connect(self._on_row_changed)

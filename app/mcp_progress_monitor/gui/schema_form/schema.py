@@ -82,7 +82,6 @@ def resolved(schema: object, root: Schema) -> Schema:
 
 
 def kind_of(schema: Schema) -> FieldKind:
-    """Say which field a resolved schema wants."""
     if _has_choices(schema):
         return FieldKind.CHOICE
     if selectable(schema):
@@ -195,7 +194,6 @@ def is_same(one: object, other: object) -> bool:
 
 
 def properties_of(schema: Schema) -> dict[str, Any]:
-    """Return the members an object schema names."""
     return _as_schema(schema.get("properties"))
 
 
@@ -230,7 +228,6 @@ def has_large_default(schema: object, most: int) -> bool:
 
 
 def required_of(schema: Schema) -> frozenset[str]:
-    """Return the names of the members that must be there."""
     listed = schema.get("required")
     names = listed if isinstance(listed, list) else []
     return frozenset(name for name in names if isinstance(name, str))

@@ -70,7 +70,6 @@ class ServerLogModel(TitledTable):
 
     @Slot(object)
     def add(self, facts: Sequence[NotificationReceived]) -> None:
-        """Take in messages (`Feed.messages_logged`)."""
         self._waiting.extend(facts)
         if not self._turn.isActive():
             self._take_some()
@@ -101,11 +100,9 @@ class ServerLogModel(TitledTable):
         self.endResetModel()
 
     def rank(self, row: int) -> int:
-        """How severe the message in a row is."""
         return _rank(self._rows[row].params.get("level"))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of messages."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -130,13 +127,11 @@ class ServerLogFilter(QSortFilterProxyModel):
         self.setSourceModel(messages)
 
     def set_least(self, rank: int) -> None:
-        """Let through what has this rank, at least."""
         self.beginFilterChange()
         self._least = rank
         self.endFilterChange(self.Direction.Rows)
 
     def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        """Whether the message of a source row is let through."""
         return self._messages.rank(source_row) >= self._least
 
 
@@ -147,7 +142,6 @@ class _MessageTexts:
         self._known: dict[int, tuple[NotificationReceived, tuple[str, ...]]] = {}
 
     def words(self, fact: NotificationReceived) -> tuple[str, ...]:
-        """The texts of a message's row."""
         known = self._known.get(fact.number)
         if known is None or known[0] is not fact:  # a replay has the same numbers again
             if len(self._known) >= _REMEMBERED:

@@ -137,7 +137,6 @@ class _LevelDelegate(QStyledItemDelegate):
         self._appearance = appearance
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Take the tone of the row's level."""
         super().initStyleOption(option, index)
         rank = index.data(RANK)
         if rank is None:

@@ -116,7 +116,6 @@ class TasksController(QObject):
             dialog.show_problem(problem)
 
     def _asking(self) -> TasksDialog | None:
-        """The dialog that speaks."""
         return next((each for each in self._dialogs.values() if each is self.sender()), None)
 
     @Slot()

@@ -68,13 +68,11 @@ class TasksDialog(QDialog):
 
     @Slot()
     def ask(self) -> None:
-        """Ask for the tasks."""
         self.refresh.setEnabled(False)
         self._say("Loading tasks…", Tone.MUTED)
         self.refresh_requested.emit()
 
     def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
-        """Show what the server listed; the task that was selected stays so."""
         before = self._selected()
         self.model.show_tasks(tasks)
         self.refresh.setEnabled(True)

@@ -48,21 +48,17 @@ class ServerTasksModel(TitledTable):
         self._tasks: Sequence[ListedTask] = ()
 
     def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
-        """Show `tasks` instead of those before."""
         self.beginResetModel()
         self._tasks = tasks
         self.endResetModel()
 
     def row_of(self, task: str) -> int | None:
-        """The row of a task by its id; None when there is none."""
         return next((row for row, each in enumerate(self._tasks) if each.view.id == task), None)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of tasks."""
         return 0 if parent.isValid() else len(self._tasks)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text, or the task."""
         if not index.isValid():
             return None
         listed = self._tasks[index.row()]

@@ -34,7 +34,6 @@ class CallClock:
     __slots__ = ("_held_s", "_held_since", "_holds", "_limits", "_made", "_stirred", "_touched")
 
     def __init__(self, now: float, limits: Limits = _ENDLESS) -> None:
-        """Start counting at `now`."""
         self._limits = limits.checked()
         self._holds = 0
         self._held_s = 0.0
@@ -44,12 +43,10 @@ class CallClock:
 
     @property
     def limits(self) -> Limits:
-        """The current limits."""
         return self._limits
 
     @property
     def is_suspended(self) -> bool:
-        """Whether anything holds the clock."""
         return self._holds > 0
 
     def touch(self, at: float) -> None:
@@ -96,7 +93,6 @@ class CallClock:
         )
 
     def read(self, now: float) -> Clocks:
-        """Both limits at `now`."""
         idle, total = self._left(now)
         return Clocks(
             None if idle is None else max(idle, 0.0),
@@ -106,7 +102,6 @@ class CallClock:
         )
 
     def stir(self) -> None:
-        """Wake the waiting tasks."""
         self._stirred.set()
         self._stirred = anyio.Event()
 
@@ -166,14 +161,12 @@ class Hold:
     """
 
     def __init__(self, clocks: Iterable[CallClock], now: Callable[[], float]) -> None:
-        """Hold each of `clocks` once."""
         self._clocks = list(dict.fromkeys(clocks))
         self._now = now
         for clock in self._clocks:
             clock.hold(now())
 
     def release(self) -> None:
-        """Let the clocks continue."""
         clocks, self._clocks = self._clocks, []
         for clock in clocks:
             clock.release(self._now())
@@ -209,7 +202,6 @@ class ConnectLimit:
 
     @property
     def is_held(self) -> bool:
-        """Whether a sign-in is open."""
         return self._left_s is not None
 
     @property
@@ -219,7 +211,6 @@ class ConnectLimit:
 
     @property
     def waited_s(self) -> float:
-        """How long connecting has taken so far."""
         return anyio.current_time() - self.began_at
 
     @property
@@ -228,7 +219,6 @@ class ConnectLimit:
         return self.scope.deadline - anyio.current_time()
 
     def note_start(self) -> None:
-        """Another process was started."""
         self._prolong(YOUNG_S)
 
     def note_sign(self, ago_s: float) -> None:
@@ -250,7 +240,6 @@ class ConnectLimit:
             self.scope.deadline = max(self.scope.deadline, latest)
 
     def hold(self) -> None:
-        """A sign-in has begun."""
         if self._left_s is None:
             now = anyio.current_time()
             self._left_s = max(self.scope.deadline - now, 0.0)

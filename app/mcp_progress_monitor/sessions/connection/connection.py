@@ -146,7 +146,6 @@ class Connection:
 
     @property
     def first_bytes(self) -> bytes:
-        """The first bytes from the server, at most 512."""
         process = self._transport.process
         return self._first_lines if process is None else process.first_bytes
 
@@ -184,7 +183,6 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether messages can be sent."""
         return self._opened.is_set() and not self._ending.is_set()
 
     def end(self, reason: str, kind: EndKind = EndKind.CLIENT) -> None:
@@ -199,7 +197,6 @@ class Connection:
         self._is_read.set()
 
     async def opened(self) -> None:
-        """Wait until the transport is open; `UserError` when it failed to open."""
         await self._opened.wait()
         if self.problem is not None:
             raise UserError(self.problem)
@@ -218,7 +215,6 @@ class Connection:
             await self._event(event, **fields)
 
     def agreed(self, revision: str) -> None:
-        """Use this revision from now on."""
         self._transport.agreed(revision)
         is_per_request = era_of(revision) is Era.PER_REQUEST
         self.outbox.closes_streams = self._transport.is_http and is_per_request
@@ -238,11 +234,9 @@ class Connection:
         self.outbox.lose(request, loss)
 
     def tool_schema(self, name: str) -> JsonObject | None:
-        """The input schema of a listed tool."""
         return None if self._upkeep is None else self._upkeep.schema_of(name)
 
     async def list_tools(self) -> None:
-        """Read the server's list of tools again."""
         if self._upkeep is not None:
             await self._upkeep.relist()
 

@@ -129,11 +129,9 @@ class Connector:
             self._on_change(name)
 
     def removed(self, reconnecting: ReconnectPolicy) -> None:
-        """Forget a server that was removed."""
         self._let_be(reconnecting)
 
     async def mended(self, name: str) -> None:
-        """Wait while a server is being reconnected automatically."""
         reconnecting = self._manager.reconnecting(name)
         while reconnecting.is_coming_back:
             await reconnecting.changed()
@@ -172,7 +170,6 @@ class Connector:
             self._group().start_soon(self._wait, reconnecting, name=f"mending {reconnecting.name}")
 
     async def _current_session(self, name: str) -> Session | None:
-        """The session that is connected or connecting; None once the last one has ended."""
         self._manager.snapshot(name)
         while (session := self._manager.session(name)) is not None:
             if session.is_usable:
@@ -190,7 +187,6 @@ class Connector:
     # Automatically
 
     def _let_be(self, reconnecting: ReconnectPolicy) -> None:
-        """Stop reconnecting and watching a server."""
         self._stop_wait(reconnecting)
         watcher = self._watches.pop(reconnecting, None)
         if watcher is not None:

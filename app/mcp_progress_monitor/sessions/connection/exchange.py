@@ -65,7 +65,6 @@ class PendingRequest:
     def __init__(
         self, outgoing: Outgoing, method: str, now: float, clock: CallClock | None = None
     ) -> None:
-        """Begin to wait for the reply to `outgoing`; `clock` is that of its call."""
         self.outgoing = self.first = outgoing
         self.method = method
         self.made_at = now
@@ -92,7 +91,6 @@ class PendingRequest:
         self.is_asking = False
 
     def stop(self, end: ExchangeEnd) -> None:
-        """End, unless it has ended already."""
         if self.end is None:
             self.end = end
             self._over.set()

@@ -65,11 +65,9 @@ class Watched(NamedTuple):
     missing: tuple[str, ...] = ()
 
     def counts(self, path: str) -> bool:
-        """Whether this is one of the files, also with its folder's links resolved."""
         return path in self.files or path in {_without_links(file) for file in self.files}
 
     def problem(self, server: str) -> ErrorDetails | None:
-        """What cannot be watched; None when everything can be."""
         if self.missing:
             what = (
                 "A watched path does not exist or cannot be accessed: changes to it are not noticed"
@@ -139,14 +137,12 @@ class FileWatcher:
     """Watches the paths of one definition, from `run` until that is cancelled."""
 
     def __init__(self, definition: ServerDefinition) -> None:
-        """Resolve the paths to watch."""
         self.definition = definition
         self.watched = watched(definition)
         self.scope = anyio.CancelScope()
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """What cannot be watched."""
         return self.watched.problem(self.definition.name)
 
     async def run(
@@ -349,7 +345,6 @@ def _cannot_watch(paths: tuple[str, ...], error: Exception) -> ErrorDetails:
 
 
 def named(paths: Iterable[str]) -> list[str]:
-    """The names of changed files for display, the first ten of them."""
     return [Path(path).name for path in paths][:_NAMED]
 
 

@@ -113,7 +113,6 @@ class ServerLists:
         connection.outbox.watchers.append(self._watch)
 
     def schema_of(self, name: str) -> JsonObject | None:
-        """The input schema of a tool; None if it is not listed."""
         return next((tool.input_schema for tool in self.tools if tool.name == name), None)
 
     @property
@@ -122,7 +121,6 @@ class ServerLists:
         return next(iter(self._problems.values()), None)
 
     async def load_tools(self) -> None:
-        """Read the tools, which calls need first."""
         await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
 
     async def read_now(self, name: ListName) -> Listed:

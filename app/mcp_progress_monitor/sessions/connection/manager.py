@@ -199,7 +199,6 @@ class SessionManager:
         self._on_change(old)
 
     def place(self, name: str, position: int) -> None:
-        """Move a server to `position`, counted from 0."""
         moved = self._entry(name)
         others = [(key, entry) for key, entry in self._entries.items() if key != name]
         others.insert(max(position, 0), (name, moved))
@@ -207,7 +206,6 @@ class SessionManager:
         self._on_change(name)
 
     def newest(self, name: str) -> ServerDefinition:
-        """The definition for a server's next connection."""
         return self._entry(name).newest
 
     def note_watch(self, name: str, problem: ErrorDetails | None) -> None:
@@ -222,7 +220,6 @@ class SessionManager:
         return self._entry(name).reconnecting
 
     def look(self, now: float) -> None:
-        """Advance the clocks of all connected servers."""
         for session in self.sessions():
             session.look(now)
 
@@ -243,7 +240,6 @@ class SessionManager:
         return definition.transport != "stdio" and sign_out(definition, self._means.folder)
 
     def names(self) -> list[str]:
-        """All servers, in the order they were added."""
         return list(self._entries)
 
     def key_of(self, name: str) -> str:
@@ -251,13 +247,11 @@ class SessionManager:
         return self._entries[name].job_key if name in self._entries else name
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """A snapshot of one server; `UserError` when there is no such server."""
         entry = self._entry(name)
         settings = self._request_broker.settings.of(entry.fingerprint)
         return entry.snapshot(settings, self.sign_ins.of(name))
 
     def connection(self, name: str) -> Connection:
-        """The connection of a connected server; `UserError` when it is not connected."""
         session = self._entry(name).session
         if session is None:
             raise UserError(not_connected(name))
@@ -274,11 +268,9 @@ class SessionManager:
             await session.listed()
 
     def sessions(self) -> list[Session]:
-        """The newest session of each server that had one."""
         return [entry.session for entry in self._entries.values() if entry.session]
 
     def connection_of(self, connection: str) -> Connection | None:
-        """The live connection with this id."""
         for entry in self._entries.values():
             current = None if entry.session is None else entry.session.current
             if current is not None and current.id == connection:
@@ -286,7 +278,6 @@ class SessionManager:
         return None
 
     def session_of(self, connection: str) -> Session | None:
-        """The session that has the connection with this id."""
         found = (s for s in self.sessions() if s.current is not None and s.current.id == connection)
         return next(found, None)
 
@@ -320,7 +311,6 @@ class SessionManager:
         self._on_change(name)
 
     def _changed(self, entry: _ManagedServer) -> None:
-        """Remember the era of a server, and report the change."""
         session = entry.session
         if session is not None and session.definition.era == "auto":
             verdict = session.verdict

@@ -40,7 +40,6 @@ class ReopenError(Exception):
 def opening_of(
     connection: Connection, client: ClientIdentity, era: EraChoice, remembered: Era | None = None
 ) -> ConnectionOpening:
-    """The opening of a server whose definition says `era`, beginning with `connection`."""
     choice = "handshake" if connection.has_handshake else era
     only = None if choice == "auto" else Era(choice)
     return ConnectionOpening(client, only, remembered, can_reopen=not connection.is_http)
@@ -55,7 +54,6 @@ class Negotiation:
     def __init__(
         self, connection: Connection, client: ClientIdentity, opening: ConnectionOpening
     ) -> None:
-        """Negotiate over an open connection, as `client`."""
         self._connection = connection
         self._client = client
         self._opening = opening
@@ -85,7 +83,6 @@ class Negotiation:
 
     @property
     def questions(self) -> tuple[OpeningQuestion, ...]:
-        """All requests so far, and their outcomes."""
         return tuple(_question(ask, exchange) for ask, exchange in self._asked)
 
     @property

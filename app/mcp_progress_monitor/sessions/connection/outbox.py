@@ -95,7 +95,6 @@ class Outbox:
     """
 
     def __init__(self, conversation: Conversation, tokens: TokenSource, clock: Clock) -> None:
-        """An outbox for the connection that `conversation` reads."""
         self.peer = Peer(tokens, conversation.is_token_active)
         self.watchers: list[Callable[[NotificationReceived], None]] = []
         """Called with each notification of the server except progress and cancels."""
@@ -143,7 +142,6 @@ class Outbox:
 
     @property
     def waiting_count(self) -> int:
-        """How many exchanges are pending."""
         return len(self._waiting())
 
     @property
@@ -220,7 +218,6 @@ class Outbox:
         self._put(OutgoingMessage(outgoing.raw, exchange))
 
     def post(self, raw: bytes) -> None:
-        """Queue a message; dropped after the end."""
         if not self._is_closed:
             self._put(OutgoingMessage(raw))
 
@@ -233,7 +230,6 @@ class Outbox:
         return self._exchanges.get(request) or self._between.get(request)
 
     def clocks(self) -> list[CallClock]:
-        """The clocks of all calls that are pending on this connection."""
         return [*(each.clock for each in self._waiting()), *self.task_clocks.values()]
 
     def _waiting(self) -> list[PendingRequest]:
@@ -267,7 +263,6 @@ class Outbox:
                 self._put(OutgoingMessage(b"", closes=exchange.request, reason=reason))
 
     def is_due(self, request: int) -> bool:
-        """Whether the request with this frame number is pending and not cancelled."""
         exchange = self._exchanges.get(request)
         return exchange is not None and self.peer.is_pending(exchange.outgoing.id)
 
@@ -290,7 +285,6 @@ class Outbox:
             self._room.set()
 
     def sent(self, exchange: PendingRequest, request: int, now: float) -> None:
-        """Note that a request is sent in the frame with this number."""
         self._between.pop(exchange.request or 0, None)
         exchange.request = request
         exchange.clock.touch(now)
@@ -335,7 +329,6 @@ class Outbox:
                 handler(fact, frames)
 
     def stop(self) -> None:
-        """Write no more."""
         self._is_closed = True
         self._inbox.close()
         self._room.set()
@@ -406,7 +399,6 @@ class Outbox:
         self.on_request(fact, raw_of(frames, fact.number))
 
     def refuse(self, fact: RequestMade, _raw: bytes) -> None:
-        """Reply that a request of the server is not supported."""
         text = f"This client does not support {fact.method}"
         self.post(self.peer.refuse(fact.id, METHOD_NOT_FOUND, text))
 

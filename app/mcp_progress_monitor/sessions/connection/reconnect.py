@@ -49,7 +49,6 @@ class ReconnectPolicy:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the next attempt is still to come."""
         return self.retry is not None and self.retry.due_at is not None
 
     @property
@@ -58,7 +57,6 @@ class ReconnectPolicy:
         return self.retry is not None or self.is_restarting
 
     async def changed(self) -> None:
-        """Wait until any of this has changed."""
         await self._changed.wait()
 
     def begin(self) -> None:
@@ -70,7 +68,6 @@ class ReconnectPolicy:
         self._tell()
 
     def connected(self, now: float) -> None:
-        """The connection is ready for calls."""
         self._connected_at = now
         if self.retry is not None or self.is_restarting:
             self.restarts += 1
@@ -118,7 +115,6 @@ class ReconnectPolicy:
         self._tell()
 
     def restarting(self) -> None:
-        """It is about to be restarted: this counts as a request of the user."""
         self.retry = None
         self._made = 0
         self.is_restarting = True

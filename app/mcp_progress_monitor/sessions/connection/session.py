@@ -230,14 +230,12 @@ class Session:
 
     @property
     def connection(self) -> Connection:
-        """The connection for calls; `UserError` unless the session is connected."""
         if self._state is not ServerState.CONNECTED or self.current is None:
             raise UserError(not_connected(self._definition.name))
         return self.current
 
     @property
     def lists(self) -> ServerLists:
-        """The server's lists; `UserError` unless the session is connected."""
         if self._state is not ServerState.CONNECTED or self._lists is None:
             raise UserError(not_connected(self._definition.name))
         return self._lists
@@ -259,22 +257,18 @@ class Session:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The opening requests, their reasons and outcomes."""
         newest = () if self._negotiation is None else self._negotiation.questions
         return (*self._earlier, *newest)
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is connected or connecting."""
         return self._state in {ServerState.CONNECTING, ServerState.CONNECTED}
 
     @property
     def is_over(self) -> bool:
-        """Whether the server's process is gone and everything was reported."""
         return self._over.is_set()
 
     def snapshot(self) -> ServerSnapshot:
-        """A snapshot of the server now."""
         bare = ServerSnapshot(
             self._definition.name,
             self._definition,
@@ -422,7 +416,6 @@ class Session:
             await self._lists.reload_tools()
 
     def _outlook(self) -> str:
-        """The error for those who waited for a connected server that has ended."""
         if self.pulse is None:
             return ""
         now = self._context.clock.monotonic()
@@ -465,7 +458,6 @@ class Session:
     async def _attempts(
         self, tasks: TaskGroup, limit: ConnectLimit
     ) -> tuple[Connection, Agreement]:
-        """Connect, over as many connections as the opening needs."""
         while True:
             limit.note_start()
             try:
@@ -520,7 +512,6 @@ class Session:
         return problem if problem.where else problem._replace(where=self._definition.address)
 
     def _silence(self) -> ErrorDetails:
-        """Why nothing was agreed in time."""
         command, chosen_s = self._definition.address, self._definition.connect_timeout_s
         limit_s = chosen_s or (0.0 if self._limit is None else round(self._limit.waited_s))
         if self.current is None:
@@ -553,7 +544,6 @@ class Session:
         )
 
     def _waiting(self) -> Waiting | None:
-        """What connecting waits for, on the clock of snapshots."""
         limit = self._limit
         if limit is None or limit.is_held or self._state is not ServerState.CONNECTING:
             return None

@@ -45,7 +45,6 @@ _MOST_UPDATES: Final = 1000
 def with_update(
     updates: tuple[ResourceUpdates, ...], fact: NotificationReceived
 ) -> tuple[ResourceUpdates, ...]:
-    """`updates` with the one of `fact` as the newest; unchanged if it is none."""
     uri = fact.params.get("uri")
     if (
         fact.method != RESOURCE_UPDATED
@@ -92,21 +91,17 @@ class Subscriptions:
 
     @property
     def subscriptions(self) -> tuple[str, ...]:
-        """The resources to subscribe to."""
         return tuple(self._subscribed)
 
     @property
     def updates(self) -> tuple[ResourceUpdates, ...]:
-        """The updates so far, the newest last."""
         return self._updates
 
     @property
     def can_subscribe(self) -> bool:
-        """Whether the server declares updates of resources."""
         return as_object(self._agreement.capabilities.get("resources")).get("subscribe") is True
 
     def subscribe(self, uri: str, *, is_wanted: bool) -> None:
-        """Subscribe to updates of a resource, or unsubscribe."""
         if is_wanted:
             self._subscribed[uri] = None
         else:
@@ -114,7 +109,6 @@ class Subscriptions:
         self.look()
 
     def look(self) -> None:
-        """Update the subscriptions now."""
         self._wake.set()
         self._on_change()
 
@@ -230,7 +224,6 @@ class Subscriptions:
             await anyio.sleep(pause_s)
 
     def _give_up(self, exchange: PendingRequest) -> None:
-        """Stop listening, unless the server did."""
         if exchange.end is None:
             self._connection.outbox.cancel(exchange, "The subscriptions changed")
             self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)

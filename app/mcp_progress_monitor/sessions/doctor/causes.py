@@ -154,7 +154,6 @@ _INSTALLERS: Final = frozenset(
 
 
 def output_causes(report: DoctorReport) -> Iterator[Cause]:
-    """Causes whose evidence is in the server's output."""
     yield from _of_stdout(report)
     first = [line.decode(errors="replace") for line in report.first_bytes.splitlines()]
     lines = [*report.stderr_tail, *([] if _is_json(report.first_bytes) else first)]
@@ -398,7 +397,6 @@ def _redirected(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
 
 
 def _by_path(hint: str, note: HttpNote, report: DoctorReport) -> str:
-    """A better hint if the URL's path suggests one."""
     path = urllib.parse.urlsplit(report.address).path.rstrip("/")
     if note.status in {404, 405} and path.endswith("/sse"):
         return "The path ends with /sse: select the legacy transport (HTTP+SSE) for this server."
@@ -588,7 +586,6 @@ def _of_scripts(report: DoctorReport) -> Iterator[Cause]:
 
 
 def causes_of_end(report: DoctorReport) -> Iterator[Cause]:
-    """Causes whose evidence is how the process ended."""
     code = report.exit_code
     if code is None:
         return

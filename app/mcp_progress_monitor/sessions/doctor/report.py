@@ -103,6 +103,5 @@ def _is_path(command: str) -> bool:
 
 
 def _secrets_in(values: Iterable[str]) -> tuple[str, ...]:
-    """Values of variables, headers and references, the longest first."""
     found = {v for v in values if len(v) >= _SHORTEST_SECRET and "${" not in v}
     return tuple(sorted(found, key=len, reverse=True))

@@ -96,7 +96,6 @@ class RpcError(Exception):
     """An answer that is a JSON-RPC error."""
 
     def __init__(self, code: int, message: str) -> None:
-        """The error's two members."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -196,7 +195,6 @@ def problems_of(question: Question, answer: Answer) -> list[str]:
 
 
 def _schema(question: Question, answer: Answer) -> JsonObject:
-    """The schema for the value of an answer."""
     if isinstance(answer, Sampled):
         return _SAMPLED
     if not isinstance(answer, Accept) or question.kind == "url":

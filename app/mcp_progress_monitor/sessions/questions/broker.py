@@ -33,7 +33,6 @@ class RequestBroker(NamedTuple):
     follows_lists: bool = True
 
     def context(self, definition: ServerDefinition, clock: Clock) -> ServerContext:
-        """What all connections with a server share."""
         from mcp_progress_monitor.sessions.questions.server_requests import ServerContext
 
         settings = functools.partial(self.settings.of, definition.fingerprint)
@@ -48,7 +47,6 @@ class RequestBroker(NamedTuple):
         )
 
     def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
-        """`client` with the capabilities that the rules for a server allow."""
         rules = self.settings.of(definition.fingerprint).rules
         declared = {**client.capabilities, **rules.capabilities(Era.HANDSHAKE)}
         stamped = {**client.per_request, **rules.capabilities(Era.PER_REQUEST)}

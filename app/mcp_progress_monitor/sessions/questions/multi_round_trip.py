@@ -78,7 +78,6 @@ class MultiRoundTrips:
     """Continues the calls of one connection. `run` is its one task."""
 
     def __init__(self, connection: Connection, incoming: ServerRequests) -> None:
-        """Ask through `incoming`."""
         self._connection = connection
         self._incoming = incoming
         self._work, self._inbox = anyio.create_memory_object_stream[_RoundWork](math.inf)

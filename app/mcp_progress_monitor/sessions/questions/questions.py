@@ -113,16 +113,13 @@ class Pending:
 
     @property
     def is_open(self) -> bool:
-        """Whether the question can be answered."""
         return not self._over.is_set()
 
     async def answered(self) -> Answer | None:
-        """Wait for the answer; None when the question needs none any more."""
         await self._over.wait()
         return self.answer
 
     def settle(self, answer: Answer | None) -> None:
-        """End the wait."""
         self.answer = answer
         self._over.set()
 
@@ -151,17 +148,14 @@ class Questions:
         return tuple(pending.question for pending in self._open.values())
 
     def find(self, question: int) -> Question | None:
-        """One by its id, open or closed; None when there is none, or no longer."""
         pending = self._open.get(question)
         return self._ended.get(question) if pending is None else pending.question
 
     def next_id(self) -> int:
-        """A new id."""
         self._newest += 1
         return self._newest
 
     def ask(self, pending: Pending) -> None:
-        """Open a question, and report it."""
         identity = pending.question.id
         self._open[identity] = pending
         self._holds[identity] = self._hold(pending.question)

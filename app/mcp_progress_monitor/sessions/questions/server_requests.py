@@ -286,7 +286,6 @@ class ServerRequests:
     def __init__(
         self, connection: Connection, context: ServerContext, client: ClientIdentity
     ) -> None:
-        """Handle all requests on `connection`, to whose server `client` was declared."""
         self.era: Era | None = None
         """The era of the connection, None before it is known."""
         self._connection = connection
@@ -308,7 +307,6 @@ class ServerRequests:
             self._declared = self._client.per_request
 
     def has_declared(self, capability: str) -> bool:
-        """Whether a capability was declared to the server."""
         return capability in self._declared
 
     def declare(self, client: ClientIdentity) -> None:
@@ -420,7 +418,6 @@ class ServerRequests:
     # What both eras share
 
     def job_of(self, request: int | None) -> JobId | None:
-        """The job of a request, by the number of its frame."""
         return None if request is None else self._context.job_of(request)
 
     def read(self, method: Any, params: Any) -> ServerRequest:

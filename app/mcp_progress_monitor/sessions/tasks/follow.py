@@ -64,7 +64,6 @@ class TaskFate(enum.Enum):
 
     @property
     def is_open(self) -> bool:
-        """Whether the task may be followed again, over another connection."""
         return self is TaskFate.DISCONNECTED
 
 
@@ -113,7 +112,6 @@ class Pace:
 
     @property
     def pause_s(self) -> float:
-        """Seconds from one poll to the next."""
         doubled_s: float = self._interval_s * 2 ** min(self._failures, _MOST_DOUBLINGS)
         return min(doubled_s, LONGEST_S)
 
@@ -134,12 +132,10 @@ class ResultRequest:
 
     @property
     def reply(self) -> RequestAnswered | None:
-        """The reply so far."""
         return None if self._exchange is None else self._exchange.reply
 
     @property
     def raw(self) -> bytes:
-        """The exact bytes of that reply."""
         return b"" if self._exchange is None else self._exchange.raw
 
     def open(self, tasks: TaskGroup) -> None:
@@ -206,7 +202,6 @@ class TaskInput:
     """The questions of one task."""
 
     def __init__(self, wire: TaskRequests, ask: InputAsker, refuse: Refuse) -> None:
-        """Ask by `ask`, answer over `wire`."""
         self._wire = wire
         self._ask = ask
         self._refuse = refuse
@@ -226,18 +221,15 @@ class TaskInput:
             tasks.start_soon(self._answer, new, exchange.reply.number)
 
     def withdraw(self) -> None:
-        """The task waits for nothing any more."""
         self._shown = {}
         self._withdraw_the_rest()
 
     def _withdraw_the_rest(self) -> None:
-        """Withdraw the questions that disappeared."""
         for asking in list(self._asking):
             if not asking.asked.items() & self._shown.items():
                 asking.scope.cancel()
 
     async def _answer(self, requests: JsonObject, frame: int) -> None:
-        """Ask, then send the answers."""
         answers: JsonObject | None = None
         asking = _Asking(digests(requests), anyio.CancelScope())
         self._asking.append(asking)
@@ -346,7 +338,6 @@ class TaskRun:
 
     @property
     def is_over(self) -> bool:
-        """Whether the end is known."""
         return self.end is not None
 
     def has_ended(self) -> bool:
@@ -354,7 +345,6 @@ class TaskRun:
         return self.end is not None
 
     async def over(self) -> None:
-        """Wait for the end."""
         await self._over.wait()
 
     async def run(self) -> None:
@@ -443,7 +433,6 @@ class TaskRun:
         self._wake = anyio.Event()
 
     async def _look(self, tasks: TaskGroup) -> None:
-        """Poll the task, and act on its state."""
         if self._has_no_get:
             self._judge_result_alone()
             return
@@ -479,7 +468,6 @@ class TaskRun:
     # Ends
 
     async def _conclude(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
-        """The task has ended: determine its outcome."""
         if self.view.status == TaskStatus.CANCELLED:
             self._end(TaskFate.ENDED)
         elif self.offer.way is TaskWay.CORE:
@@ -590,7 +578,6 @@ class TaskRun:
     # From outside
 
     def _watch(self, fact: NotificationReceived) -> None:
-        """Handle a notification of the task's state."""
         view = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
         if view is None or view.id != self.view.id:
             return

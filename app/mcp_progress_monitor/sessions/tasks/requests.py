@@ -45,7 +45,6 @@ class TaskRequests:
     """
 
     def __init__(self, connection: Connection, identity: str) -> None:
-        """Send requests about the task with the id `identity`."""
         self._outbox = connection.outbox
         self._now = connection.now
         self._identity = identity
@@ -55,7 +54,6 @@ class TaskRequests:
         return self._outbox.ask(method, {TASK_ID: self._identity, **members})
 
     def drop(self, exchange: PendingRequest, reason: str) -> None:
-        """Cancel a request whose reply is no longer needed."""
         if exchange.end is None:
             self._outbox.cancel(exchange, reason)
             self._outbox.give_up(exchange, ExchangeEnd.CANCELLED)
@@ -97,18 +95,15 @@ class TaskRequests:
 
 
 def stated(reply: RequestAnswered | None, identity: str) -> TaskView | None:
-    """The task in a reply; None if it has none, or another one."""
     view = None if reply is None or reply.result is None else read_task(reply.result, flat=True)
     return view if view is not None and view.id == identity else None
 
 
 def code_of(reply: RequestAnswered | None) -> object:
-    """The code of an error reply; None for any other."""
     return None if reply is None else as_object(reply.error).get("code")
 
 
 def why_not(reply: RequestAnswered | None) -> str:
-    """Why a reply does not contain the answer, in words."""
     if reply is None:
         return "it did not answer in time"
     if reply.error is None:

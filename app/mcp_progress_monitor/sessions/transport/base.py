@@ -61,7 +61,6 @@ DEFECT_HINT: Final = "Connect again. This program's log has the details."
 
 
 def ending(exit_code: int | None) -> str:
-    """How a server ended unexpectedly."""
     if exit_code is None:
         return "The server closed its output"
     if exit_code >= 0:

@@ -31,7 +31,6 @@ async def prepare(definition: ServerDefinition) -> None:
 def transport_for(
     definition: ServerDefinition, framer: Framer, clock: Clock, means: TransportResources
 ) -> Transport:
-    """The transport of a new connection, not opened yet."""
     base.make_room()
     if definition.transport == "stdio":
         from mcp_progress_monitor.sessions.transport.stdio import StdioTransport

@@ -209,7 +209,6 @@ class ServerProcess:
         self._are_all_gone = True
 
     async def read_stdout(self) -> bytes:
-        """The server's output; `b""` at its end."""
         return await self._read(self._process.stdout)
 
     async def read_stderr(self) -> bytes:
@@ -313,7 +312,6 @@ class _RemainingOutput:
         return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_WORDS_S)
 
     def note(self, waited_s: float) -> None:
-        """Count a read that returned data."""
         self._reads += 1
         self._waited_s += waited_s
 

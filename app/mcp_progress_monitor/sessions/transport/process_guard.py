@@ -49,7 +49,6 @@ if sys.platform == "win32":
         kill(leader)
 
     def kill(leader: int) -> None:
-        """Kill the process and its children."""
         kill_tree(leader)
 
     def is_alive(leader: int) -> bool:
@@ -124,12 +123,10 @@ class ProcessGuard:
             return f"{self._run}-{self._count}"
 
     def add(self, pid: int, mark: str) -> None:
-        """A server was started, with this mark in its environment."""
         self._pids[mark] = pid
         self._tell(f"+ {pid} {mark}")
 
     def remove(self, mark: str) -> None:
-        """A server has ended, with all its children."""
         if self._pids.pop(mark, None) is not None:
             self._tell(f"- {mark}")
 
@@ -144,7 +141,6 @@ class ProcessGuard:
                 kill(pid)
 
     def close(self) -> None:
-        """Release the watchdog, which ends what is left."""
         watchdog = self._watchdog
         if watchdog is not None and watchdog.stdin is not None and self._owner == os.getpid():
             with contextlib.suppress(OSError):

@@ -66,7 +66,6 @@ async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
 
 
 def entry_of(pid: int) -> ProcessEntry | None:
-    """One process; None when it has ended, and on Windows."""
     return None if sys.platform == "win32" else watchdog.entry_of(pid)
 
 
@@ -148,7 +147,6 @@ class ProcessTree:
         self._signal("SIGTERM")
 
     def kill(self) -> None:
-        """Kill every member that left the group."""
         self._signal("SIGKILL")
 
     def _signal(self, name: str) -> None:

@@ -29,16 +29,13 @@ class SignIns:
         self._turns: dict[str, anyio.Lock] = {}
 
     def of(self, server: str) -> SignIn | None:
-        """The open sign-in of a server; None when there is none."""
         return self._open.get(server)
 
     def begin(self, server: str, url: str) -> None:
-        """The user must open `url` for a server."""
         self._open[server] = SignIn(server, url)
         self._on_change(server)
 
     def end(self, server: str) -> None:
-        """The sign-in is done, or was given up."""
         if self._open.pop(server, None) is not None:
             self._on_change(server)
 

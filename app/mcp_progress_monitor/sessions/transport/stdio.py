@@ -104,7 +104,6 @@ class StdioTransport(Piped):
         return definition.model_copy(update={"env": env, "args": tuple(args.values())})
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
-        """Wait for the process's end and read its stderr meanwhile."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._running.watch)
             await self._read_stderr(on_stderr)
@@ -119,7 +118,6 @@ class StdioTransport(Piped):
             await self._read_on()
 
     async def send(self, raw: bytes, frame: int) -> None:
-        """Write one message as a line."""
         await self._running.write(raw + b"\n")
 
     async def close(self) -> None:
@@ -130,7 +128,6 @@ class StdioTransport(Piped):
             self._notes.left_children = self._process.left_children
 
     async def release(self) -> None:
-        """Close the pipes."""
         if self._process is not None:
             await self._process.release()
 

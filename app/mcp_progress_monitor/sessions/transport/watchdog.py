@@ -152,7 +152,6 @@ class Watchdog:
         self._marks: dict[tuple[int, int], str] = {}
 
     def obey(self, line: str) -> bool:
-        """Handle a line; False when it says to end all."""
         word, _, rest = line.partition(" ")
         if word == "+":
             pid, _, mark = rest.partition(" ")
@@ -179,7 +178,6 @@ class Watchdog:
             time.sleep(_POLL_S)
 
     def _heads_running(self) -> list[int]:
-        """The running servers themselves."""
         heads = self._heads.values()
         return [pid for pid, started in heads if _is_same(entry_of(pid), started)]
 

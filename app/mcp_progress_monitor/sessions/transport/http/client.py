@@ -55,7 +55,6 @@ class BodyReader(httpx2.AsyncByteStream):
         self._network = network
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The body as it arrives."""
         chunks = aiter(self._stream)
         is_whole = False
         try:
@@ -79,7 +78,6 @@ class BodyReader(httpx2.AsyncByteStream):
                     pass
 
     async def aclose(self) -> None:
-        """End the response."""
         await self._stream.aclose()
 
 
@@ -156,7 +154,6 @@ class _Bounded(httpx2.AsyncByteStream):
                 await chunks.aclose()
 
     async def aclose(self) -> None:
-        """End the response."""
         await self._stream.aclose()
 
 
@@ -168,7 +165,6 @@ async def read_answer(response: httpx2.Response) -> httpx2.Response:
 
 
 async def read_refusal(response: httpx2.Response) -> None:
-    """Read the body of a refusal, as far as it is useful."""
     await _is_cut(response, _LARGEST_PACKED)
 
 
@@ -227,7 +223,6 @@ class HttpReply:
 
     @property
     def size(self) -> int:
-        """Bytes of its body so far."""
         return self._response.num_bytes_downloaded
 
     async def pour(
@@ -320,7 +315,6 @@ class HttpClient:
             raise UserError(no_client(error, where)) from error
 
     async def close(self) -> None:
-        """Close the remaining connections."""
         if self._client is not None:
             with anyio.move_on_after(_CLOSING_S, shield=True):
                 await self._client.aclose()
@@ -438,7 +432,6 @@ class _Retirement:
         self.stream: httpcore2.AsyncNetworkStream | None = None
 
     async def __call__(self, event: str, _info: object) -> None:
-        """Called by the client with each step that it takes."""
         if self.stream is not None and event.endswith("response_closed.started"):
             await self.stream.aclose()
 

@@ -55,19 +55,16 @@ class HttpMessage(NamedTuple):
 
     @property
     def revision(self) -> str | None:
-        """The revision of its stamp; None in the handshake era."""
         found = as_object(self.params.get(META)).get(VERSION_KEY)
         return found if isinstance(found, str) else None
 
     @property
     def tool(self) -> str | None:
-        """The tool that it calls."""
         name = self.params.get("name") if self.method == CALL_TOOL else None
         return name if isinstance(name, str) else None
 
 
 def read_http_message(raw: bytes, frame: int) -> HttpMessage:
-    """The properties of one of our own messages."""
     message = as_object(json.loads(raw))
     method = message.get("method")
     params = as_object(message.get("params"))
@@ -175,7 +172,6 @@ class HttpEndpoint:
         self._open: set[int] = set()
 
     def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:
-        """The headers of a request, beside the ones that the user set."""
         headers = {"Accept": accept}
         if letter is not None:
             headers["Content-Type"] = JSON
@@ -198,7 +194,6 @@ class HttpEndpoint:
         self._open.add(request)
 
     def end(self, request: int) -> None:
-        """Note that nothing of the request is open any more."""
         self._open.discard(request)
 
     def others(self, request: int | None = None) -> bool:

@@ -77,7 +77,6 @@ class UnreachableError(Exception):
     """No request reached the server: nothing of it was sent."""
 
     def __init__(self, details: ErrorDetails) -> None:
-        """Because of `details`."""
         super().__init__(details.what)
         self.details = details
 
@@ -86,7 +85,6 @@ class BrokenError(Exception):
     """A request was sent, and its response did not arrive, or not to its end."""
 
     def __init__(self, reason: str) -> None:
-        """Because of `reason`, which follows "broken: "."""
         super().__init__(reason)
         self.reason = reason
 
@@ -95,7 +93,6 @@ class HttpRefusedError(Exception):
     """A request is not sent, or its response not followed, although the server is there."""
 
     def __init__(self, loss: Loss) -> None:
-        """Because of `loss`."""
         super().__init__(loss.problem.what)
         self.loss = loss
 
@@ -208,12 +205,10 @@ def _named(proxy: str | None) -> str:
 
 
 def _inner(who: str) -> str:
-    """The text for use within a sentence."""
     return who.replace("The", "the", 1)
 
 
 def _proxy_to(where: str) -> str | None:
-    """The proxy for requests to `where`, for display; None without."""
     proxy = proxy_for(where)
     return None if proxy is None else formatting.one_line(shown_url(proxy), _SAID)
 
@@ -232,7 +227,6 @@ def _tls(error: ssl.SSLError, where: str) -> ErrorDetails:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An exception and its causes, those of groups as well."""
     seen: set[int] = set()
     todo: list[BaseException | None] = [error]
     while todo:
@@ -309,7 +303,6 @@ class HttpAnswer(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Status and reason, for display."""
         return f"{self.status} {formatting.one_line(self.reason, _REASON)}".rstrip()
 
     @property
@@ -327,12 +320,10 @@ class HttpAnswer(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The beginning of its body, for display."""
         return formatting.one_line(self.body[: 4 * _QUOTED].decode(errors="replace"), _QUOTED)
 
 
 def refused(answer: HttpAnswer, where: str) -> Loss:
-    """A response with an error status."""
     what = f"The server answered {answer.line}"
     if answer.status == 401 and answer.headers.get("www-authenticate"):
         what += f", requiring {formatting.one_line(answer.headers['www-authenticate'], 120)}"
@@ -345,7 +336,6 @@ def refused(answer: HttpAnswer, where: str) -> Loss:
 
 
 def with_hint(loss: Loss, hint: str) -> Loss:
-    """A loss with another hint."""
     return loss._replace(problem=loss.problem._replace(hint=hint))
 
 
@@ -385,7 +375,6 @@ def no_reply(answer: HttpAnswer, where: str) -> Loss:
 
 
 def redirected_for_ever(answer: HttpAnswer, where: str) -> Loss:
-    """Too many redirects."""
     what = f"The server answered {answer.line} repeatedly: too many redirects"
     hint = "The server or its proxy is misconfigured. Check the URL, with or "
     return Loss("failed", ErrorDetails(what, where, f"{hint}without a trailing slash."))
@@ -413,7 +402,6 @@ def _nowhere(answer: HttpAnswer, where: str) -> Loss:
 
 
 def too_large(size: int, most: int, where: str) -> Loss:
-    """A message that is too long."""
     what = (
         f"The server sent a message larger than {formatting.size(most)} "
         f"({formatting.size(size)} so far): its response was closed"

@@ -47,7 +47,6 @@ class LegacySseStream:
         await self._endpoint.wait()
 
     def stop(self) -> None:
-        """Stop reading the stream."""
         self._scope.cancel()
 
     async def run(self) -> None:

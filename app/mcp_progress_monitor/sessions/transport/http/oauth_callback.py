@@ -91,7 +91,6 @@ class OAuthCallback:
 
     @property
     def address(self) -> str:
-        """The redirect URI."""
         return f"http://{HOST}:{self.port}{PATH}"
 
     async def answer(self, state: str) -> CallbackAnswer:
@@ -104,7 +103,6 @@ class OAuthCallback:
         return self._answer or CallbackAnswer()
 
     async def close(self) -> None:
-        """Release the port."""
         await self._listener.aclose()
 
     async def _serve(self, stream: SocketStream) -> None:
@@ -174,7 +172,6 @@ def _answer(query: str) -> CallbackAnswer:
 
 
 def state_in(url: str) -> str:
-    """The state in an authorization URL; empty if it has none."""
     return parse_qs(urlsplit(url).query).get("state", [""])[0]
 
 
@@ -244,7 +241,6 @@ def refused(answer: CallbackAnswer, url: str) -> UserError:
 
 
 def too_late(limit_s: float, strangers: int, url: str) -> UserError:
-    """Nobody signed in."""
     detail = ""
     if strangers:
         detail = f"Responses that belong to no sign-in in progress: {strangers}."
@@ -260,13 +256,11 @@ def not_permitted(url: str) -> UserError:
 
 
 def too_large(limit: str, url: str) -> UserError:
-    """A response that is too large or too slow."""
     what = f"The authorization server's response is larger than {limit}, or took too long"
     return UserError(ErrorDetails(what, host_of(url), "Contact its operator."))
 
 
 def unusable_resource(fault: str, server: str) -> UserError:
-    """The server's own metadata is missing or malformed."""
     what = "The server's sign-in metadata is not usable"
     return UserError(ErrorDetails(what, server, "Contact the server's operator.", visible(fault)))
 
@@ -310,7 +304,6 @@ def not_renewed(status: int, url: str) -> UserError:
 
 
 def failed(error: Exception, server: str) -> UserError:
-    """What the SDK found wrong."""
     said = str(error)
     found = max((each for each in _ADVICE if said.startswith(each[0])), key=_length, default=None)
     what = "Sign-in failed" if found is None else found[1]

@@ -121,15 +121,12 @@ class SignInStorage:
         await self._write()
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The tokens as they were read."""
         return self._record.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Save new tokens, and what belongs to them."""
         await self._keep(tokens)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Our registration there: manual, or the saved one."""
         if self._registered is None:
             return self._record.client
         # Bound to the first server that used it: a server cannot lead the secret elsewhere later.
@@ -142,7 +139,6 @@ class SignInStorage:
         return now if self._registered is None else await self.get_client_info()
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Save a new registration."""
         if self._registered is not None:
             what = (
                 "The server now names another authorization server than the one its client "
@@ -202,7 +198,6 @@ class Discovery:
     """One run of the SDK's discovery for the server at `url`, checked response by response."""
 
     def __init__(self, url: str, refusal: httpx2.Response) -> None:
-        """Begin with the refusal that requires a sign-in."""
         self._url = url
         self._named = extract_resource_metadata_from_www_auth(refusal)
         """Where the server says that its metadata is, if it does."""
@@ -544,7 +539,6 @@ class SignInAuth(httpx2.Auth):
             await callback.close()
 
     async def _remember(self, url: str) -> None:
-        """The SDK opens this page to sign in."""
         if self._discovery is not None:
             self._discovery.check(self._context)
         self._must_be_safe(url)

@@ -94,7 +94,6 @@ class Post:
     """One message being sent, until nothing more can arrive for it."""
 
     def __init__(self, site: HttpEndpoint, letter: HttpMessage) -> None:
-        """Begin with nothing of `letter` sent."""
         self._site = site
         self._letter = letter
         self._ending: StreamOutcome | None = None

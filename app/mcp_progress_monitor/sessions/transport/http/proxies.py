@@ -22,7 +22,6 @@ _ENTRY: Final = re.compile(
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy for requests to `url`; None without."""
     parts = urlsplit(url)
     host, proxies = parts.hostname or "", getproxies()
     own, common = proxies.get(parts.scheme), proxies.get("all")
@@ -64,7 +63,6 @@ def _is_within(host: str, network: str) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this machine by its name or address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -96,6 +94,5 @@ class Routes(httpx2.AsyncBaseTransport):
         return await self._ways[proxy].handle_async_request(request)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         for way in self._ways.values():
             await way.aclose()

@@ -71,12 +71,10 @@ class ReceiveQueue:
         self._waker = anyio.Event()
 
     def put(self, item: QueueItem) -> None:
-        """Append an item to the queue."""
         self._line.append(item)
         self._waker.set()
 
     def put_back(self, item: QueueItem) -> None:
-        """Put an item back at the front."""
         self._line.appendleft(item)
 
     def record_event(self, event: str, /, **fields: object) -> None:
@@ -99,7 +97,6 @@ class ReceiveQueue:
             self._line.rotate(-1)
 
     async def next(self) -> Iterator[Sequence[Frame]]:
-        """The frames of the first item."""
         while not self._line:
             self._waker = anyio.Event()
             await self._waker.wait()
@@ -117,7 +114,6 @@ class ReceiveQueue:
             yield from self.framer.in_slices(raws[start : start + RUN_LINES], *stamp)
 
     def event(self, name: str, stamp: _Stamp, /, **fields: object) -> Frame:
-        """Frame an event (see `Framer.event`)."""
         when, at = self._in_order(stamp)
         return self.framer.event(name, when, at, **fields)
 
@@ -169,7 +165,6 @@ class MessageBody(NamedTuple):
     at: float
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Frames of it, after what it came on."""
         told = inbound.teller.report_body(self.exchange)
         stamp = self.when, self.at
         yield [inbound.event("http_events", stamp, exchange=self.exchange, events=told)]
@@ -275,7 +270,6 @@ class EventStream:
             raise self.too_large
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Frames of what was added since the last time."""
         data = b"".join(self._held)
         self._held.clear()
         self._held_bytes = 0

@@ -53,7 +53,6 @@ class Redactor:
         self._values = sorted(forms, key=len, reverse=True)
 
     def url(self, url: str) -> str:
-        """A URL for display."""
         return self.words(shown_url(url))
 
     def words(self, words: str) -> str:
@@ -69,7 +68,6 @@ class Redactor:
         return body
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Headers as they may be recorded."""
         return [(name, self._header(name, value)) for name, value in headers]
 
     def _header(self, name: str, value: str) -> str:
@@ -79,7 +77,6 @@ class Redactor:
 
 
 def _referred(written: str, sent: str) -> list[str]:
-    """The values of the references in a value."""
     parts = REFERENCE.split(written)[::3]  # kind and name are between
     if len(parts) == 1:
         return []
@@ -151,7 +148,6 @@ class ExchangeRecorder:
 
     @property
     def notes(self) -> tuple[HttpNote, ...]:
-        """The last exchanges, oldest first."""
         return tuple(
             HttpNote(each.request, each.status, each.words, _telling(each.headers), each.body)
             for each in self._last
@@ -181,7 +177,6 @@ class ExchangeRecorder:
     def answered(
         self, exchange: RecordedExchange, status: int, reason: str, version: str, headers: Headers
     ) -> None:
-        """The head of a response has arrived."""
         exchange.when = self._inbound.clock.wall()
         shown = self.redactor.headers(headers)
         exchange.status, exchange.headers, exchange.words = status, shown, reason

@@ -89,7 +89,6 @@ class SilenceWatch:
     """Stops reading a stream when nothing arrives for `silence_s`, or on request."""
 
     def __init__(self, silence_s: float) -> None:
-        """Begin to wait."""
         self.reason = ""
         """Why reading was stopped; empty when it was not."""
         self._silence_s = silence_s
@@ -352,7 +351,6 @@ class Listening:
     """The stream for messages that a server of the handshake era sends unprompted."""
 
     def __init__(self, site: HttpEndpoint) -> None:
-        """The server was notified that it is initialized."""
         self._site = site
         self._last_id: str | None = None
         self._retry_ms: int | None = None

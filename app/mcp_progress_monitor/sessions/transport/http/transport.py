@@ -88,7 +88,6 @@ class HttpTransport:
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why the connection ended unexpectedly."""
         return None if self._site is None else self._site.failure
 
     @property
@@ -107,7 +106,6 @@ class HttpTransport:
         return None if self._site is None else self._site.record.last_byte_at
 
     def attach(self, line: WireLine) -> None:
-        """Set the requests that will be sent."""
         definition = self._definition
         secret = [name for name, value in definition.headers.items() if names_in(value)]
         self._site = HttpEndpoint(
@@ -118,7 +116,6 @@ class HttpTransport:
             self._older = LegacySseStream(self._site)
 
     def agreed(self, revision: str) -> None:
-        """Declare the agreed revision with each request."""
         self._server.revision = revision
 
     @property
@@ -186,7 +183,6 @@ class HttpTransport:
         return True
 
     async def receive(self) -> Sequence[Frame]:
-        """The next frames: of messages, or of events."""
         while True:
             for frames in self._slices:
                 if frames:
@@ -243,7 +239,6 @@ class HttpTransport:
             self._posts.pop(letter.frame, None)
 
     async def abandon(self, frame: int) -> None:
-        """Close the response to a request."""
         if frame in self._posts:
             self._posts[frame].scope.cancel()
 
