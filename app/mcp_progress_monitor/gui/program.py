@@ -19,7 +19,6 @@ from mcp_progress_monitor.gui.export_controller import ExportController, StderrS
 from mcp_progress_monitor.gui.findings.controller import FindingsController
 from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
-from mcp_progress_monitor.gui.jobs.here_controller import ServersHere
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.palette.controller import PaletteController
@@ -29,8 +28,9 @@ from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
+from mcp_progress_monitor.gui.servers.here_controller import ServersHere
 from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
-from mcp_progress_monitor.gui.servers.sign_in_controller import SignInController
+from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
@@ -146,16 +146,15 @@ class Program(QObject):
             self.engine,
             tasks,
             self._tell,
-            self.servers,
+            self.servers.connect_server,
             self._preferences,
             appearance,
         )
         self.questions = QuestionsController(
             self.window, self.engine, self._models, appearance, self._tell
         )
-        self.sign_in = SignInController(
-            self.window, self._models, appearance, self.end_guard, self.questions
-        )
+        self.sign_in = SignInController(self.window, self._models, appearance, self.end_guard)
+        self.sign_in.bar.open_requested.connect(self.questions.open_link)
         self.doctor = DoctorController(
             self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
         )
@@ -169,10 +168,10 @@ class Program(QObject):
             self.engine,
             tasks,
             self._tell,
-            self.jobs,
             self.servers.saved,
             self.servers.approvals,
         )
+        self.jobs.approval_wanted.connect(self._servers_here.ask)
         self._garbage = Garbage(self.engine.timeline, self)
         self._navigation = Navigation(
             self.window, self.engine.jobs, self._models.shown_jobs, self._tell

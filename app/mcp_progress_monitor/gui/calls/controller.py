@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.calls.shelf import CopyForm
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.preferences import Preferences
-    from mcp_progress_monitor.gui.servers.controller import ServersController
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
@@ -54,7 +53,7 @@ class CallsController(QObject):
         engine: Engine,
         tasks: BackgroundTasks,
         tell: Callable[[ErrorDetails], None],
-        servers: ServersController,
+        connect_server: Callable[[str], None],
         preferences: Preferences,
         appearance: Appearance,
     ) -> None:
@@ -63,7 +62,7 @@ class CallsController(QObject):
         self._engine = engine
         self._tasks = tasks
         self._tell = tell
-        self._servers = servers
+        self._connect_server = connect_server
         self._preferences = preferences
         self._appearance = appearance
         self._call: CallDialog | None = None
@@ -183,7 +182,7 @@ class CallsController(QObject):
 
             self._page = page = ServerPage(self._appearance, self._parent)
             page.back_requested.connect(self._parent.show_job_list)
-            page.connect_requested.connect(self._servers.connect_server)
+            page.connect_requested.connect(self._connect_server)
             page.call_requested.connect(self.new_call_of)
         self._page.show_server(self._engine.servers.snapshot(name))
         self._parent.show_in_middle(self._page)
@@ -283,7 +282,7 @@ class CallsController(QObject):
             form = self._call.form
             form.series_requested.connect(self.call_series)
             form.stop_requested.connect(self._stop_series)
-            form.connect_requested.connect(self._servers.connect_server)
+            form.connect_requested.connect(self._connect_server)
             form.sets_requested.connect(self._read_sets)
             form.copy_requested.connect(self._copy)
             form.saved_changed.connect(self._keep_saved)

@@ -14,7 +14,6 @@ from PySide6.QtGui import QAction
 
 from mcp_progress_monitor.formatting import date_and_clock, one_line
 from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
-from mcp_progress_monitor.gui.servers.model import ROW, ServerRow
 from mcp_progress_monitor.gui.shortcuts import native
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.recording.folder import RecordingEntry, RecordingsFolder
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _KEPT: Final = "palette"
 _REMEMBERED: Final = 50
@@ -131,28 +131,23 @@ class PaletteController(QObject):
     def _servers(self) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.palette.palette import PaletteEntry
 
-        model = self._models.servers
-        for place in range(model.rowCount()):
-            row = model.index(place).data(ROW)
-            if not isinstance(row, ServerRow) or row.is_disabled or not row.is_there:
-                continue
-            is_up = row.server.state.is_up
+        for server in self._models.servers.enabled():
+            is_up = server.state.is_up
             signal = self.server_chosen if is_up else self.connect_chosen
             yield PaletteEntry(
-                f"server/{row.name}",
+                f"server/{server.name}",
                 "Server",
-                one_line(row.name, _LONGEST),
-                state_word(row.server.state),
+                one_line(server.name, _LONGEST),
+                state_word(server.state),
                 "server",
-                partial(signal.emit, row.name),
+                partial(signal.emit, server.name),
             )
             if is_up and self._window.actions_.call.isEnabled():
-                yield from self._offers(row)
+                yield from self._offers(server)
 
-    def _offers(self, row: ServerRow) -> Iterator[PaletteEntry]:
+    def _offers(self, server: ServerSnapshot) -> Iterator[PaletteEntry]:
         from mcp_progress_monitor.gui.palette.palette import PaletteEntry
 
-        server = row.server
         kinds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]] = (
             ("Tool", CALL_TOOL, [(each.name, each.title or "") for each in server.tools]),
             ("Prompt", GET_PROMPT, [(each.name, each.title or "") for each in server.prompts]),
@@ -164,14 +159,14 @@ class PaletteController(QObject):
         )
         for kind, method, named in kinds:
             for name, title in named:
-                about = f"{title} · {row.name}" if title and title != name else row.name
+                about = f"{title} · {server.name}" if title and title != name else server.name
                 yield PaletteEntry(
-                    f"{method}/{row.name}/{name}",
+                    f"{method}/{server.name}/{name}",
                     kind,
                     one_line(name, _LONGEST),
                     one_line(about, _LONGEST),
                     "new-call",
-                    partial(self.offer_chosen.emit, row.name, method, name),
+                    partial(self.offer_chosen.emit, server.name, method, name),
                 )
 
     def _jobs(self) -> Iterator[PaletteEntry]:

@@ -188,6 +188,10 @@ class ServersModel(QAbstractListModel):
         """The newest snapshots of the source's servers; builds none."""
         return [row.server for row in self._rows if row.is_there]
 
+    def enabled(self) -> list[ServerSnapshot]:
+        """Those of `servers` that the user has not disabled."""
+        return [row.server for row in self._rows if row.is_there and not row.is_disabled]
+
     def row_of(self, name: str) -> int | None:
         """The row of a server; None when there is no such server."""
         return next((at for at, row in enumerate(self._rows) if row.name == name), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
+    from mcp_progress_monitor.gui.confirmations import EndGuard
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.wording.addresses import UrlParts
@@ -165,3 +168,27 @@ class SignInBar(QFrame):
     def _on_cancel_clicked(self) -> None:
         if self.shown is not None:
             self.cancel_requested.emit(self.shown.server)
+
+
+class SignInController(QObject):
+    """Shows in the window the servers that wait for a sign-in."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        models: Models,
+        appearance: Appearance,
+        end_guard: EndGuard,
+    ) -> None:
+        super().__init__(window)
+        self._servers = models.servers
+        self.bar = SignInBar(appearance, window)
+        window.add_bar(self.bar)
+        self.bar.cancel_requested.connect(end_guard.disconnect_server)
+        models.feed.servers_changed.connect(self._on_servers_changed)
+
+    @Slot()
+    def _on_servers_changed(self) -> None:
+        # The model's pictures are of now already: fifty new ones ten times a second are dear.
+        found = (server.sign_in for server in self._servers.servers())
+        self.bar.show_sign_ins([each for each in found if each is not None])

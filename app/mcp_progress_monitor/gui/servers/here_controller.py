@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.servers_here import ServerHere
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
-    from mcp_progress_monitor.gui.jobs.controller import JobsController
     from mcp_progress_monitor.gui.servers.consent import ConsentDialog
     from mcp_progress_monitor.gui.servers.consent_gate import Consents
     from mcp_progress_monitor.gui.servers.saved_servers import SavedServers
@@ -55,11 +54,10 @@ class ServersHere(QObject):
         engine: Engine,
         tasks: BackgroundTasks,
         tell: Callable[[ErrorDetails], None],
-        jobs: JobsController,
         saved: SavedServers,
         approvals: Consents,
     ) -> None:
-        """Jobs are those of `jobs`; servers are looked for among `saved` first."""
+        """Servers are looked for among `saved` first."""
         super().__init__(parent)
         self._parent = parent
         self._engine = engine
@@ -68,7 +66,6 @@ class ServersHere(QObject):
         self._saved = saved
         self._approvals = approvals
         self._pending: dict[str, _Pending] = {}
-        jobs.approval_wanted.connect(self.ask)
 
     @Slot(object, object, object)
     def ask(self, job: JobId, origin: Origin, again: Again) -> None:
