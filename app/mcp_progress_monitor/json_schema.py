@@ -377,10 +377,10 @@ def find_errors(
     return Findings(errors, tuple(check.unchecked))
 
 
-def schema_problem(schema: Any, watch: Stopwatch | None = None) -> str:
+def schema_problem(schema: Any) -> str:
     """Why `schema` is no JSON schema, in words; empty when it is one, or is too large to tell."""
     try:
-        return shape_of(schema, watch or Stopwatch()).fault
+        return shape_of(schema, Stopwatch()).fault
     except TimeUpError:
         return ""
 

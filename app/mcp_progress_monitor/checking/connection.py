@@ -134,7 +134,6 @@ class TaskRecord:
         "asked_count",
         "began",
         "began_at",
-        "over_frame",
         "result_frame",
         "status",
         "updated_s",
@@ -146,7 +145,6 @@ class TaskRecord:
         self.began_at = 0.0
         self.status = ""
         self.asked_count = 0
-        self.over_frame: int | None = None
         self.result_frame: int | None = None
         self.updated_s: float | None = None
 
@@ -188,7 +186,6 @@ class Connection:
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
         self.client = ""
-        self.client_capabilities: JsonObject = {}
         self.is_initialize_answered = False
         self.is_initialized = False
         self.calls: dict[int, Call] = {}
@@ -261,14 +258,13 @@ class Connection:
 
     def _learn_client(self, call: Call) -> None:
         if call.method == INITIALIZE:
-            info, capabilities = call.params.get("clientInfo"), call.params.get("capabilities")
+            info = call.params.get("clientInfo")
         elif VERSION_KEY in call.meta:
-            info, capabilities = call.meta.get(CLIENT_KEY), call.capabilities
+            info = call.meta.get(CLIENT_KEY)
         else:
             return
         name = as_object(info).get("name")
         self.client = name if isinstance(name, str) else self.client
-        self.client_capabilities = as_object(capabilities)
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
         return Evidence(Finding(rule, arguments), frame, None, by)

@@ -134,7 +134,6 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
     yield from _time(connection, record, fact)
     if status and not is_terminal(record.status):
         record.status = status
-        record.over_frame = fact.number if is_terminal(status) else None
 
 
 def begun_by(connection: Connection, fact: NotificationReceived) -> int | None:

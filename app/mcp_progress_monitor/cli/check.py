@@ -55,7 +55,6 @@ _PROBLEMS_TOLD: Final = 10
 _PLACES_TOLD: Final = 20
 """Findings of one kind that are listed as text; the other formats have all."""
 _NEVER: Final = "never"
-FORMATS: Final = ("text", "json", "sarif", "junit")
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
 
 

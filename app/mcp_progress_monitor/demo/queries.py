@@ -149,8 +149,8 @@ def sampling(
     return Query(key, "sampling/createMessage", params, SAMPLING_TOOLS)
 
 
-def roots(key: str = "roots") -> Query:
-    return Query(key, "roots/list", {}, ROOTS)
+def roots() -> Query:
+    return Query("roots", "roots/list", {}, ROOTS)
 
 
 def said(role: str, *content: JsonObject) -> JsonObject:
@@ -167,7 +167,7 @@ def picture() -> JsonObject:
     return {
         "type": "image",
         "mimeType": "image/png",
-        "data": base64.b64encode(_png(64, 12)).decode(),
+        "data": base64.b64encode(_png()).decode(),
     }
 
 
@@ -185,7 +185,8 @@ def _properties(dialect: Dialect, fields: str) -> dict[str, JsonObject]:
     return parts[fields]
 
 
-def _png(width: int, height: int) -> bytes:
+def _png() -> bytes:
+    width, height = 64, 12
     half = width // 2
     row = b"\x00" + b"\x33\x77\xcc" * half + b"\xcc\xcc\xcc" * (width - half)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -198,8 +199,8 @@ def _chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", checksum)
 
 
-def _city(description: str, **more: Any) -> JsonObject:
-    properties = {"city": {"type": "string", "description": description}, **more}
+def _city(**more: Any) -> JsonObject:
+    properties = {"city": {"type": "string", "description": "The city"}, **more}
     return {"type": "object", "properties": properties, "required": ["city"]}
 
 
@@ -207,12 +208,12 @@ SAMPLING_TOOL_LIST: Final[list[JsonObject]] = [
     {
         "name": "get_weather",
         "description": "Gets the weather in a city",
-        "inputSchema": _city("The city"),
+        "inputSchema": _city(),
     },
     {
         "name": "get_time",
         "description": "Gets the time in a city",
-        "inputSchema": _city("The city", is_exact={"type": "boolean"}),
+        "inputSchema": _city(is_exact={"type": "boolean"}),
     },
 ]
 """The tools a language model may use in sampling."""

@@ -74,11 +74,6 @@ def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None)
     return Checked([f"structuredContent: {problem}" for problem in problems], unchecked)
 
 
-def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
-    """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits."""
-    return check_value(schema, arguments).problems
-
-
 def named_tool(server: ServerSnapshot, name: str) -> Tool:
     """The server's tool of that name; `UserError` with similar names when there is none."""
     found = next((tool for tool in server.tools if tool.name == name), None)

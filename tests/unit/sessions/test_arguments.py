@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.sessions.arguments import argument_problems
+from mcp_progress_monitor.sessions.arguments import check_value
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -23,7 +23,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def test_arguments_that_fit_have_no_problems() -> None:
-    assert argument_problems(SCHEMA, {"count": 1, "names": ["a"]}) == []
+    assert check_value(SCHEMA, {"count": 1, "names": ["a"]}).problems == []
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_arguments_that_fit_have_no_problems() -> None:
     ],
 )
 def test_each_problem_names_its_field(arguments: dict[str, Any], begins: str) -> None:
-    (problem,) = argument_problems(SCHEMA, arguments)
+    (problem,) = check_value(SCHEMA, arguments).problems
     assert problem.startswith(begins)
 
 
 def test_all_problems_are_told_at_once() -> None:
-    assert len(argument_problems(SCHEMA, {"count": 0, "names": 1, "x": 1})) == 3
+    assert len(check_value(SCHEMA, {"count": 0, "names": 1, "x": 1}).problems) == 3
 
 
 def test_a_long_value_is_not_quoted_whole() -> None:
-    (problem,) = argument_problems(SCHEMA, {"count": "x" * 10_000})
+    (problem,) = check_value(SCHEMA, {"count": "x" * 10_000}).problems
     assert len(problem) < 400
 
 
@@ -63,12 +63,12 @@ def test_a_long_value_is_not_quoted_whole() -> None:
     ],
 )
 def test_a_schema_that_is_wrong_itself_is_in_nobodys_way(schema: dict[str, Any]) -> None:
-    assert argument_problems(schema, {"count": "1"}) == []
+    assert check_value(schema, {"count": "1"}).problems == []
 
 
 def test_a_schema_that_refers_to_its_own_parts_is_followed() -> None:
     schema = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
-    assert argument_problems(schema, {"a": "x"}) == ["a: 'x' is not of type 'integer'"]
+    assert check_value(schema, {"a": "x"}).problems == ["a: 'x' is not of type 'integer'"]
 
 
 def test_the_validator_is_imported_only_when_it_is_used() -> None:

@@ -127,10 +127,10 @@ def _found(common: CommonOptions) -> list[ServerDefinition]:
     return [demo_definition()] if common.demo else []
 
 
-def url_definition(common: CommonOptions, url: str, name: str | None = None) -> HttpDefinition:
+def url_definition(common: CommonOptions, url: str) -> HttpDefinition:
     """The server that `--url` and its options name; `InvalidValueError` if invalid."""
     return HttpDefinition(
-        name=name or _host_of(url),
+        name=_host_of(url),
         url=url,
         transport="sse" if common.transport == "sse" else "http",
         headers=dict(common.header),

@@ -17,7 +17,7 @@ from PySide6.QtGui import QGuiApplication
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
-from mcp_progress_monitor.protocol.messages import CALL_TOOL, READ_RESOURCE
+from mcp_progress_monitor.protocol.messages import READ_RESOURCE
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
@@ -153,11 +153,6 @@ class CallsController(QObject):
     def new_call(self) -> None:
         """Open the call form; it stays open for the next call."""
         self._shown_call()
-
-    @Slot(str)
-    def new_call_on(self, server: str) -> None:
-        """Open the call form on one server."""
-        self._shown_call().form.choose(server, CALL_TOOL, "")
 
     @Slot(str, str, str)
     def new_call_of(self, server: str, method: str, name: str) -> None:

@@ -109,7 +109,7 @@ class FindingsPane(QWidget):
             self.rules, "Rules by server", self, empty="No server is connected"
         )
         self.empty = QLabel(self)
-        self.details = SectionsView(appearance, "Details of the finding", self)
+        self.details = SectionsView(appearance, self)
         self._lists = QStackedWidget(self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.ignored_menu = QMenu(self)

@@ -216,7 +216,7 @@ class FindingDelegate(QStyledItemDelegate):
 class SectionsView(QTextEdit):
     """Shows sections of text and code below each other; plain text, whatever a server wrote."""
 
-    def __init__(self, appearance: Appearance, name: str, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._shown: tuple[str, tuple[Section, ...]] = ("", ())
@@ -227,7 +227,7 @@ class SectionsView(QTextEdit):
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.setFrameShape(self.Shape.NoFrame)
-        self.setAccessibleName(name)
+        self.setAccessibleName("Details of the finding")
         appearance.changed.connect(self._write)
 
     def show_sections(self, title: str, sections: Iterable[Section]) -> None:

@@ -143,11 +143,11 @@ class ServerLists:
         seen = self._reloads
         async with self._reloading:
             if seen == self._reloads:
-                await self._refresh_all("tools")
+                await self._refresh_tools()
                 self._reloads += 1
 
-    async def _refresh_all(self, capability: str) -> None:
-        kinds = [kind for kind in self._kinds if kind.capability == capability]
+    async def _refresh_tools(self) -> None:
+        kinds = [kind for kind in self._kinds if kind.capability == "tools"]
         self._stale.update(kinds)
         await self._refresh(kinds)
 
