@@ -86,10 +86,15 @@ def elapsed(seconds: float) -> str:
 
 
 def pace(job: JobSnapshot | None) -> str:
-    """The members `rate` and `eta_s` of a progress event; unknown and unending are null."""
+    """The members `rate`, `eta_s` and `eta_span_s` of a progress event.
+
+    Unknown and unending are null; so is the span where the time left is sure.
+    """
     rate = None if job is None else job.rate
     eta_s = None if job is None else job.eta_s
-    return f'"rate":{_finite(rate)},"eta_s":{_finite(eta_s)}'
+    span_s = None if job is None else job.eta_span_s
+    span = "null" if span_s is None else f"[{','.join(map(_finite, span_s))}]"
+    return f'"rate":{_finite(rate)},"eta_s":{_finite(eta_s)},"eta_span_s":{span}'
 
 
 def _finite(value: float | None) -> str:

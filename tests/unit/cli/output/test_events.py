@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import anyio
@@ -9,8 +10,10 @@ import pytest
 
 from mcp_progress_monitor.checking import session
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.output.events import pace
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from tests.job_stand_ins import job
 from tests.patience import PATIENCE_S
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import notice, tick
@@ -49,6 +52,7 @@ def test_a_call_is_told_from_request_to_result(witness: Witness) -> None:
         "message": "half",
         "rate": None,
         "eta_s": None,
+        "eta_span_s": None,
         "count": 1,
     }
     assert (second["progress"], second["message"], second["count"]) == (2, None, 2)
@@ -415,3 +419,9 @@ def test_a_warning_goes_to_standard_error_in_safe_words(witness: Witness) -> Non
     witness.events.warn(ErrorDetails("Full \x1b", "/here", "Free some space"))
     assert witness.text == ""
     assert witness.said == "Full \\x1b (/here)\nFree some space\n"
+
+
+def test_a_time_left_that_is_not_sure_has_a_span() -> None:
+    members = pace(job(eta_s=200.0, eta_span_s=(150.0, 290.0)))
+    assert members == '"rate":12.0,"eta_s":200.0,"eta_span_s":[150.0,290.0]'
+    assert pace(job(eta_s=math.inf)).endswith('"eta_s":null,"eta_span_s":null')

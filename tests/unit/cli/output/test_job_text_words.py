@@ -6,6 +6,7 @@ import math
 
 from mcp_progress_monitor.cli.output import job_text
 from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
 from tests.job_stand_ins import job, new_job
 
 
@@ -51,6 +52,12 @@ def test_silence_and_other_states_are_told() -> None:
     silent = job(state=JobState.STALLED, silent_s=14.2, rate=None, eta_s=None)
     assert job_text.pace(silent) == "Stalled  last tick 14 s ago"
     assert job_text.pace(job(eta_s=math.inf, rate=None)) == "∞ left"
+
+
+def test_a_time_left_that_is_not_sure_reads_as_in_the_window() -> None:
+    unsure = job(eta_s=200.0, eta_span_s=(150.0, 290.0))
+    assert job_text.pace(unsure) == f"12/s  {job_texts.time_left(unsure)}"
+    assert "\N{EN DASH}" in job_text.pace(unsure)
 
 
 def test_server_text_cannot_drive_the_terminal() -> None:
