@@ -8,9 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.common.controls import EnterPresses
 from mcp_progress_monitor.gui.welcome import Welcome
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.gui.theme import Appearance
@@ -94,9 +96,15 @@ def test_in_a_low_window_the_choices_do_without_their_sentences(
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
-def test_enter_and_space_choose(appearance: Appearance, qtbot: QtBot, key: Qt.Key) -> None:
+def test_enter_and_space_choose(
+    appearance: Appearance, qtbot: QtBot, qapp: QApplication, key: Qt.Key
+) -> None:
     welcome = Welcome(appearance)
+    EnterPresses(qapp, welcome)
     qtbot.addWidget(welcome)
     welcome.show()
+    welcome.activateWindow()
+    welcome.demo.setFocus()
+    qtbot.waitUntil(welcome.demo.hasFocus)
     with qtbot.waitSignal(welcome.demo_requested):
         QTest.keyClick(welcome.demo, key)

@@ -19,6 +19,7 @@ from PySide6.QtGui import QIcon
 
 from mcp_progress_monitor import __version__, paths
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.common.controls import EnterPresses
 from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class Lifetime(QObject):
         self._signals: SignalWatch | None = None
         self._end_servers: Callable[[], None] | None = None
         self._is_asked = False
+        EnterPresses(application, self)
         _name(application)
 
     @property

@@ -32,7 +32,6 @@ class Choice(QCommandLinkButton):
     def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(text, parent)
         self._appearance = appearance
-        self.setAutoDefault(True)  # Enter presses it, as Space does
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

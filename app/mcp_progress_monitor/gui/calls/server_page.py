@@ -213,7 +213,6 @@ class OfferDetails(QWidget):
         self.title = ElidedLabel(self)
         self.title.setFont(emphasised(self.font()))
         self.call = QPushButton("&Call…", self)
-        self.call.setAutoDefault(True)  # Enter presses it, as Space does
         self.call.setIcon(appearance.icon("new-call"))
         self.description = QPlainTextEdit(self)
         self.description.setReadOnly(True)
@@ -339,7 +338,6 @@ class ServerPage(QWidget):
         self.back.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.name.setFont(emphasised(self.font()))
         self.connect_button.setToolTip("Connect the server")
-        self.connect_button.setAutoDefault(True)
         for _kind, title, _word, _icon in _KINDS:
             self.kinds.addTab(title)
         self.kinds.setDrawBase(False)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QFont, QGuiApplication, QPalette
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette
 from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
     QComboBox,
     QHBoxLayout,
     QLabel,
     QMessageBox,
+    QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -180,6 +183,39 @@ class QuietComboBox(QComboBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+
+class EnterPresses(QObject):
+    """Lets Return and Enter press the button that has the focus, as Space does.
+
+    By themselves they do so in some dialogs only, and press the default button in the others.
+    Nothing but the button that has the focus is listened to.
+    """
+
+    def __init__(self, application: QApplication, parent: QObject) -> None:
+        super().__init__(parent)
+        application.focusChanged.connect(self._on_focus_changed)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Press the button, once for a key that is held down."""
+        if event.type() is not QEvent.Type.KeyPress:
+            return False
+        assert isinstance(event, QKeyEvent)  # noqa: S101
+        assert isinstance(watched, QAbstractButton)  # noqa: S101
+        is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        if not is_enter or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        if not event.isAutoRepeat():
+            watched.click()
+        return True
+
+    @Slot(QWidget, QWidget)
+    def _on_focus_changed(self, before: QWidget | None, now: QWidget | None) -> None:
+        for button in (before, now):
+            if isinstance(button, QPushButton | QToolButton):
+                button.removeEventFilter(self)
+        if isinstance(now, QPushButton | QToolButton):
+            now.installEventFilter(self)
 
 
 def show_warning_sign(box: QMessageBox) -> None:
