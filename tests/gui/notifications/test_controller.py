@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtTest import QTest
+from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.notifications import controller
+from mcp_progress_monitor.gui.notifications import controller, tray
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
@@ -71,6 +71,7 @@ class Parts:
 @pytest.fixture
 def parts(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     monkeypatch.setattr(controller, "GATHERED_MS", 20)
+    monkeypatch.setattr(tray, "LOOK_MS", 20)
     made = Parts(qapp, tmp_path, job(id=1), job(id=2))
     yield made
     made.made.close()
@@ -173,6 +174,23 @@ def test_the_tray_says_how_it_stands_and_lists_what_runs(
     assert parts.opened == [2]
     parts.settings.set_notifications(NotificationSettings(shows_tray=False))
     assert parts.made.tray.icon is None
+
+
+@pytest.mark.qt_log_ignore("No such signal QPlatformNativeInterface", extend=True)
+def test_a_tray_that_comes_later_is_noticed_and_one_that_goes_hides_nothing(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, qtbot: Any
+) -> None:
+    parts.window.show()
+    changed = QSignalSpy(parts.made.tray.icon_changed)
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
+    qtbot.waitUntil(lambda: changed.count() == 1)
+    icon = parts.made.tray.icon
+    assert icon is not None
+    assert icon.toolTip() == "2 running"
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: False)
+    qtbot.wait(60)  # three looks, were there any
+    assert parts.made.tray.icon is icon
+    assert parts.window.isVisible()
 
 
 def test_progress_in_the_task_bar_is_that_of_what_runs(parts: Parts, qtbot: Any) -> None:

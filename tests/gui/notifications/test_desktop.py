@@ -126,7 +126,7 @@ def test_the_tray_icon_shows_it_where_there_is_no_service(qtbot: QtBot, window: 
         messageClicked = Signal()  # noqa: N815  # Qt's
         shown: Any = None
 
-        def isVisible(self) -> bool:
+        def isSystemTrayAvailable(self) -> bool:
             return True
 
         def supportsMessages(self) -> bool:

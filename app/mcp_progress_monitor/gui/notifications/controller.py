@@ -86,6 +86,7 @@ class NotificationsController(QObject):
         self.tray: Final = TrayIcon(window, appearance, self._running_jobs, last)
         self.tray.shown.connect(self.come_to_front)
         self.tray.job_opened.connect(self.open_job)
+        self.tray.icon_changed.connect(self._on_icon_changed)
         self._due = self._timer(GATHERED_MS, self._on_due)
         self._share_due = self._timer(SHARE_MS, self.show_share)
         models.feed.jobs_changed.connect(self._on_jobs_changed)
@@ -152,7 +153,6 @@ class NotificationsController(QObject):
     def _apply(self) -> None:
         settings = self._settings.notifications
         self.tray.set_wanted(is_wanted=settings.shows_tray)
-        self.desktop.set_tray(self.tray.icon)
         self.on_action.setChecked(settings.is_on)
         self._show_counts()
         self.show_share()
@@ -249,6 +249,10 @@ class NotificationsController(QObject):
     @Slot()
     def _on_mini_closed(self) -> None:
         self.mini_action.setChecked(False)
+
+    @Slot()
+    def _on_icon_changed(self) -> None:
+        self.desktop.set_tray(self.tray.icon)
 
     @Slot()
     def _on_focus_changed(self) -> None:

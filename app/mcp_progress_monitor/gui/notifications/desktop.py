@@ -113,7 +113,8 @@ class DesktopNotifier(QObject):
 
     def _fall_back(self, notice: Notice, *, has_sound: bool) -> None:
         tray = self._tray
-        if tray is not None and tray.isVisible() and tray.supportsMessages():
+        is_there = tray is not None and tray.isSystemTrayAvailable()  # its panel may have ended
+        if tray is not None and is_there and tray.supportsMessages():
             self._newest = notice.job
             tray.showMessage(notice.title, notice.body, tray.icon(), _SHOWN_MS)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _SIDE: Final = 64
 _LISTED: Final = 8
 _LONGEST: Final = 40
+LOOK_MS: Final = 10_000
+"""Between two looks for a tray, at 0.3 ms each; one that was there and returns is Qt's matter."""
 
 
 class TrayIcon(QObject):
@@ -33,6 +35,8 @@ class TrayIcon(QObject):
     """The window is to come to the front."""
     job_opened = Signal(object)
     """A `JobId` that was chosen from the menu."""
+    icon_changed = Signal()
+    """There is an icon, or none any more."""
 
     def __init__(
         self,
@@ -50,22 +54,39 @@ class TrayIcon(QObject):
         self._tone: Tone | None = None
         self.icon: QSystemTrayIcon | None = None
         """The system's own; None while there is none."""
+        self._look = QTimer(self)
+        self._look.setInterval(LOOK_MS)
+        self._look.timeout.connect(self._show_icon)
         self._menu = QMenu(window)
         self._menu.aboutToShow.connect(self._fill)
         self._menu.triggered.connect(self._on_triggered)
         self._fill()
 
     def set_wanted(self, *, is_wanted: bool) -> None:
-        if is_wanted and self.icon is None and QSystemTrayIcon.isSystemTrayAvailable():
-            self.icon = QSystemTrayIcon(self)
-            self.icon.setContextMenu(self._menu)
-            self.icon.activated.connect(self._on_activated)
-            self._draw()
-            self.icon.show()
-        elif not is_wanted and self.icon is not None:
-            self.icon.hide()
-            self.icon.deleteLater()
-            self.icon = None
+        """Show the icon, or take it away."""
+        if is_wanted and self.icon is None:
+            self._look.start()
+            self._show_icon()
+        elif not is_wanted:
+            self._look.stop()
+            if self.icon is not None:
+                self.icon.hide()
+                self.icon.deleteLater()
+                self.icon = None
+                self.icon_changed.emit()
+
+    @Slot()
+    def _show_icon(self) -> None:
+        """Show the icon once there is a tray: a panel may start after this program."""
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        self._look.stop()
+        self.icon = QSystemTrayIcon(self)
+        self.icon.setContextMenu(self._menu)
+        self.icon.activated.connect(self._on_activated)
+        self._draw()
+        self.icon.show()
+        self.icon_changed.emit()
 
     def show_state(self, text: str, tone: Tone | None) -> None:
         """Say `text`, and mark the icon in the colour of `tone`; None leaves it plain."""
