@@ -27,7 +27,7 @@ def lacking() -> list[str]:
 
 
 class Person:
-    """Uses the windows of one program, and counts keys and clicks."""
+    """Uses the windows of one program; counts clicks and keys, and typed letters apart."""
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str]) -> None:
         self._environ = dict(environ)
@@ -36,6 +36,7 @@ class Person:
         self._reader: Reader | None = None
         self.clicks = 0
         self.keys = 0
+        self.typed = 0
 
     def start(self) -> None:
         """Start the program, and wait for its window."""
@@ -101,7 +102,7 @@ class Person:
     def types(self, text: str) -> None:
         """Type a text."""
         self._xdotool("type", "--delay", "8", text)
-        self.keys += len(text)
+        self.typed += len(text)
         time.sleep(_LOOK_S)
 
     def _xdotool(self, *words: str) -> None:

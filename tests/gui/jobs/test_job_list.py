@@ -392,3 +392,42 @@ def test_the_findings_of_a_job_can_be_asked_for(pane: JobList) -> None:
     pane.select(2)
     pane.action("findings").trigger()
     assert said == [2]
+
+
+def test_the_oldest_question_can_be_answered_whatever_is_chosen(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    said = heard(pane.answer_requested)
+    assert not pane.action("answer").isEnabled()
+    for number in (6, 5):
+        source.put(job(id=number, state=JobState.NEEDS_YOU))
+    jobs.apply(ChangeSet(added=(5, 6)))
+    qtbot.waitUntil(pane.action("answer").isEnabled)
+    pane.select(3)
+    pane.action("answer").trigger()
+    pane.select(6)
+    pane.action("answer").trigger()
+    assert said == [5, 6]
+
+
+def test_the_menu_of_a_job_offers_no_answer_to_the_question_of_another(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=5, state=JobState.NEEDS_YOU))
+    jobs.apply(ChangeSet(added=(5,)))
+    qtbot.waitUntil(pane.action("answer").isEnabled)
+    for chosen, is_offered in ((3, False), (5, True)):
+        pane.select(chosen)
+        pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
+        menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
+        assert (pane.action("answer") in menu.actions()) is is_offered
+        menu.close()
+
+
+def test_the_question_of_another_client_cannot_be_answered(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=5, state=JobState.NEEDS_YOU, watched_client="Claude Code"))
+    jobs.apply(ChangeSet(added=(5,)))
+    qtbot.waitUntil(lambda: pane.follower.needing == [5])
+    assert not pane.action("answer").isEnabled()

@@ -151,7 +151,7 @@ _MADE: Final = (
         "answer",
         "Ctrl+Shift+A",
         _WINDOW,
-        "Show the question from the server",
+        "Show the question of the job, or the oldest one",
     ),
     (
         "cancel",
@@ -326,12 +326,15 @@ class JobActions(QObject):
         """Whether the action of a key is worth its place in a menu."""
         return key not in self._never
 
-    def enable(self, chosen: Sequence[JobSnapshot]) -> None:
-        """Enable exactly those actions that can work for `chosen`, the current job first."""
+    def enable(self, chosen: Sequence[JobSnapshot], *, is_any_waiting: bool = False) -> None:
+        """Enable exactly those actions that can work for `chosen`, the current job first.
+
+        Where any job waits for the user, it can be answered whatever is chosen.
+        """
         current = chosen[0] if chosen else None
         automatic = [job for job in chosen if may_resume_automatically(job)]
         can_work = {
-            "answer": any(is_answerable(job) for job in chosen),
+            "answer": is_any_waiting or any(is_answerable(job) for job in chosen),
             "cancel": any(is_cancellable(job) for job in chosen),
             "resume": any(is_resumable(job) for job in chosen),
             "reconnect": any(has_broken_stream(job) for job in chosen),

@@ -66,6 +66,7 @@ class JobFollower(QWidget):
 
     job_wanted = Signal(object)
     """`JobId` that needs the user and is to be brought into sight."""
+    needing_changed = Signal()
 
     def __init__(
         self, jobs: JobsModel, shown: JobFilter, table: JobTable, appearance: Appearance
@@ -79,6 +80,8 @@ class JobFollower(QWidget):
         self._is_moving = False
         self._new: set[JobId] = set()
         self._waiting: list[JobId] = []
+        self.needing: list[JobId] = []
+        """The jobs that need the user, in sight or not."""
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
         self.needs_you = self._button("Go to the next job that needs you")
@@ -144,6 +147,10 @@ class JobFollower(QWidget):
     @Slot()
     def _on_turn(self) -> None:
         """Follow, then see what is out of sight all the same."""
+        needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
+        if needing != self.needing:
+            self.needing = needing
+            self.needing_changed.emit()
         if not self._table.isVisible():
             return  # there will be a turn when it has its size
         self._table.executeDelayedItemsLayout()
@@ -157,7 +164,6 @@ class JobFollower(QWidget):
         # What lies above was scrolled past on the way to a newer one.
         least = sight.stop if self._jobs.is_in_order_of_start else 0
         self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
-        needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
         self._waiting = [job for job in needing if self._is_out_of_sight(job, sight)]
         self._show()
 
@@ -373,6 +379,7 @@ class JobList(QWidget):
         self._delegate.action_clicked.connect(self._on_action_clicked)
         self._jobs.groups_changed.connect(self._on_groups_changed)
         self.follower.job_wanted.connect(self.select)
+        self.follower.needing_changed.connect(self._enable)
 
     # What is done with rows
 
@@ -396,8 +403,14 @@ class JobList(QWidget):
 
     @Slot()
     def _on_answer(self) -> None:
-        for job in self._those(is_answerable)[:1]:
+        waiting = self._those(is_answerable) or self._waiting()
+        for job in waiting[:1]:
             self.answer_requested.emit(job)
+
+    def _waiting(self) -> tuple[JobId, ...]:
+        """The jobs that wait for the user, the oldest first."""
+        found = map(self._jobs.snapshot, sorted(self.follower.needing))
+        return tuple(job.id for job in found if job is not None and is_answerable(job))
 
     @Slot()
     def _on_cancel(self) -> None:
@@ -516,13 +529,15 @@ class JobList(QWidget):
     def _fill_menu(self) -> None:
         self._enable()
         self._menu.clear()
+        others = set() if self._those(is_answerable) else {ANSWER.key}  # another job's question
         for group in _MENU:
-            keys = [key for key in group if self._actions.can_ever_work(key)]
+            keys = [key for key in group if self._actions.can_ever_work(key) and key not in others]
             self._menu.addActions([self._actions[key] for key in keys])
             self._menu.addSeparator()
 
+    @Slot()
     def _enable(self) -> None:
-        self._actions.enable(self._chosen())
+        self._actions.enable(self._chosen(), is_any_waiting=bool(self._waiting()))
 
     # Time and appearance
 
