@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import anyio
+import pytest
 from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.errors import ErrorDetails
@@ -18,7 +22,6 @@ from tests.gui.programs import until, until_quit
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
     from PySide6.QtWidgets import QApplication
 
 
@@ -94,3 +97,28 @@ async def test_what_is_wrong_with_the_settings_of_recordings_is_told_in_the_firs
     assert "recording settings" in told.what
     async with until_quit(Program(qapp, options, opening)):
         pass
+
+
+_FILL = """
+import os, sys
+from PySide6.QtGui import QGuiApplication, QImage, QLinearGradient, QPainter
+from mcp_progress_monitor.gui.startup import fill_in_one_thread
+application = QGuiApplication(sys.argv)
+fill_in_one_thread()
+before = len(os.listdir("/proc/self/task"))
+picture = QImage(500, 500, QImage.Format.Format_ARGB32_Premultiplied)
+painter = QPainter(picture)
+painter.fillRect(picture.rect(), QLinearGradient(0, 0, 500, 500))
+painter.end()
+print(len(os.listdir("/proc/self/task")) - before, "QT_NO_GUI_THREADPOOL" in os.environ)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+def test_what_is_painted_wakes_no_threads_and_servers_do_not_see_why() -> None:
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    environ.pop("QT_NO_GUI_THREADPOOL", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _FILL], check=True, capture_output=True, text=True, env=environ
+    )
+    assert done.stdout.split() == ["0", "False"]

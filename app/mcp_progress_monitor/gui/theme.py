@@ -126,6 +126,8 @@ and how much of the text colour in that of the row under the mouse."""
 class Tone(enum.Enum):
     """The meaning of a colour; an icon or a word always says the same."""
 
+    __hash__ = object.__hash__  # an enumeration's own runs in Python; painting asks thousands
+
     TEXT = "text"
     MUTED = "muted"
     ACCENT = "accent"

@@ -25,6 +25,8 @@ JobId: TypeAlias = int
 class JobState(enum.Enum):
     """The states of a job, as the window names them."""
 
+    __hash__ = object.__hash__  # an enumeration's own runs in Python, for each row painted
+
     RUNNING = "Running"
     STALLED = "Stalled"
     NEEDS_YOU = "Needs you"

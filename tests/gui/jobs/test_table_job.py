@@ -86,7 +86,7 @@ def test_many_changed_rows_are_painted_a_few_at_a_time_and_all_in_the_end(
     qtbot: QtBot, jobs: JobsModel, table: JobTable
 ) -> None:
     seen = _in_sight(table)
-    assert len(seen) > 2 * ROWS_AT_ONCE
+    assert len(seen) > ROWS_AT_ONCE
     watch = PaintWatch(table)
     jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
     qtbot.waitUntil(lambda: watch.has_all(seen))
@@ -104,6 +104,21 @@ def test_no_row_starves_where_changes_come_faster_than_they_are_painted(
         return watch.has_all(seen)
 
     qtbot.waitUntil(changed_meanwhile)
+
+
+def test_rows_that_a_step_of_scrolling_painted_are_not_painted_again(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    bar = table.verticalScrollBar()
+    assert bar.maximum() > table.viewport().height()
+    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    watch = PaintWatch(table)
+    bar.setValue(bar.maximum())
+    qtbot.waitUntil(lambda: bool(watch.rows))
+    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))  # the next step is expected to paint it
+    qtbot.wait(0)
+    assert len(watch.rows) == 1
+    qtbot.waitUntil(lambda: len(watch.rows) > 1)  # but nobody scrolls any more
 
 
 def test_a_change_of_one_row_repaints_that_row_alone(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap, QTextLayout
@@ -85,8 +85,11 @@ class CellCache:
 def cells_in_sight(header: QHeaderView, width: int) -> Iterator[tuple[int, int, int]]:
     """Column, left edge and width of what is to be painted of each row of a view of that width."""
     for column in range(header.count()):
-        left, wide = header.sectionViewportPosition(column), header.sectionSize(column)
-        if wide and left < width and left + wide > 0:
+        wide = header.sectionSize(column)
+        if not wide:
+            continue
+        left = header.sectionViewportPosition(column)
+        if left < width and left + wide > 0:
             yield column, left, wide
 
 
@@ -101,18 +104,44 @@ def _blank(size: QSize, ratio: float, ground: QColor) -> QPixmap:
 _SECOND_LINE: Final = 0.92  # of the font's size
 _LINES = tuple[str, ...]
 _REMEMBERED: Final = 4_000  # texts
+_WIDE: Final = "@WMQOGD%&mw#_="  # of ASCII, in some font each
+_RIGHT: Final = Qt.TextElideMode.ElideRight
+_MIDDLE: Final = Qt.TextElideMode.ElideMiddle
 
 
-class Face(NamedTuple):
-    """A font with its metrics and the height of a line, in pixels."""
+class Face:
+    """A font with its metrics, and the height of a line in pixels. Texts are measured once."""
 
-    font: QFont
-    metrics: QFontMetrics
-    height: int
+    def __init__(self, font: QFont) -> None:
+        self.font: Final = font
+        self.metrics: Final = QFontMetrics(font)
+        self.height: Final = self.metrics.height()
+        self.widest: Final = max(map(self.metrics.horizontalAdvance, _WIDE))
+        """The width of ASCII's widest character."""
+        self._widths: dict[str, int] = {}
+        self._elided: dict[tuple[str, int, bool], str] = {}
 
     def width(self, words: str) -> int:
         """How wide `words` are, in pixels."""
-        return self.metrics.horizontalAdvance(words)
+        known = self._widths.get(words)
+        if known is None:
+            if len(self._widths) >= _REMEMBERED:
+                self._widths.clear()
+            known = self._widths[words] = self.metrics.horizontalAdvance(words)
+        return known
+
+    def elided(self, words: str, width: int, *, in_middle: bool = False) -> str:
+        """`words`, with an ellipsis at the end or `in_middle` if they are wider than `width`."""
+        if len(words) * self.widest <= width and words.isascii():
+            return words
+        key = (words, width, in_middle)
+        known = self._elided.get(key)
+        if known is None:
+            if len(self._elided) >= _REMEMBERED:
+                self._elided.clear()
+            place = _MIDDLE if in_middle else _RIGHT
+            known = self._elided[key] = self.metrics.elidedText(words, place, width)
+        return known
 
 
 class RowFaces:
@@ -125,34 +154,12 @@ class RowFaces:
         first.setFeature(QFont.Tag("tnum"), 1)  # figures that do not move when they change
         second = QFont(first)
         second.setPointSizeF(font.pointSizeF() * of_second)
-        self.first = _face(first)
-        self.second = _face(second)
-        self.heavy = _face(emphasised(first))
+        self.first = Face(first)
+        self.second = Face(second)
+        self.heavy = Face(emphasised(first))
         self.height: Final = self.first.height + self.second.height
         """Both lines together."""
-        self._elided: dict[tuple[int, str, int, int], str] = {}
         self._wrapped: dict[tuple[int, str, int, int], _LINES] = {}
-
-    def elided(
-        self,
-        face: Face,
-        words: str,
-        width: int,
-        place: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-    ) -> str:
-        """`words`, with an ellipsis at `place` if they are wider than `width` in `face`.
-
-        Most words of a list are the same ten times a second: they are measured once.
-        """
-        # An enumeration is hashed in Python.
-        key = (id(face), words, width, place.value)
-        known = self._elided.get(key)
-        if known is None:
-            if len(self._elided) >= _REMEMBERED:
-                self._elided.clear()
-            known = face.metrics.elidedText(words, place, width)
-            self._elided[key] = known
-        return known
 
     def wrapped(self, face: Face, words: str, width: int, lines: int) -> _LINES:
         """`words` in at most so many lines of `width` pixels; the last holds all that is left."""
@@ -187,8 +194,3 @@ def wrapped(words: str, font: QFont, width: int, lines: int) -> _LINES:
     layout.endLayout()
     rest = words[start:].strip()
     return tuple(line for line in (*found, rest) if line)
-
-
-def _face(font: QFont) -> Face:
-    metrics = QFontMetrics(font)
-    return Face(font, metrics, metrics.height())

@@ -88,9 +88,7 @@ class SideDelegate(QStyledItemDelegate):
         tone: Tone,
         flags: int = _LEFT,
     ) -> None:
-        """Write one line of plain text, elided to `area`, in one of `faces`."""
+        """Write one line of plain text, elided to `area`."""
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        if self._measured is not None:
-            words = self._measured.elided(face, words, area.width())
-        painter.drawText(area, flags, words)
+        painter.drawText(area, flags, face.elided(words, area.width()))

@@ -228,7 +228,7 @@ class JobCells:
         elif column != Column.ACTIONS:
             about = COLUMNS[Column(column)]
             flags = _RIGHT if about.is_number else _LEFT
-            self._write(painter, faces, faces.first, cell, about.text(job), Tone.TEXT, flags)
+            self._write(painter, faces.first, cell, about.text(job), Tone.TEXT, flags)
 
     def paint_buttons(self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str) -> None:
         """Paint the buttons of `job`, the one with the key `hovered` as under the mouse."""
@@ -260,8 +260,8 @@ class JobCells:
         room = self._paint_badge(painter, faces, first, badge)
         room += self._paint_task_sign(painter, first.adjusted(0, 0, -room, 0), job)
         name = first.adjusted(0, 0, -room, 0)
-        self._write(painter, faces, faces.heavy, name, job_texts.name(job), Tone.TEXT)
-        self._write(painter, faces, faces.second, second, job_texts.summary(job), Tone.MUTED)
+        self._write(painter, faces.heavy, name, job_texts.name(job), Tone.TEXT)
+        self._write(painter, faces.second, second, job_texts.summary(job), Tone.MUTED)
 
     def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
         """Paint the arrow of what a server asks; what is left of `cell`."""
@@ -282,7 +282,7 @@ class JobCells:
         left = line.right() + 1 - width
         icon = QRect(left, line.center().y() - side // 2, side, side)
         self._draw_icon(painter, icon, ICON, tone)
-        self._write(painter, faces, faces.second, line, words, tone, _RIGHT)
+        self._write(painter, faces.second, line, words, tone, _RIGHT)
         return width + GAP
 
     def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
@@ -298,14 +298,13 @@ class JobCells:
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        self._write(painter, faces, faces.first, first, job_texts.server(job), Tone.TEXT)
+        self._write(painter, faces.first, first, job_texts.server(job), Tone.TEXT)
         if job.watched_client is not None:
             self._paint_client(painter, faces, second, job.watched_client)
             return
         # Tokens differ at their ends: ours count up there.
-        middle = Qt.TextElideMode.ElideMiddle
-        token = faces.elided(faces.second, job_texts.token(job), second.width(), middle)
-        self._write(painter, faces, faces.second, second, token, Tone.MUTED)
+        token = faces.second.elided(job_texts.token(job), second.width(), in_middle=True)
+        self._write(painter, faces.second, second, token, Tone.MUTED)
 
     def _paint_client(self, painter: QPainter, faces: RowFaces, line: QRect, client: str) -> None:
         """Paint whose job it is, with the eye of all that is only watched."""
@@ -313,7 +312,7 @@ class JobCells:
         place = QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
         self._draw_icon(painter, place, "watched", Tone.ACCENT)
         words = line.adjusted(side + GAP_S, 0, 0, 0)
-        self._write(painter, faces, faces.second, words, job_texts.line(client), Tone.MUTED)
+        self._write(painter, faces.second, words, job_texts.line(client), Tone.MUTED)
 
     def _paint_progress(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
@@ -327,7 +326,7 @@ class JobCells:
         bar = QRectF(cell.left(), top, cell.width() - room - GAP, height)
         self._bars.paint(painter, bar, job)
         right = first.adjusted(cell.width() - room, 0, 0, 0)
-        self._write(painter, faces, faces.first, right, amount, Tone.TEXT, _RIGHT)
+        self._write(painter, faces.first, right, amount, Tone.TEXT, _RIGHT)
         self._paint_words(painter, faces, second, job)
 
     def _paint_words(
@@ -342,13 +341,13 @@ class JobCells:
         if line.width() < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
-            self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
+            self._write(painter, face, line, count, Tone.MUTED, _RIGHT)
         tone = Tone.MUTED if is_calm else tone_of(job)
         stream = stream_texts.urgent(job)
         if stream and job.stream is not None and job.stream.is_broken:
             tone = Tone.WARNING
         said = stream or job_texts.message(job)
-        self._write(painter, faces, face, line.adjusted(0, 0, -room, 0), said, tone)
+        self._write(painter, face, line.adjusted(0, 0, -room, 0), said, tone)
 
     def _paint_status(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
@@ -358,13 +357,13 @@ class JobCells:
         is_timed = job.state.is_over
         spent = "" if is_timed or is_settling(job) else job_texts.elapsed(job)
         room = faces.second.width(spent) + GAP if spent else 0
-        self._write(painter, faces, faces.second, first, spent, Tone.MUTED, _RIGHT)
-        self._write(painter, faces, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
+        self._write(painter, faces.second, first, spent, Tone.MUTED, _RIGHT)
+        self._write(painter, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
         if job.sparks:
             left = first.left() + faces.first.width(word) + GAP
             self._paint_sparks(painter, first.adjusted(left - first.left(), 2, -room, -2), job)
         words = "" if is_settling(job) else job_texts.status(job, is_timed=is_timed)
-        self._write(painter, faces, faces.second, second, words, Tone.MUTED)
+        self._write(painter, faces.second, second, words, Tone.MUTED)
 
     def _paint_sparks(self, painter: QPainter, area: QRect, job: JobSnapshot) -> None:
         """Draw the rates of late at the right of `area`, if there is room."""
@@ -379,14 +378,14 @@ class JobCells:
             for place, share in enumerate(job.sparks)
         ]
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._appearance.ground(tone_of(job), 0.7), 1.2))
+        # Any wider, Qt makes an outline of it and fills that: five times the work.
+        painter.setPen(QPen(self._appearance.ground(tone_of(job), 0.7), 1.0))
         painter.drawPolyline(line)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _write(
         self,
         painter: QPainter,
-        faces: RowFaces,
         face: Face,
         area: QRect,
         words: str,
@@ -398,7 +397,7 @@ class JobCells:
             return
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        painter.drawText(area, flags, faces.elided(face, words, area.width()))
+        painter.drawText(area, flags, face.elided(words, area.width()))
 
     def _draw_icon(self, painter: QPainter, area: QRect, name: str, tone: Tone) -> None:
         ratio = painter.device().devicePixelRatioF()
@@ -416,9 +415,7 @@ def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object
     if column == Column.JOB:
         looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
         return column, job.name, job.method, job.summary, looks, badge
-    if column == Column.SERVER:
-        return column, job.server, job_texts.token(job), job.watched_client
-    return None
+    return None  # with the token each job's server is another, and pictures are not cheap to make
 
 
 def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:

@@ -81,7 +81,8 @@ class JobFollower(QWidget):
         self._new: set[JobId] = set()
         self._waiting: list[JobId] = []
         self.needing: list[JobId] = []
-        """The jobs that need the user, in sight or not."""
+        """The jobs that need the user, in view or not."""
+        self._needing_is_stale = True
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
         self.needs_you = self._button("Go to the next job that needs you")
@@ -114,7 +115,8 @@ class JobFollower(QWidget):
         self.newest.clicked.connect(self._on_newest_clicked)
         self._jobs.rowsInserted.connect(self._on_jobs_added)
         self._jobs.modelReset.connect(self._on_reset)
-        self._jobs.groups_changed.connect(self._look_soon)
+        self._jobs.groups_changed.connect(self._on_jobs_changed)
+        self._jobs.layoutChanged.connect(self._on_jobs_changed)
         bar = self._table.verticalScrollBar()
         bar.valueChanged.connect(self._on_scrolled)
         bar.rangeChanged.connect(self._look_soon)
@@ -125,10 +127,16 @@ class JobFollower(QWidget):
     def _look_soon(self) -> None:
         self._turn.start(0)
 
+    @Slot()
+    def _on_jobs_changed(self) -> None:
+        self._needing_is_stale = True
+        self._turn.start(0)
+
     @Slot(QModelIndex, int, int)
     def _on_jobs_added(self, _parent: QModelIndex, first: int, last: int) -> None:
         added = (self._jobs.job_at(row) for row in range(first, last + 1))
         self._new.update(job for job in added if job is not None)
+        self._needing_is_stale = True
         self._turn.start(0)
 
     @Slot()
@@ -136,6 +144,7 @@ class JobFollower(QWidget):
         """Begin at the top of other jobs: if they do not fit, the user goes to their end."""
         self._new.clear()
         self._is_following = False
+        self._needing_is_stale = True
         self._turn.start(0)
 
     @Slot(int)
@@ -147,10 +156,7 @@ class JobFollower(QWidget):
     @Slot()
     def _on_turn(self) -> None:
         """Follow, then see what is out of sight all the same."""
-        needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
-        if needing != self.needing:
-            self.needing = needing
-            self.needing_changed.emit()
+        self._find_needing()
         if not self._table.isVisible():
             return  # there will be a turn when it has its size
         self._table.executeDelayedItemsLayout()
@@ -164,8 +170,18 @@ class JobFollower(QWidget):
         # What lies above was scrolled past on the way to a newer one.
         least = sight.stop if self._jobs.is_in_order_of_start else 0
         self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
-        self._waiting = [job for job in needing if self._is_out_of_sight(job, sight)]
+        self._waiting = [job for job in self.needing if self._is_out_of_sight(job, sight)]
         self._show()
+
+    def _find_needing(self) -> None:
+        """Go through all jobs, but not for each step of scrolling."""
+        if not self._needing_is_stale:
+            return
+        self._needing_is_stale = False
+        needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
+        if needing != self.needing:
+            self.needing = needing
+            self.needing_changed.emit()
 
     def _is_out_of_sight(self, job: JobId, sight: range, least: int = 0) -> bool:
         # By rows: Qt looks through all of them for the place of one that is not in sight.

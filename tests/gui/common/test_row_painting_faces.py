@@ -1,0 +1,43 @@
+"""The faces of a row: texts are measured once, and short ones not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+
+from mcp_progress_monitor.gui.common.row_painting import Face
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+_FACES: list[Face] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _faces(qapp: QApplication) -> None:
+    bold = QFont(qapp.font())
+    bold.setBold(True)
+    _FACES[:] = [Face(qapp.font()), Face(bold)]
+
+
+_WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"]))
+
+
+@given(words=_WORDS | st.text(max_size=20), width=st.integers(0, 400), in_middle=st.booleans())
+def test_words_are_elided_as_qt_would(words: str, width: int, in_middle: bool) -> None:
+    place = Qt.TextElideMode.ElideMiddle if in_middle else Qt.TextElideMode.ElideRight
+    for face in _FACES:
+        expected = face.metrics.elidedText(words, place, width)
+        assert face.elided(words, width, in_middle=in_middle) == expected
+        assert face.elided(words, width, in_middle=in_middle) == expected  # as it is kept
+
+
+@given(words=st.text(max_size=20))
+def test_words_are_as_wide_as_qt_paints_them(words: str) -> None:
+    for face in _FACES:
+        assert face.width(words) == face.width(words) == face.metrics.horizontalAdvance(words)
