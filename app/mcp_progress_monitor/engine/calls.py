@@ -61,6 +61,7 @@ class Calls:
         self._manager = manager
         self._servers = servers
         self._tracker, self._clock, self._publish = live
+        self._turn = anyio.Lock()
         self._integers = itertools.count(int(live.clock.wall() * 1000))
 
     @property
@@ -80,7 +81,8 @@ class Calls:
         """
         self._resumer.refuse_known_token(call)
         await self._manager.listed(call.server)
-        connection, exchange = self._requests.ask(call)
+        async with self._turn:  # one in a turn of the loop: a thousand at once would hold it
+            connection, exchange = self._requests.ask(call)
         outcome = await self._requests.complete(connection, exchange)
         return await self._resumer.after_call(outcome, call, exchange.clock.limits)
 

@@ -176,20 +176,25 @@ class Requests:
         return connection, exchange
 
     def _params_of(self, call: Call, connection: Connection) -> JsonObject:
-        server = self._manager.snapshot(call.server)
+        # Not by a snapshot: that takes as long as all the rest, and a thousand calls may be made.
+        session = self._manager.session(call.server)
+        agreement = None if session is None else session.agreement
+        tools = () if session is None else session.tools
         tool = call.params.get("name") if call.method == CALL_TOOL else None
-        support = next((t.task_support for t in server.tools if t.name == tool), None)
+        support = next((t.task_support for t in tools if t.name == tool), None)
         return params_with_task(
             call.method,
             call.params,
             TaskAugmentation(call.as_task, call.task_ttl_ms),
-            TaskOffer.of(server.revision or LATEST_HANDSHAKE, server.capabilities),
+            TaskOffer.of(LATEST_HANDSHAKE, {})
+            if agreement is None
+            else TaskOffer.of(agreement.revision, agreement.capabilities),
             support,
             connection.outbox.peer.stamps,
         )
 
     def _limits_of(self, call: Call) -> Limits:
-        server = self._manager.snapshot(call.server).definition
+        server = self._manager.definition(call.server)
         usual = usual_limits(
             call.method, server.idle_timeout_s, server.total_timeout_s, self.default_limits
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -80,6 +81,7 @@ class Peer:
         self._is_token_active = is_token_active
         self._last_id = 0
         self._pending: dict[int, Key | None] = {}
+        self._held: Counter[Key | None] = Counter()
 
     @property
     def pending_count(self) -> int:
@@ -127,6 +129,7 @@ class Peer:
             raw = _with_members(raw, verbatim, is_first=not body)
         self._last_id = identity
         self._pending[identity] = key
+        self._held[key] += 1
         return Outgoing(identity, chosen, raw)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> bytes:
@@ -159,7 +162,7 @@ class Peer:
 
     def cancel(self, identity: int, reason: str | None = None) -> bytes:
         """Encode a cancel of one of our requests; its token may be used again."""
-        self._pending.pop(identity, None)
+        self.forget(identity)
         params: JsonObject = {"requestId": identity}
         if reason is not None:
             params["reason"] = reason
@@ -171,21 +174,27 @@ class Peer:
 
     def forget(self, identity: int) -> None:
         """A request will get no reply: its token may be used again."""
-        self._pending.pop(identity, None)
+        if identity not in self._pending:
+            return
+        key = self._pending.pop(identity)
+        self._held[key] -= 1
+        if not self._held[key]:
+            del self._held[key]
 
     def answered(self, reply: RequestAnswered) -> None:
         """The server has replied to a request: its token may be used again."""
         if type(reply.id) is int:
-            self._pending.pop(reply.id, None)
+            self.forget(reply.id)
 
     def closed(self) -> None:
         """The connection is closed, and with it every request."""
         self._pending.clear()
+        self._held.clear()
 
     def is_token_in_use(self, token: str | int) -> bool:
         """Whether a request with `token` would be refused as long as another one is pending."""
         is_held = self._is_token_active is not None and self._is_token_active(token)
-        return is_held or key_of(token) in self._pending.values()
+        return is_held or key_of(token) in self._held
 
     def _choose(self, meta: JsonObject, token: TokenChoice, now_ms: int | None) -> str | int | None:
         """The token to send, from the caller's choice and the caller's `_meta`."""

@@ -18,7 +18,6 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, Limits
-from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobSnapshot, JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
@@ -73,14 +72,14 @@ class Desk:
         )
         self.calls = Calls(
             self.requests,
-            cast("Any", None),
+            cast("Any", self),
             cast("Any", None),
             manager,
             cast("Any", None),
             LiveTracker(self.tracker, Clock(lambda: self.now, lambda: 0.0), self.told.append),
             cast("Any", None),
         )
-        self.definition = StdioDefinition(name="played", command="played")
+        self.reached = StdioDefinition(name="played", command="played")
 
     def connection(self, _name: str) -> Connection:
         return self.connection_
@@ -88,8 +87,17 @@ class Desk:
     def connection_of(self, connection: str) -> Connection | None:
         return self.connection_ if connection == self.connection_.id else None
 
-    def snapshot(self, name: str) -> ServerSnapshot:
-        return ServerSnapshot(name, self.definition)
+    def definition(self, _name: str) -> StdioDefinition:
+        return self.reached
+
+    def session(self, _name: str) -> None:
+        """Nothing is known of its tools."""
+
+    async def listed(self, _name: str) -> None:
+        """So there is nothing to wait for."""
+
+    def refuse_known_token(self, _call: Call) -> None:
+        """It has none."""
 
     async def begin(self, idle_s: LimitChoice = USUAL, total_s: LimitChoice = USUAL) -> JobId:
         """Have one more call written; its job."""
@@ -135,7 +143,7 @@ def test_pauses_grow_and_the_last_one_repeats() -> None:
 
 async def test_a_call_has_the_limits_it_chose_or_those_of_its_server() -> None:
     async with request_broker() as at:
-        at.definition = at.definition.model_copy(update={"total_timeout_s": 3600.0})
+        at.reached = at.reached.model_copy(update={"total_timeout_s": 3600.0})
         choices: list[tuple[LimitChoice, LimitChoice, Limits]] = [
             (USUAL, USUAL, Limits(1800, 3600)),
             (None, USUAL, Limits(None, 3600)),
@@ -145,6 +153,35 @@ async def test_a_call_has_the_limits_it_chose_or_those_of_its_server() -> None:
             clock = at.requests.clock_of(await at.begin(idle_s, total_s))
             assert clock is not None
             assert clock.limits == limits
+
+
+async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, asked_in = 0, list[int]()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with request_broker() as at, anyio.create_task_group() as tasks:
+        ask = at.requests.ask
+
+        def asked(call: Call) -> object:
+            asked_in.append(turns)
+            return ask(call)
+
+        monkeypatch.setattr(at.requests, "ask", asked)
+        tasks.start_soon(others)
+        for _number in range(50):
+            tasks.start_soon(at.calls.make, CALL)
+        with anyio.fail_after(5):
+            while len(at.tracker.jobs()) < 50:
+                await anyio.lowlevel.checkpoint()
+        assert len(set(asked_in)) == 50
+        tasks.cancel_scope.cancel()
 
 
 async def test_a_limit_that_is_refused_sends_nothing() -> None:

@@ -138,6 +138,11 @@ class ServerLists:
         """Wait until each kept list was read once, or has failed."""
         await self._finished.wait()
 
+    @property
+    def are_finished(self) -> bool:
+        """Whether each was, so that nothing is left to wait for."""
+        return self._finished.is_set()
+
     async def reload_tools(self) -> None:
         """Read the tools again; concurrent callers wait for the same read."""
         seen = self._reloads

@@ -251,6 +251,10 @@ class SessionManager:
         settings = self._request_broker.settings.of(entry.fingerprint)
         return entry.snapshot(settings, self.sign_ins.of(name))
 
+    def definition(self, name: str) -> ServerDefinition:
+        """How a server is reached; `UserError` when there is no such server."""
+        return self._entry(name).definition
+
     def connection(self, name: str) -> Connection:
         session = self._entry(name).session
         if session is None:

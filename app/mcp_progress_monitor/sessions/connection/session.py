@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.offers import Tool
     from mcp_progress_monitor.protocol.opening import ConnectionOpening
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
@@ -289,9 +290,16 @@ class Session:
 
         So no list request follows a call, and none waits until a long one has ended.
         """
-        if self._lists is not None and self._state is ServerState.CONNECTED:
+        if self._lists is None or self._lists.are_finished:
+            return
+        if self._state is ServerState.CONNECTED:
             with anyio.move_on_after(_LISTED_S):
                 await self._lists.finished()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Those of the server that were read."""
+        return () if self._lists is None else self._lists.tools
 
     def look(self, now: float) -> None:
         """Advance the clocks: a starting server may get more time, a silent one is pinged."""
