@@ -35,7 +35,6 @@ from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Envelope,
     Kind,
-    classify,
     decode,
     decode_in_slices,
 )
@@ -49,7 +48,6 @@ from mcp_progress_monitor.protocol.ledger import (
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
     TooDeepError,
-    read_objects,
     read_value,
     shown,
 )
@@ -64,11 +62,11 @@ from mcp_progress_monitor.protocol.messages import (
     RESUME_TOKEN,
 )
 from mcp_progress_monitor.protocol.progress import (
+    FurtherMembers,
     RunFacts,
     any_progress,
     decode_plain,
     plain_progress,
-    plain_run,
 )
 from mcp_progress_monitor.protocol.tasks import (
     live_task,
@@ -89,6 +87,7 @@ class Exchanges:
         self.of = {Side.CLIENT: Ledger(), Side.SERVER: Ledger()}
         self.places = ReplyPlaces()
         """The positions of replies, to order later messages against them."""
+        self._further = FurtherMembers()
         self._agreed: str | None = None
         self._is_per_request = False
 
@@ -131,35 +130,22 @@ class Exchanges:
 
         Yields as many lines with their facts as can be handled at once.
         """
-        begin, found = 0, RunFacts()
-        for start in range(0, len(run), _STRETCH):
-            stretches = [(start, read_objects(run.raws[start : start + _STRETCH]))]
-            while stretches:
-                row, messages = stretches.pop()
-                if not self._read_stretch(run, row, messages, found):
-                    middle = len(messages) // 2
-                    stretches += [(row + middle, messages[middle:]), (row, messages[:middle])]
-                    continue
-                row += len(messages)
-                if found.is_enough and row < len(run):
-                    yield run.part(begin, row), found.made(run.at)
-                    begin, found = row, RunFacts()
+        begin = row = 0
+        width, found = _STRETCH, RunFacts()
+        while row < len(run):
+            end = min(row + width, len(run))
+            row += self._take_plain(run.part(row, end), found)
+            width = _STRETCH
+            if row < end:
+                found.take(self.state(run[row], decode(run.raws[row])))
+                row, width = row + 1, _AFTER_ODD
+            if found.is_enough and row < len(run):
+                yield run.part(begin, row), found.made(run.at)
+                begin, found = row, RunFacts()
         yield run.part(begin, len(run)), found.made(run.at)
 
-    def _read_stretch(
-        self, run: FrameRun, row: int, messages: list[dict[str, Any] | None], found: RunFacts
-    ) -> bool:
-        """Add the facts of some lines from `row` on; False if one of several is not plain."""
-        stamp = (run.connection, run.at, run.when)
-        ledger, here = self.of[Side.CLIENT], self.here
-        if found.take_plain(run.first + row, stamp, messages, ledger, here):
-            return True
-        if len(messages) > 1:
-            return False
-        message = messages[0]
-        envelope = decode(run.raws[row]) if message is None else classify(message)
-        found.take(self.state(run[row], envelope))
-        return True
+    def _take_plain(self, run: FrameRun, found: RunFacts) -> int:
+        return found.take_plain(run, self.of[Side.CLIENT], self._further, self.here)
 
     def _request(self, frame: Frame, sender: Side, message: Envelope) -> RequestMade:
         params = eras.as_object(message.params)
@@ -308,7 +294,9 @@ class Exchanges:
 
 
 _STRETCH: Final = 256
-"""Lines that are read at once: few of them when one of them is odd, and they are read again."""
+"""Lines that are read at once: a third of the largest run."""
+_AFTER_ODD: Final = 16
+"""… and after one that is no plain notification: it seldom comes alone."""
 
 
 def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
@@ -506,11 +494,7 @@ class Conversation:
 
     def read_parts(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
         """State the facts of a run, some lines of it at a time where they take longer."""
-        ticks, here = plain_run(run, self._exchanges.of[Side.CLIENT]), self._exchanges.here
-        if ticks is None or (here is not None and set(ticks.requests) != {here}):
-            yield from self._exchanges.read_lines(run)
-        else:
-            yield run, ticks
+        return self._exchanges.read_lines(run)
 
     def read(self, frames: Sequence[Frame]) -> list[Fact]:
         """State the facts of `frames`, in their order.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import operator
+import re
 from itertools import repeat
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -20,7 +20,14 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
 )
 from mcp_progress_monitor.protocol.frames import FactRun, Frame, FrameRun
-from mcp_progress_monitor.protocol.lenient_json import Elided, has_escaped_colon, shown
+from mcp_progress_monitor.protocol.lenient_json import (
+    Elided,
+    are_shallow,
+    colon_count,
+    has_escaped_colon,
+    read_objects,
+    shown,
+)
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     PROGRESS,
@@ -30,7 +37,7 @@ from mcp_progress_monitor.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import PlainTick
@@ -68,7 +75,39 @@ decode_plain = msgspec.json.Decoder(PlainProgress).decode
 decoding into dictionaries (0.19 to 0.50 µs, measured), and its results need no type checks. Numbers
 and strings are as `lenient_json.read_value` returns them."""
 
-_decode_all = msgspec.json.Decoder(list[PlainProgress]).decode
+
+class _Members(msgspec.Struct, frozen=True, gc=False):
+    """Parameters of any notification: those that progress may have; others are left out."""
+
+    progressToken: str | int | msgspec.UnsetType = msgspec.UNSET  # noqa: N815  # as on the wire
+    progress: int | float | msgspec.UnsetType = msgspec.UNSET
+    total: int | float | msgspec.UnsetType = msgspec.UNSET
+    message: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_NO_MEMBERS: Final = _Members()
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """Any notification, as progress."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: _Members = _NO_MEMBERS
+
+
+class _Note(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """Any notification, with all of its parameters."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_lines = msgspec.json.Decoder(list[_Line]).decode
+_decode_notes = msgspec.json.Decoder(list[_Note]).decode
+_ODD: Final = re.compile(r"\$\[(\d+)\]|\(byte (\d+)\)")
+"""Where a decoder has failed: at an element of the array, or at a byte of its text."""
 
 
 def plain_progress(
@@ -120,47 +159,58 @@ def plain_progress(
     )
 
 
-def plain_run(run: FrameRun, ledger: Ledger) -> FactRun | None:
-    """State the facts of a run in which each line is plain for `plain_progress`; None otherwise.
+class FurtherMembers:
+    """What else the progress of a server has, such as `_meta`, so that it is decoded with the rest.
 
-    The lines are decoded as one array. As many elements as lines are one of each line: a line
-    begins with a brace, which can only begin a new element after a comma, and a line feed is in no
-    string; and the array is whole, so each line is.
+    A server that adds members adds the same to thousands of notifications.
     """
-    raws, owners = run.raws, ledger.token_owners
-    text = b"[%b]" % b"\n,".join(raws)
-    try:
-        messages = _decode_all(text)
-        members = [message.params for message in messages]
-        requests = [owners[each.progressToken] for each in members]
-    except (ValueError, KeyError):
-        return None
-    # Not those that were just decoded: a job keeps many ticks, all of them with one token.
-    tokens = list(map(ledger.tokens.__getitem__, requests))
-    totals, total_count = _column([each.total for each in members])
-    words, word_count = _column([each.message for each in members])
-    colons = text.count(b":") - _LEAST_KEYS * len(raws) - total_count - word_count
-    is_plain = (
-        len(messages) == len(raws)
-        and (not word_count or max(map(len, filter(None, words)), default=0) <= MESSAGE_LIMIT)
-        # No line has fewer colons than keys and colons in its strings: a fitting total fits each.
-        and (not colons or _are_in_all(colons, text, tokens, words))
-    )
-    if not is_plain:
-        return None
-    values = [each.progress for each in members]
-    ticks = zip(
-        range(run.first, run.first + len(raws)),
-        repeat((run.connection, run.at, run.when)),
-        tokens,
-        requests,
-        values,
-        totals,
-        words,
-        strict=False,
-    )
-    has_none = not word_count
-    return FactRun(run.at, list(ticks), requests, values, totals, has_no_message=has_none)
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+        self._getters: list[operator.attrgetter[Any]] = []
+        self.decode: Callable[[bytes], list[_Line]] = _decode_lines
+        """Decodes the array of lines."""
+
+    def learn(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Decode the members of these from now on, as far as there are not too many."""
+        found = {
+            name: None
+            for message in messages
+            if message.get("method") == PROGRESS
+            for name in message["params"]
+            if name not in self._names and name not in _Members.__struct_fields__
+            if _NAME.fullmatch(name)
+        }
+        if found and len(self._names) + len(found) <= _MOST_FURTHER:
+            self._names |= found
+            self._use()
+
+    def values(self, members: Sequence[_Members]) -> list[Any]:
+        """All values of further members."""
+        return [
+            value
+            for get in self._getters
+            for each in members
+            if (value := get(each)) is not _ABSENT
+        ]
+
+    def _use(self) -> None:
+        fields = [
+            (f"further_{n}", Any, msgspec.field(default=_ABSENT, name=name))
+            for n, name in enumerate(self._names)
+        ]
+        known = msgspec.defstruct("_AllMembers", fields, bases=(_Members,), frozen=True, gc=False)
+        params = [("params", known, known())]
+        line = msgspec.defstruct(
+            "_WholeLine", params, bases=(_Line,), forbid_unknown_fields=True, gc=False
+        )
+        self.decode = msgspec.json.Decoder(list[line]).decode  # type: ignore[valid-type]
+        self._getters = [operator.attrgetter(name) for name, *_ in fields]
+
+
+_MOST_FURTHER: Final = 16
+"""Further members that are learnt: some servers make names up."""
+_NAME: Final = re.compile(r"[\w.$/-]{1,64}")
 
 
 class RunFacts:
@@ -168,7 +218,9 @@ class RunFacts:
 
     def __init__(self) -> None:
         self._ticks: list[PlainTick] = []
+        self._columns: tuple[list[int], list[int | float], list[int | float | None]] = ([], [], [])
         self._others: list[tuple[int, Fact]] = []
+        self._has_messages = False
         self._weight = 0
 
     @property
@@ -182,122 +234,191 @@ class RunFacts:
         self._weight += _WEIGHT
 
     def take_plain(
-        self,
-        first: int,
-        stamp: tuple[str, float, float],
-        messages: Sequence[dict[str, Any] | None],
-        ledger: Ledger,
-        here: int | None,
-    ) -> bool:
-        """Add the facts of messages if all are plain notifications: no findings, no effects.
+        self, run: FrameRun, ledger: Ledger, further: FurtherMembers, here: int | None
+    ) -> int:
+        """Add the facts of the first lines, as many as are plain; how many.
 
-        They are numbered from `first` on. Progress may have any further members, such as `_meta`.
+        A plain line is a notification without findings or effects, of any method and with any
+        members. Progress has an active token, of the request `here` if it is not None.
         """
-        known = [message for message in messages if message is not None and len(message) == 3]
-        if len(known) != len(messages):
-            return False
-        methods = [message.get("method") for message in known]
-        if methods.count(PROGRESS) == len(methods):
-            ticks = _ticks(range(first, first + len(methods)), stamp, known, ledger)
-            return ticks is not None and self._add(ticks, (), here)
-        others: list[tuple[int, Fact]] = []
-        numbers: list[int] = []
-        of_ticks: list[dict[str, Any]] = []
-        for number, method, message in zip(itertools.count(first), methods, known, strict=False):
-            if method == PROGRESS:
-                numbers.append(number)
-                of_ticks.append(message)
-                continue
-            fact = _plain_notification(number, stamp, message)
-            if fact is None:
-                return False
-            others.append((len(self._ticks) + len(of_ticks), fact))
-        ticks = _ticks(numbers, stamp, of_ticks, ledger)
-        return ticks is not None and self._add(ticks, others, here)
+        while run:
+            found = _PlainLines(run, further)
+            if found.read(ledger, here):
+                self._add(found)
+                return len(run)
+            run = run.part(0, found.odd)
+        return 0
 
-    def _add(
-        self, ticks: list[PlainTick], others: Sequence[tuple[int, Fact]], here: int | None
-    ) -> bool:
-        if here is not None and any(tick[3] != here for tick in ticks):
-            return False
-        self._ticks += ticks
-        self._others += others
-        self._weight += len(others)
-        return True
+    def _add(self, found: _PlainLines) -> None:
+        place = len(self._ticks)
+        self._others += [(place + before, note) for before, note in found.notes]
+        self._weight += len(found.notes)
+        if not self._ticks:
+            self._ticks, self._columns = found.ticks, found.columns
+        else:
+            self._ticks += found.ticks
+            for column, more in zip(self._columns, found.columns, strict=True):
+                column += more  # type: ignore[operator]  # each of its own type
+        self._has_messages = self._has_messages or found.has_messages
 
     def made(self, at: float) -> FactRun:
         """The run of these facts, all of them received `at` that time."""
-        requests, values, totals, words = ([tick[n] for tick in self._ticks] for n in (3, 4, 5, 6))
-        has_none = words.count(None) == len(words)
-        run = (at, self._ticks, requests, values, totals, self._others)
-        return FactRun(*run, has_no_message=has_none)
+        run = (at, self._ticks, *self._columns, self._others)
+        return FactRun(*run, has_no_message=not self._has_messages)
 
 
-def _ticks(
-    numbers: Sequence[int],
-    stamp: tuple[str, float, float],
-    messages: Sequence[dict[str, Any]],
-    ledger: Ledger,
-) -> list[PlainTick] | None:
-    """The ticks of messages; None if one is none, or has a finding.
+class _PlainLines:
+    """Lines that are decoded as one array, in columns; one after the other takes twice as long.
 
-    Columns, not one after the other: a third of the time.
+    As many elements as lines are one of each line: a line begins with a brace, which can only
+    begin a new element after a comma, and a line feed is in no string; and the array is whole, so
+    each line is. What decoding leaves out (members of progress that are not known, one of two
+    equal keys) shows in the number of colons.
     """
-    owners = ledger.token_owners
-    try:
-        params = [message["params"] for message in messages]
-        tokens = [each[PROGRESS_TOKEN] for each in params]
-        values = [each["progress"] for each in params]
-        requests = [owners[token] for token in tokens]
-    except (KeyError, TypeError):
-        return None
-    totals = [each.get("total") for each in params]
-    words = [each.get("message") for each in params]
-    is_plain = (
-        {len(message) for message in messages} <= {3}
-        and [message.get("jsonrpc") for message in messages].count("2.0") == len(messages)
-        and [message.get("method") for message in messages].count(PROGRESS) == len(messages)
-        and _NUMBERS.issuperset(map(type, values))
-        and _TOKENS.issuperset(map(type, tokens))
-        and _are_of(_NUMBERS, "total", totals, params)
-        and _are_of(_TEXTS, "message", words, params)
-    )
-    if not is_plain:
-        return None
-    if max(map(len, filter(None, words)), default=0) > MESSAGE_LIMIT:
-        words = [word and word[:MESSAGE_LIMIT] for word in words]
-    # Not the tokens that were just decoded: a job keeps many ticks, all of them with one token.
-    tokens = list(map(ledger.tokens.__getitem__, requests))
-    return list(zip(numbers, repeat(stamp), tokens, requests, values, totals, words, strict=False))
+
+    def __init__(self, run: FrameRun, further: FurtherMembers) -> None:
+        self.odd = 0
+        """The first line that is not plain, or a place before it."""
+        self.ticks: list[PlainTick] = []
+        self.columns: tuple[list[int], list[int | float], list[int | float | None]] = ([], [], [])
+        """Requests, values and totals of the ticks."""
+        self.notes: list[tuple[int, NotificationReceived]] = []
+        """The others, each with the number of ticks before it."""
+        self.has_messages = False
+        self._run = run
+        self._further = further
+        self._text = b"[%b]" % b"\n,".join(run.raws)
+        self._colons = self._text.count(b":")
+        self._is_sure = True
+        """Whether only keys were counted: then no escape can hide a colon."""
+
+    def read(self, ledger: Ledger, here: int | None) -> bool:
+        """Read all lines; if one of them is odd, False."""
+        try:
+            lines = self._further.decode(self._text)
+        except ValueError as error:
+            self.odd = self._place_of(error)
+            return False
+        except RecursionError:
+            return self._is_odd(len(self._run) // 2)
+        if len(lines) != len(self._run):
+            return self._is_odd(len(self._run) // 2)
+        methods = [line.method for line in lines]
+        numbers: Sequence[int] = range(self._run.first, self._run.first + len(lines))
+        if methods.count(PROGRESS) < len(lines):
+            if not self._read_notes(methods):
+                return False
+            places = [place for place, method in enumerate(methods) if method == PROGRESS]
+            numbers = [self._run.first + place for place in places]
+            lines = [lines[place] for place in places]
+        return self._read_ticks(numbers, lines, ledger, here) and self._is_whole()
+
+    def _is_odd(self, place: int) -> bool:
+        self.odd = place
+        return False
+
+    def _place_of(self, error: ValueError) -> int:
+        """The line at which decoding failed; a place before it if that is not said."""
+        found = _ODD.search(str(error))
+        if found is None:
+            return len(self._run) // 2
+        place = int(found[1]) if found[1] else self._text.count(b"\n", 0, int(found[2]))
+        return place if place < len(self._run) else len(self._run) // 2
+
+    def _read_notes(self, methods: Sequence[str]) -> bool:
+        """Read the notifications that are no progress."""
+        if not _NOT_PLAIN.isdisjoint(methods):
+            return self._is_odd(next(n for n, each in enumerate(methods) if each in _NOT_PLAIN))
+        first, raws = self._run.first, self._run.raws
+        places = [place for place, method in enumerate(methods) if method != PROGRESS]
+        try:
+            notes = _decode_notes(b"[%b]" % b"\n,".join([raws[place] for place in places]))
+        except (ValueError, RecursionError):  # in what was left out before
+            return self._is_odd(places[0])
+        stamp = (self._run.connection, self._run.at, self._run.when, _SERVER)
+        params = [{} if note.params is _ABSENT else note.params for note in notes]
+        facts = [
+            _new(NotificationReceived, (first + place, *stamp, methods[place], each, ()))
+            for place, each in zip(places, params, strict=True)
+        ]
+        self.notes = [
+            (place - n, fact) for n, (place, fact) in enumerate(zip(places, facts, strict=True))
+        ]
+        with_params = len(notes) - [note.params for note in notes].count(_ABSENT)
+        self._colons -= 2 * len(notes) + with_params + colon_count(params)
+        self._is_sure = False
+        return True
+
+    def _read_ticks(
+        self, numbers: Sequence[int], lines: Sequence[_Line], ledger: Ledger, here: int | None
+    ) -> bool:
+        """Read progress, in columns."""
+        members = [line.params for line in lines]
+        owner_of = ledger.token_owners.get
+        requests: list[Any] = [owner_of(each.progressToken) for each in members]
+        values: list[Any] = [each.progress for each in members]
+        kinds = set(map(type, values))
+        if None in requests or not kinds <= _NUMBERS or not _are_of(requests, here):
+            pairs = enumerate(zip(requests, values, strict=True))
+            odd = next(
+                n for n, (r, v) in pairs if r is None or v is _ABSENT or here not in {None, r}
+            )
+            return self._is_odd(numbers[odd] - self._run.first)
+        totals, total_count = _column([each.total for each in members])
+        words, word_count = _column([each.message for each in members])
+        # Not those that were just decoded: a job keeps many ticks, all of them with one token.
+        tokens = list(map(ledger.tokens.__getitem__, requests))
+        self._colons -= _LEAST_KEYS * len(lines) + total_count + word_count
+        further = self._further.values(members)
+        if further:
+            self._colons -= len(further) + colon_count(further)
+            self._is_sure = False
+        if word_count:
+            words = self._messages(words)
+        if self._colons:
+            self._colons -= sum(token.count(":") for token in tokens if type(token) is str)
+            self._is_sure = False
+        run = self._run
+        stamp = repeat((run.connection, run.at, run.when))
+        self.columns = (requests, values, totals)
+        ticks = zip(numbers, stamp, tokens, requests, values, totals, words, strict=False)
+        self.ticks = list(ticks)
+        return True
+
+    def _messages(self, words: list[str | None]) -> list[str | None]:
+        """The messages of ticks, cut to their limit."""
+        self.has_messages = True
+        texts = [text for text in words if text]
+        colons = "".join(texts).count(":")
+        if colons:
+            self._colons -= colons
+            self._is_sure = False
+        if max(map(len, texts), default=0) > MESSAGE_LIMIT:
+            return [text and text[:MESSAGE_LIMIT] for text in words]
+        return words
+
+    def _is_whole(self) -> bool:
+        """Whether nothing in the lines was left out, or else does no harm."""
+        if not self._colons:
+            if self._is_sure:
+                return True
+            # No line has fewer colons than keys and colons in its strings: a fitting total fits
+            # each, unless one is written as an escape.
+            if not has_escaped_colon(self._text) and are_shallow(self._run.raws):
+                return True
+        found = read_objects(self._run.raws)
+        known = [each for each in found if each is not None]
+        self._further.learn(known)
+        return len(known) == len(found) or self._is_odd(found.index(None))
 
 
-def _are_of(
-    kinds: frozenset[type], member: str, values: Sequence[Any], params: Sequence[dict[str, Any]]
-) -> bool:
-    """Whether a member is of these types in all parameters that have it."""
-    found = set(map(type, values))
-    if NoneType not in found:
-        return found <= kinds
-    found.remove(NoneType)
-    return found <= kinds and len(values) - values.count(None) == sum(member in p for p in params)
-
-
-def _plain_notification(
-    number: int, stamp: tuple[str, float, float], message: dict[str, Any]
-) -> NotificationReceived | None:
-    """The fact of a notification of three members that has no effect; None for any other."""
-    method, params = message.get("method"), message.get("params")
-    is_plain = type(method) is str and type(params) is dict and method not in _NOT_PLAIN
-    if not is_plain or message.get("jsonrpc") != "2.0":
-        return None
-    connection, at, when = stamp
-    return _new(NotificationReceived, (number, connection, at, when, _SERVER, method, params, ()))
+def _are_of(requests: Sequence[int], here: int | None) -> bool:
+    """Whether all requests are the one that is `here`, if only that may be."""
+    return here is None or requests.count(here) == len(requests)
 
 
 _NUMBERS: Final = frozenset({int, float})
-_TOKENS: Final = frozenset({str, int})
-_TEXTS: Final = frozenset({str})
-_NOT_PLAIN: Final = STATUS_METHODS | {PROGRESS, CANCELLED}
+_NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
 _MOST_WEIGHT: Final = 256
 """Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
 _WEIGHT: Final = 8
@@ -318,13 +439,6 @@ def _column(values: list[Any]) -> tuple[list[Any], int]:
         return [None] * len(values), 0
     found = [None if value is _ABSENT else value for value in values]
     return found, len(found) - found.count(None)
-
-
-def _are_in_all(
-    colons: int, text: bytes, tokens: Sequence[Any], words: Sequence[str | None]
-) -> bool:
-    """Whether so many `colons` are in tokens and messages, none written as an escape."""
-    return colons == sum(map(_colons_in, tokens, words)) and not has_escaped_colon(text)
 
 
 def _are_in_strings(colons: int, raw: bytes, token: str | int, text: str | None) -> bool:

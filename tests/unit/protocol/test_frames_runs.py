@@ -48,6 +48,11 @@ FRAGMENTS = [
     b'"params":{"progressToken":"a","progress":1}}',
     b"[" + TICK + b"]",
     b"",
+    TICK[:-2] + b',"x":"',
+    TICK[:-2] + b',"x":"\\u003a\xff"}}',
+    LOG[:-3],
+    LOG[:-2] + b',"x":"\x01\xff"}}',
+    LOG.replace(b"info", b"\\ud800"),
 ]
 _plain = st.builds(
     progress,
@@ -183,6 +188,25 @@ def test_progress_with_any_further_members_is_a_tick(line: bytes | dict[str, Any
     assert isinstance(facts, FactRun)
     assert len(facts.ticks) == len(lines)
     assert facts == one_by_one(lines)[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["_meta", "a:b", 'a"b', "a\\", "\N{SNOWMAN}", "", "n" * 99, "total"]
+)
+def test_members_that_were_learnt_are_read_as_exactly(name: str) -> None:
+    ends, alone = Ends(), Ends()
+    values = [{"a": ":"}, None, 7, "x: y", "\\u003a"]
+    for value in values:
+        ticks = [as_bytes(progress("a", n, **{name: value})) for n in range(20)]
+        twice = ticks[0].replace(b'"progress"', as_bytes({name: 1})[1:-1] + b', "progress"')
+        lines = [*ticks, twice, *ticks]
+        facts = ends.read(ends.framer.run(lines, 1001.5, 2.5))
+        assert repr(facts) == repr(alone.read(alone.framer.received(lines, 1001.5, 2.5)))
+
+
+def test_a_server_that_makes_names_up_is_read_as_exactly() -> None:
+    lines = [as_bytes(progress("a", n, **{f"x{n}": n})) for n in range(99)]
+    assert repr(in_run(lines)[1]) == repr(one_by_one(lines)[1])
 
 
 def test_a_request_that_ends_within_a_run_has_no_more_ticks() -> None:
