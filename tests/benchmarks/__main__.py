@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks import suites
 from tests.benchmarks.figures import Size
+from tests.benchmarks.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(suites.SUITES))
     parser.add_argument("--json", action="store_true", help="one object per benchmark")
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, one run each")
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        choices=SHAPES,
+        metavar="NAME",
+        help=f"of {' and '.join(suites.SHAPED)}, this shape alone; may be repeated",
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in suites.SUITES]
     if unknown:
@@ -46,7 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = Size.QUICK if options.quick else Size.FULL
     show = _as_json if options.json else _as_table
     for name in options.names or suites.SUITES:
-        print(show(name, suites.SUITES[name](size)), flush=True)
+        shaped = suites.SHAPED.get(name)
+        if shaped is not None and options.shape:
+            figures = shaped(size, options.shape)
+        else:
+            figures = suites.SUITES[name](size)
+        print(show(name, figures), flush=True)
     return 0
 
 

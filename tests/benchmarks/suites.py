@@ -10,6 +10,7 @@ from tests.benchmarks.logs import log_filter, log_open
 from tests.benchmarks.resume_store import resume_store
 from tests.benchmarks.scale import scale
 from tests.benchmarks.soak import soak
+from tests.benchmarks.stages import stages
 from tests.benchmarks.startup import startup
 from tests.benchmarks.streams import http
 from tests.benchmarks.tap import tap
@@ -18,7 +19,7 @@ from tests.benchmarks.watch import watch
 from tests.benchmarks.window_suites import floods, idle, latency, long_line, many_jobs, many_servers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tests.benchmarks.figures import Figure, Size
 
@@ -28,6 +29,7 @@ Suite: TypeAlias = "Callable[[Size], list[Figure]]"
 
 SUITES: Mapping[str, Suite] = {
     "ingest": ingest,
+    "stages": stages,
     "http": http,
     "latency": latency,
     "many-jobs": many_jobs,
@@ -46,3 +48,9 @@ SUITES: Mapping[str, Suite] = {
     "tap": tap,
     "watch": watch,
 }
+
+SHAPED: Mapping[str, Callable[[Size, Sequence[str]], list[Figure]]] = {
+    "ingest": ingest,
+    "stages": stages,
+}
+"""Those that measure streams of many shapes, or some of them."""
