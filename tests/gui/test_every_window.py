@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
+    QFrame,
     QHeaderView,
     QKeySequenceEdit,
     QLabel,
@@ -31,6 +32,8 @@ from PySide6.QtWidgets import (
 
 import mcp_progress_monitor.gui
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
+from mcp_progress_monitor.gui.common.tables import RowHover
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow, screen_environ
 from tests.patience import PATIENCE_S
@@ -191,6 +194,20 @@ def is_reachable(part: QWidget) -> bool:
     is_other_radio = isinstance(part, QRadioButton) and not part.isChecked()
     is_seen = part.isVisible() and part.isEnabled()
     return is_seen and not is_other_radio and not isinstance(part, QTabWidget)
+
+
+def test_every_list_and_table_tints_the_row_under_the_mouse(every: EveryWindow) -> None:
+    plain = []
+    for name, window in every.all():
+        for view in window.findChildren(QAbstractItemView):
+            is_tinted = isinstance(view.itemDelegate(), SideDelegate) and view.hasMouseTracking()
+            is_of_qt = isinstance(view, QHeaderView) or isinstance(
+                view.window(), QFileDialog | QFrame
+            )
+            hovers = [each for each in view.children() if isinstance(each, RowHover)]
+            if not is_of_qt and not is_tinted and len(hovers) != 1:
+                plain.append(f"{name}: {type(view).__name__} {view.accessibleName()}")
+    assert plain == []
 
 
 def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:

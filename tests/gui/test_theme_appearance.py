@@ -8,7 +8,10 @@ import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
 
 from mcp_progress_monitor.gui.theme import (
+    ACTIVE,
+    SELECTED,
     STATE_TONES,
+    UNDER_MOUSE,
     Appearance,
     Tone,
     contrast,
@@ -50,7 +53,8 @@ def pixels(image: QImage) -> set[str]:
 @pytest.mark.usefixtures("qapp")
 def test_every_tone_can_be_read(theme: tuple[str, str], accent: str, tone: Tone) -> None:
     appearance = Appearance(palette(*theme, accent), resource("icons"))
-    assert contrast(appearance.colour(tone), QColor(theme[0])) >= 4.5
+    for state in (0, UNDER_MOUSE, SELECTED, SELECTED | ACTIVE):
+        assert contrast(appearance.colour(tone), appearance.row_ground(state)) >= 4.5
 
 
 @pytest.mark.usefixtures("qapp")

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QCheckBox, QTreeView, QTreeWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QListWidget,
+    QTableView,
+    QTreeView,
+    QTreeWidget,
+    QWidget,
+)
 
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.theme import (
+    ACTIVE,
     SELECTED,
-    SELECTED_BEHIND,
+    UNDER_MOUSE,
     Appearance,
     ThemeChoice,
     Tone,
@@ -73,11 +81,44 @@ def test_every_text_of_every_theme_can_be_read(
             assert contrast(*inks) >= least, (text, group)
     appearance = Appearance(palette, resource("icons"))
     for tone in Tone:
-        # Also on the grounds of a selected row and one under the mouse.
         assert contrast(appearance.colour(tone), palette.color(QPalette.ColorRole.Base)) >= least
-        for strength in (SELECTED, SELECTED_BEHIND):
-            tinted = appearance.ground(Tone.ACCENT, strength)
-            assert contrast(appearance.colour(Tone.TEXT), tinted) >= least
+        for state in (SELECTED, SELECTED | ACTIVE, UNDER_MOUSE):
+            assert contrast(appearance.colour(tone), appearance.row_ground(state)) >= 4.5
+
+
+@pytest.mark.parametrize("name", ["light", "dark", "contrast"])
+@pytest.mark.parametrize("view", [QListWidget, QTreeWidget, QTableView, QTreeView])
+def test_every_view_selects_rows_in_the_one_shade(
+    qtbot: QtBot, choice: ThemeChoice, name: str, view: type[QWidget]
+) -> None:
+    choice.choose(name)
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    made = view()
+    qtbot.addWidget(made)
+    made.show()  # colours of a class are taken then
+    groups = {QPalette.ColorGroup.Active: ACTIVE, QPalette.ColorGroup.Inactive: 0}
+    for group, state in groups.items():
+        ground = made.palette().color(group, QPalette.ColorRole.Highlight)
+        assert ground == appearance.row_ground(SELECTED | state)
+        assert contrast(made.palette().color(group, QPalette.ColorRole.HighlightedText), ground) > 7
+        # A row under the mouse does not look like a selected one, nor either like any other.
+        others = appearance.row_ground(UNDER_MOUSE), appearance.row_ground(0)
+        assert len({ground.name(), *(other.name() for other in others)}) == 3
+
+
+@pytest.mark.usefixtures("choice")
+def test_another_palette_of_the_desktop_leaves_the_one_shade(
+    qtbot: QtBot, choice: ThemeChoice
+) -> None:
+    choice.choose("dark")
+    QGuiApplication.setPalette(QPalette(QGuiApplication.palette()))  # as Qt does then
+    choice.follow()
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    made = QListWidget()
+    qtbot.addWidget(made)
+    made.show()
+    ground = made.palette().color(QPalette.ColorGroup.Active, QPalette.ColorRole.Highlight)
+    assert ground == appearance.row_ground(SELECTED | ACTIVE)
 
 
 def test_headers_and_corners_of_tables_are_dark_as_the_window_is(

@@ -406,6 +406,7 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self.appearance.follow(QGuiApplication.palette())
+            self.theme.follow()
 
     def _lay_out(self) -> None:
         self._middle = QStackedWidget(self)

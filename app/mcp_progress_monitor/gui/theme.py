@@ -26,7 +26,7 @@ from PySide6.QtGui import (
     QPixmap,
 )
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QStyle
 
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -41,11 +41,10 @@ if TYPE_CHECKING:
 
 
 class Drawing(NamedTuple):
-    """An icon's SVG (with `currentColor`) and its colours: normal, selected, disabled."""
+    """An icon's SVG (with `currentColor`) and its colours."""
 
     svg: bytes
     normal: QColor
-    selected: QColor
     disabled: QColor
 
 
@@ -85,8 +84,6 @@ class DrawnIcon(QIconEngine):
         painter.drawPixmap(place.topLeft(), pixmap)
 
     def _colour(self, mode: QIcon.Mode) -> QColor:
-        if mode is QIcon.Mode.Selected:
-            return self._drawing.selected
         return self._drawing.disabled if mode is QIcon.Mode.Disabled else self._drawing.normal
 
 
@@ -116,11 +113,26 @@ GAP_L: Final = 12
 """Spacing in device-independent pixels: within a group, between things, around panes."""
 
 
-SELECTED: Final = 0.20
-SELECTED_BEHIND: Final = 0.12
-HOVERED: Final = 0.04
-"""How much of the accent is in the ground of a selected row, also in a window that is not in front;
-and how much of the text colour in that of the row under the mouse."""
+# Combining and comparing flags is slow in Python, and is done for every row painted.
+SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
+ACTIVE: Final = int(QStyle.StateFlag.State_Active.value)
+UNDER_MOUSE: Final = int(QStyle.StateFlag.State_MouseOver.value)
+
+
+class RowGrounds(NamedTuple):
+    """The grounds of rows in all lists and tables; every tone can be read on each of them."""
+
+    plain: QColor
+    hovered: QColor
+    selected: QColor
+    behind: QColor
+    """Selected, in a window that is not in front."""
+
+    def of(self, state: int) -> QColor:
+        """The ground of a row by its flags of `QStyle.StateFlag`."""
+        if state & SELECTED:
+            return self.selected if state & ACTIVE else self.behind
+        return self.hovered if state & UNDER_MOUSE else self.plain
 
 
 class Tone(enum.Enum):
@@ -195,14 +207,41 @@ def _linear(part: float) -> float:
     return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
 
 
-def _readable(colour: QColor, base: QColor, text: QColor) -> QColor:
-    """`colour`, moved towards the text colour until it can be read on `base`."""
+def _readable(colour: QColor, base: QColor, text: QColor, *grounds: QColor) -> QColor:
+    """`colour`, moved towards the text colour until it can be read on `base` and other grounds."""
     wanted = _HIGH_CONTRAST if base == Qt.GlobalColor.black else _CONTRAST
     for step in range(11):
         moved = mixed(colour, text, step / 10)
-        if contrast(moved, base) >= wanted:
+        is_read = all(contrast(moved, ground) >= _CONTRAST for ground in grounds)
+        if is_read and contrast(moved, base) >= wanted:
             return moved
     return text
+
+
+class _Shares(NamedTuple):
+    """How much of the text colour, or else of the accent, is in the ground of a row."""
+
+    hovered: float
+    selected: float
+    behind: float
+
+
+_USUAL: Final = _Shares(hovered=0.05, selected=0.20, behind=0.12)
+_STRONG: Final = _Shares(hovered=0.14, selected=0.38, behind=0.26)
+
+
+def row_grounds(palette: QPalette) -> RowGrounds:
+    """The grounds of rows in the colours of `palette`; stronger ones on black."""
+    active, roles = QPalette.ColorGroup.Active, QPalette.ColorRole
+    base, text = palette.color(active, roles.Base), palette.color(active, roles.Text)
+    accent = _readable(palette.color(active, roles.Accent), base, text)
+    shares = _STRONG if base == Qt.GlobalColor.black else _USUAL
+    return RowGrounds(
+        base,
+        mixed(base, text, shares.hovered),
+        mixed(base, accent, shares.selected),
+        mixed(base, accent, shares.behind),
+    )
 
 
 class Appearance(QObject):
@@ -243,11 +282,15 @@ class Appearance(QObject):
         return self._colours[tone]
 
     def ground(self, tone: Tone, strength: float) -> QColor:
-        """The base colour with `strength` (0 to 1) of `tone` in it: tracks, badges, selections."""
+        """The base colour with `strength` (0 to 1) of `tone` in it: tracks and badges."""
         key = (tone, strength)
         if key not in self._grounds:
             self._grounds[key] = mixed(self._base(), self._colours[tone], strength)
         return self._grounds[key]
+
+    def row_ground(self, state: int) -> QColor:
+        """The ground of a row by its flags of `QStyle.StateFlag`."""
+        return self._rows.of(state)
 
     def line(self) -> QColor:
         return self.ground(Tone.TEXT, 0.12)
@@ -256,9 +299,8 @@ class Appearance(QObject):
         """The drawing `name` in the colour of `tone`, in whatever size is asked of it."""
         key = (name, tone)
         if key not in self._icons:
-            chosen = self._palette.color(QPalette.ColorRole.HighlightedText)
             faint = self.ground(Tone.TEXT, 0.35)
-            drawing = Drawing(self._drawing(name), self._colours[tone], chosen, faint)
+            drawing = Drawing(self._drawing(name), self._colours[tone], faint)
             self._icons[key] = QIcon(DrawnIcon(drawing))
         return self._icons[key]
 
@@ -275,12 +317,13 @@ class Appearance(QObject):
         base, text = self._base(), self._text()
         signals = {tone: QColor(name) for tone, name in _SIGNALS[self.is_dark].items()}
         accent = self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Accent)
+        muted = mixed(text, base, 0.42)
+        self._rows = row_grounds(self._palette)
         self._colours = {
-            tone: _readable(colour, base, text)
-            for tone, colour in ({Tone.ACCENT: accent} | signals).items()
+            tone: _readable(colour, base, text, self._rows.selected, self._rows.hovered)
+            for tone, colour in ({Tone.ACCENT: accent, Tone.MUTED: muted} | signals).items()
         }
         self._colours[Tone.TEXT] = text
-        self._colours[Tone.MUTED] = _readable(mixed(text, base, 0.42), base, text)
         self._grounds.clear()
         self._pixmaps.clear()
         self._icons.clear()
@@ -358,6 +401,7 @@ class ThemeChoice(QObject):
             action.setChecked(name == chosen)
             self._group.addAction(action)
         self._group.triggered.connect(self._on_triggered)
+        self._has_outlines = False
         self._apply(chosen if isinstance(chosen, str) else "system")
 
     @property
@@ -392,8 +436,15 @@ class ThemeChoice(QObject):
             palette = _palette(*_BASES[name])
             QGuiApplication.setPalette(palette)
         _deepen_selection(palette)
-        if is_ours and is_wanted_dark:
-            _outline(palette)
+        self._has_outlines = is_ours and is_wanted_dark
+        self.follow()
+
+    def follow(self) -> None:
+        """Give lists and tables their colours again: another palette of the desktop drops them."""
+        used = QGuiApplication.palette()
+        _dress(used, used, "QAbstractItemView", "QHeaderView")
+        if self._has_outlines:
+            _outline(used)
 
 
 def _deepen_selection(palette: QPalette) -> None:
@@ -445,13 +496,22 @@ def is_dark(palette: QPalette) -> bool:
     return text.lightnessF() > base.lightnessF()
 
 
+def _dress(palette: QPalette, colours: QPalette, *names: str) -> None:
+    """Let the views of Qt paint selected rows as ours do: tinted, under the usual colours."""
+    rows, wanted = row_grounds(colours), QPalette(palette)
+    group, roles = QPalette.ColorGroup, QPalette.ColorRole
+    for of, ground in ((group.Active, rows.selected), (group.Inactive, rows.behind)):
+        wanted.setColor(of, roles.Highlight, ground)
+        wanted.setColor(of, roles.HighlightedText, colours.color(of, roles.Text))
+    for name in names:
+        QApplication.setPalette(wanted, name)  # type: ignore[arg-type]  # bytes are refused
+
+
 def _outline(palette: QPalette) -> None:
     """Let empty boxes be seen on a dark ground: their lines are drawn darker than the window."""
     lines = QPalette(palette)
     lines.setColor(QPalette.ColorRole.Window, QColor(_LINES))
-    for name in _WITH_BOXES:
-        QApplication.setPalette(lines, name)  # type: ignore[arg-type]  # bytes are refused
-    QApplication.setPalette(palette, "QHeaderView")  # type: ignore[arg-type]
+    _dress(lines, palette, *_WITH_BOXES)
 
 
 def _contrast_of(one: str, other: str) -> float:

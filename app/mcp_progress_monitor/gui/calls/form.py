@@ -36,6 +36,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET
@@ -126,6 +127,7 @@ class CallForm(QWidget):
         self._search = SearchEdit(self)
         self._offers = OffersModel(self)
         self._list = QListView(self)
+        dress_rows(self._list)
         self._title = plain_label(self)
         self._about = plain_label(self)
         self._shelf = CallShelf(self._recent, self.saved, self)

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 
 if TYPE_CHECKING:
@@ -223,6 +224,8 @@ class SavedCallsDialog(QDialog):
         self.setWindowTitle("Saved calls")
         self._saved = saved
         self._table = QTreeWidget(self)
+        self._table.setHeader(FlatHeader(self._table))
+        dress_rows(self._table)
         self._table.setAccessibleName("Saved calls")
         self._table.setHeaderLabels(["Title", "Folder", "Call"])
         self._table.setRootIsDecorated(False)

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, Q
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import mark_invalid
+from mcp_progress_monitor.gui.common.tables import RowHover
 from mcp_progress_monitor.gui.theme import Appearance, Tone, monospaced
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class CompletionPopup(QTreeView):
         self.setModel(self._candidates)
         self.setAccessibleName("Suggestions for the filter")
         self.setHeaderHidden(True)
+        RowHover(self)
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -13,7 +13,7 @@ from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.json_model import JsonNode, JsonTreeModel
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.search import MOST, SLICE_S, PlaceSearch, SearchTexts
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 from mcp_progress_monitor.wording.json_values import pretty, scalar, searchable
@@ -54,6 +54,7 @@ class JsonTree(QTreeView):
         super().__init__(parent)
         self._model = JsonTreeModel(self)
         self.setHeader(FlatHeader(self))
+        RowHover(self)
         self.setModel(self._model)
         self.setAccessibleName("Message as a tree")
         self.setUniformRowHeights(True)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from mcp_progress_monitor.gui.common.badge import ICON, Badge
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, SELECTED, UNDER_MOUSE, Appearance, Tone
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -20,8 +20,6 @@ _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 # Combining flags is slow in Python, and is done for every text painted.
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
 RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
-_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
-_HOVERED: Final = int(QStyle.StateFlag.State_MouseOver.value)
 _FOCUSED: Final = int(QStyle.StateFlag.State_HasFocus.value)
 
 
@@ -50,10 +48,9 @@ class SideDelegate(QStyledItemDelegate):
         area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
         state = int(option.state.value)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if state & (_SELECTED | _HOVERED):
-            ground = (Tone.ACCENT, 0.20) if state & _SELECTED else (Tone.TEXT, 0.06)
+        if state & (SELECTED | UNDER_MOUSE):
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._appearance.ground(*ground))
+            painter.setBrush(self._appearance.row_ground(state))
             painter.drawRoundedRect(area, 5, 5)
         if state & _FOCUSED:
             painter.setBrush(Qt.BrushStyle.NoBrush)

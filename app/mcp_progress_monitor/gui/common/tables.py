@@ -13,7 +13,9 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRect,
+    QSize,
     Qt,
+    QTimer,
     Slot,
 )
 from PySide6.QtGui import (
@@ -22,6 +24,7 @@ from PySide6.QtGui import (
     QCursor,
     QGuiApplication,
     QKeySequence,
+    QMouseEvent,
     QPainter,
     QPalette,
     QPen,
@@ -29,13 +32,16 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QListView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableView,
     QTreeView,
     QVBoxLayout,
     QWidget,
 )
 
-from mcp_progress_monitor.gui.theme import SELECTED, SELECTED_BEHIND, mixed
+from mcp_progress_monitor.gui.theme import row_grounds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -98,6 +104,95 @@ def scroll_to_end(view: QAbstractItemView) -> None:
         view.scrollTo(chosen, QAbstractItemView.ScrollHint.PositionAtTop)
 
 
+_SETTLED_MS: Final = 100
+"""So long after the last turn of a wheel the row under the mouse is looked for again."""
+
+
+class RowHover(QObject):
+    """Tints the row under the mouse of any view, and repaints that row and the one before only.
+
+    While rows scroll, or come and go, the tint stays with its row until the mouse is moved: nothing
+    is painted for it. A view whose rows paint their own ground asks for `row`.
+    """
+
+    def __init__(self, view: QAbstractItemView, *, is_painted: bool = True) -> None:
+        """`is_painted`: the ground of the row is painted here, below what the view paints."""
+        super().__init__(view)
+        self._view = view
+        self._is_painted = is_painted
+        self._index = QPersistentModelIndex()
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(_SETTLED_MS)
+        self._settled.timeout.connect(self._on_settled)
+        view.setMouseTracking(True)
+        view.viewport().installEventFilter(self)
+
+    @property
+    def row(self) -> int:
+        """The row under the mouse, -1 when there is none."""
+        return self._index.row()
+
+    def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:
+        """Follow the mouse, and paint the ground before the rows are painted."""
+        kind = event.type()
+        if kind is QEvent.Type.Paint:
+            if self._is_painted and self._index.isValid():
+                self._paint()
+        elif isinstance(event, QMouseEvent):
+            self._set(event.position().toPoint())
+        elif kind is QEvent.Type.Leave:
+            self._set(None)
+        elif kind is QEvent.Type.Wheel:
+            self._settled.start()
+        return False
+
+    def _set(self, place: QPoint | None) -> None:
+        index = QModelIndex() if place is None else self._view.indexAt(place)
+        if not index.flags() & Qt.ItemFlag.ItemIsSelectable:
+            index = QModelIndex()
+        if self._index == index:
+            return
+        before, self._index = self._strip(), QPersistentModelIndex(index)
+        for strip in (before, self._strip()):
+            self._view.viewport().update(strip)
+
+    def _strip(self) -> QRect:
+        place = self._view.visualRect(self._index)
+        width = self._view.viewport().width() if place.isValid() else 0
+        return QRect(0, place.top(), width, place.height())
+
+    def _paint(self) -> None:
+        painter = QPainter(self._view.viewport())
+        painter.fillRect(self._strip(), row_grounds(self._view.palette()).hovered)
+        painter.end()
+
+    @Slot()
+    def _on_settled(self) -> None:
+        viewport = self._view.viewport()
+        self._set(viewport.mapFromGlobal(QCursor.pos()) if viewport.underMouse() else None)
+
+
+class _RoomyRows(QStyledItemDelegate):
+    """Gives rows of plain text the height that they have in a `PlainTable`."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """A little more than the text needs; no less than was asked for."""
+        hint = super().sizeHint(option, index)
+        least = index.data(Qt.ItemDataRole.SizeHintRole)
+        return hint if isinstance(least, QSize) else QSize(hint.width(), hint.height() + _ROOM - 2)
+
+
+def dress_rows(view: QListView | QTreeView) -> None:
+    """Give a plain list or tree the rows of other tables: their height, tinted under the mouse."""
+    view.setItemDelegate(_RoomyRows(view))
+    RowHover(view)
+
+
+_ROOM: Final = 6
+"""Pixels by which a row is higher than its text."""
 _PADDING: Final = 4
 _ARROW: Final = 3
 
@@ -105,8 +200,7 @@ _ARROW: Final = 3
 class FlatHeader(QHeaderView):
     """Titles without bevels, on the ground of the rows below; the one under the mouse is tinted.
 
-    The view is given the selection of the lists of jobs and messages: a tinted ground under the
-    usual colours. A style sheet would do all that, but does not follow a change of the theme.
+    A style sheet would do that as well, but does not follow a change of the theme.
     """
 
     def __init__(self, view: QAbstractItemView) -> None:
@@ -116,23 +210,6 @@ class FlatHeader(QHeaderView):
         self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setStretchLastSection(isinstance(view, QTreeView))
-        self._view = view
-        self._soften_selection()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow the theme."""
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.ApplicationPaletteChange:
-            self._soften_selection()
-
-    def _soften_selection(self) -> None:
-        used, wanted = QGuiApplication.palette(), QPalette()
-        group, roles = QPalette.ColorGroup, QPalette.ColorRole
-        base, accent = used.color(roles.Base), used.color(roles.Highlight)
-        for of, share in ((group.Active, SELECTED), (group.Inactive, SELECTED_BEHIND)):
-            wanted.setColor(of, roles.Highlight, mixed(base, accent, share))
-            wanted.setColor(of, roles.HighlightedText, used.color(roles.Text))
-        self._view.setPalette(wanted)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ground also beside the last title."""
@@ -219,7 +296,8 @@ class PlainTable(QTableView):
         self.verticalHeader().hide()
         rows = self.verticalHeader()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(self.fontMetrics().height() + 6)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROOM)
+        RowHover(self)
         copy = QAction("Copy", self)
         copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
         copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)

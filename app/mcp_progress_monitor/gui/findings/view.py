@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.findings.groups import GROUP
 from mcp_progress_monitor.gui.findings.model import (
     COUNT,
@@ -95,6 +96,8 @@ class FindingTree(QTreeView):
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(self.ScrollMode.ScrollPerPixel)
         self.setItemDelegate(FindingDelegate(appearance, self))
+        self.setHeader(FlatHeader(self))
+        RowHover(self)
         self.setSortingEnabled(True)
         self.sortByColumn(LEVEL, Qt.SortOrder.AscendingOrder)
         header = self.header()

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class ManualWindow(QDialog):
         self._pages = pages(paths.manual())
         self.search = QLineEdit(self)
         self.list = QListWidget(self)
+        dress_rows(self.list)
         self.page = QTextBrowser(self)
         self._set_up()
         self._lay_out()

@@ -29,7 +29,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QToolTip,
@@ -44,9 +43,6 @@ from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, 
 from mcp_progress_monitor.gui.theme import (
     GAP,
     GAP_S,
-    HOVERED,
-    SELECTED,
-    SELECTED_BEHIND,
     Appearance,
     Tone,
     state_icon,
@@ -433,9 +429,6 @@ def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]
 _Index = QModelIndex | QPersistentModelIndex
 
 # Combining flags is slow in Python, and is asked for every cell painted.
-_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
-_ACTIVE: Final = int(QStyle.StateFlag.State_Active.value)
-_UNDER_MOUSE: Final = int(QStyle.StateFlag.State_MouseOver.value)
 
 
 class JobDelegate(QStyledItemDelegate):
@@ -476,7 +469,7 @@ class JobDelegate(QStyledItemDelegate):
         cells: Iterable[tuple[int, int, int]],
     ) -> None:
         """Paint some cells of a row, given by column, left edge and width."""
-        ground, font = self._ground(state), option.font
+        ground, font = self._appearance.row_ground(state), option.font
         job = index.data(SNAPSHOT)
         top, height = option.rect.top(), option.rect.height()
         painter.save()
@@ -542,13 +535,6 @@ class JobDelegate(QStyledItemDelegate):
         words = action.tip(view) if action is not None else _tip(job, Column(index.column()))
         QToolTip.showText(event.globalPos(), plain_tip(words), view)
         return True
-
-    def _ground(self, state: int) -> QColor:
-        if state & _SELECTED:
-            return self._appearance.ground(
-                Tone.ACCENT, SELECTED if state & _ACTIVE else SELECTED_BEHIND
-            )
-        return self._appearance.ground(Tone.TEXT, HOVERED if state & _UNDER_MOUSE else 0.0)
 
     @Slot()
     def _on_appearance_changed(self) -> None:

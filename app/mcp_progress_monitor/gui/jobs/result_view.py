@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.gui.common.image_view import ImageView
 from mcp_progress_monitor.gui.common.json_view import JsonPage
 from mcp_progress_monitor.gui.common.raw_view import RawView
+from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP_L, Appearance, Tone
 from mcp_progress_monitor.wording.content import PartKind, ResultPart, parts
 
@@ -39,6 +40,7 @@ class ResultView(QWidget):
         self._answer: RequestAnswered | None = None
         self._parts: list[ResultPart] = []
         self.list = QListWidget(self)
+        dress_rows(self.list)
         self.list.setFrameShape(self.list.Shape.NoFrame)
         side = self.fontMetrics().height()
         self.list.setSpacing(1)

@@ -16,11 +16,11 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAccessible, QAction, QCursor, QPainter
+from PySide6.QtGui import QAccessible, QAction, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
-from mcp_progress_monitor.gui.common.tables import FlatHeader, paint_empty
+from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.model import NEWEST
@@ -77,6 +77,7 @@ class JobTable(QTreeView):
         self._wanted: dict[int, int] = {}
         self._is_fitting = False
         self._cells: list[tuple[int, int, int]] = []
+        self._hover = RowHover(self, is_painted=False)
         self._hovered = -1
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
@@ -91,7 +92,6 @@ class JobTable(QTreeView):
         self.setRootIsDecorated(False)
         self.setItemsExpandable(False)
         self.setUniformRowHeights(True)
-        self.setMouseTracking(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -233,9 +233,7 @@ class JobTable(QTreeView):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or why there are none."""
         self._cells = list(cells_in_sight(self.header(), self.viewport().width()))
-        viewport = self.viewport()
-        mouse = self.indexAt(viewport.mapFromGlobal(QCursor.pos()))
-        self._hovered = mouse.row() if viewport.underMouse() else -1
+        self._hovered = self._hover.row
         super().paintEvent(event)
         model: QAbstractItemModel | None = self.model()
         if model is None or model.rowCount():

@@ -22,10 +22,11 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.theme import (
+    ACTIVE,
     GAP,
     GAP_S,
-    HOVERED,
     SELECTED,
+    UNDER_MOUSE,
     Appearance,
     Tone,
     smaller,
@@ -389,10 +390,11 @@ class JobTimeline(QAbstractScrollArea):
     def _paint_lane(self, painter: QPainter, top: int, lane: Lane) -> None:
         height, width, left = self._lane_height(), self.viewport().width(), self._left()
         row = QRect(0, top, width, height)
+        active = ACTIVE if self.isActiveWindow() else 0
         if lane.job == self._current:
-            painter.fillRect(row, self._appearance.ground(Tone.ACCENT, SELECTED))
+            painter.fillRect(row, self._appearance.row_ground(SELECTED | active))
         elif row.contains(self.viewport().mapFromGlobal(self.cursor().pos())):
-            painter.fillRect(row, self._appearance.ground(Tone.TEXT, HOVERED))
+            painter.fillRect(row, self._appearance.row_ground(UNDER_MOUSE))
         side = self.fontMetrics().height()
         icon = QRect(GAP_S, top + GAP // 2, side, side)
         tone, ratio = tone_of(lane.snapshot), painter.device().devicePixelRatio()

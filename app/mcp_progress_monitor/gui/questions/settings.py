@@ -30,7 +30,7 @@ from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
 from mcp_progress_monitor.path_checks import expanded
 from mcp_progress_monitor.snapshots.settings import (
@@ -298,6 +298,8 @@ class RootsDialog(SettingsDialog):
         self.table = QTableWidget(0, 2, self)
         self.table.setHorizontalHeader(FlatHeader(self.table))
         self.table.setShowGrid(False)
+        self.table.setWordWrap(False)
+        RowHover(self.table)
         self.table.setHorizontalHeaderLabels(["Folder", "Name"])
         self.table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.table.verticalHeader().hide()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -25,7 +24,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ class RecordingsDialog(QDialog):
         self._items: list[_RecordingItem] = []
         self.tree = QTreeWidget(self)
         self.tree.setHeader(FlatHeader(self.tree))
+        dress_rows(self.tree)
         self.total = QLabel(self)
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)
@@ -212,8 +212,6 @@ class _RecordingItem(QTreeWidgetItem):
         super().__init__(cells)
         self.entry = entry
         self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        # In the column that takes what is left: the others are as wide as their words.
-        self.setSizeHint(_NAME, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
         if not isinstance(other, _RecordingItem):

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.catalogue.passed_values import without_gaps
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, emphasised, monospaced
 from mcp_progress_monitor.wording.approval import (
     CHANGED,
@@ -85,6 +85,7 @@ class ConsentDialog(QDialog):
         self.setWindowTitle(one if self._is_one else several)
         self.tree = QTreeWidget(self)
         self.tree.setHeader(FlatHeader(self.tree))
+        dress_rows(self.tree)
         self.tree.setHeaderLabels(["Server", "Runs or connects to"])
         self.tree.setAccessibleName("Servers and what they run")
         # Nothing is left out: what is wider than the window is scrolled to.

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, monospaced
 from mcp_progress_monitor.wording.imports import SecretsAs
 from mcp_progress_monitor.wording.servers import replaced_text
@@ -147,6 +148,7 @@ class ServerExportDialog(QDialog):
 
     def _made_list(self, names: Sequence[str]) -> QListWidget:
         servers = QListWidget(self)
+        dress_rows(servers)
         servers.setAccessibleName("Servers to export")
         for name in names:
             item = QListWidgetItem(one_line(name, 100))

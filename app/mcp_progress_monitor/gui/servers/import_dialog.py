@@ -36,7 +36,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.servers.editor_fields import FieldBox
 from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, monospaced
@@ -420,6 +420,7 @@ class ImportDialog(QDialog):
     def _made_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
         tree.setHeader(FlatHeader(tree))
+        dress_rows(tree)
         tree.setHeaderLabels(["Server", "State", "Command or URL"])
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)

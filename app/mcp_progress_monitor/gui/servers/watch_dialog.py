@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
 from mcp_progress_monitor.wording.taps import (
     RECORDING_IS_OFF,
@@ -213,6 +213,7 @@ class WatchDialog(QDialog):
     def _made_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
         tree.setHeader(FlatHeader(tree))
+        dress_rows(tree)
         tree.setHeaderLabels(["Server", "State"])
         tree.setUniformRowHeights(True)
         tree.setAllColumnsShowFocus(True)

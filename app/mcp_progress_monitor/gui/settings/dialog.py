@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class SettingsDialog(QDialog):
         self._appearance = appearance
         self._made: dict[str, QWidget] = {}
         self.list = QListWidget(self)
+        dress_rows(self.list)
         self._stack = QStackedWidget(self)
         self._set_up_list()
         self._lay_out()

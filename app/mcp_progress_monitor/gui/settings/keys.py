@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.shortcuts import Command, Shortcuts, native
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
 
@@ -94,6 +95,8 @@ class KeysPage(QWidget):
         self.search.setToolTip("Show only commands whose name or key contains this")
         self.search.setClearButtonEnabled(True)
         tree = self.tree
+        tree.setHeader(FlatHeader(tree))
+        dress_rows(tree)
         tree.setHeaderLabels(["Command", "Key", "Works in"])
         tree.setAccessibleName("Commands and their keys")
         tree.setUniformRowHeights(True)

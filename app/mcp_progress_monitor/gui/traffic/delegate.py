@@ -17,7 +17,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QToolTip,
@@ -25,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.row_painting import CellCache
-from mcp_progress_monitor.gui.theme import SELECTED, SELECTED_BEHIND, Appearance, Tone
+from mcp_progress_monitor.gui.theme import Appearance, Tone
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficColumn
 from mcp_progress_monitor.protocol.frames import FrameKind
 
@@ -67,13 +66,10 @@ _ALIGNMENTS: Final = tuple(
 )
 _CUT_BEFORE_END: Final[dict[int, int]] = {TrafficColumn.METHOD: 0, TrafficColumn.KEY: 3}
 """Columns whose words differ at their end, and how much of the beginning is kept."""
-# Plain integers: combining enumeration members costs as much as painting a cell.
-_SELECTED: Final = QStyle.StateFlag.State_Selected.value
-_ACTIVE: Final = QStyle.StateFlag.State_Active.value
 
 
 class RowLook(NamedTuple):
-    """The look of all rows that are selected, or not."""
+    """The look of all rows that are selected, under the mouse, or neither."""
 
     ground: QColor
     cells: tuple[tuple[int, int, int], ...]
@@ -113,10 +109,7 @@ class TrafficDelegate(QStyledItemDelegate):
 
     def look(self, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
         """How rows look whose cells are in sight like that, selected or not."""
-        tone, strength = Tone.TEXT, 0.0
-        if state & _SELECTED:
-            tone, strength = Tone.ACCENT, SELECTED if state & _ACTIVE else SELECTED_BEHIND
-        return RowLook(self._appearance.ground(tone, strength), tuple(cells))
+        return RowLook(self._appearance.row_ground(state), tuple(cells))
 
     def paint_row(self, painter: QPainter, place: QRect, row: int, look: RowLook) -> None:
         """Paint the cells of a row that are in sight."""

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
-from mcp_progress_monitor.gui.common.tables import FlatHeader
+from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, monospaced
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class FilterHelp(QDialog):
         self.setWindowTitle("Traffic filters")
         self._tree = QTreeWidget(self)
         self._tree.setHeader(FlatHeader(self._tree))
+        dress_rows(self._tree)
         self._tree.setAccessibleName("Examples, fields and operators of filters")
         self._tree.setHeaderLabels(["Filter", "Meaning"])
         self._tree.setUniformRowHeights(True)

@@ -17,20 +17,26 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractScrollArea,
     QHeaderView,
-    QStyle,
     QTableView,
     QToolButton,
     QWidget,
 )
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
-from mcp_progress_monitor.gui.common.tables import paint_empty
-from mcp_progress_monitor.gui.theme import Appearance, Tone, monospaced
+from mcp_progress_monitor.gui.common.tables import RowHover, paint_empty
+from mcp_progress_monitor.gui.theme import (
+    ACTIVE,
+    SELECTED,
+    UNDER_MOUSE,
+    Appearance,
+    Tone,
+    monospaced,
+)
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.columns import TrafficColumns
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
@@ -85,6 +91,7 @@ class TrafficView(QTableView):
         self._anchor: int | None = None
         self._place: int | None = None
         self._delegate = TrafficDelegate(model, appearance, self)
+        self._hover = RowHover(self, is_painted=False)
         self._jump = QToolButton(self)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
@@ -163,7 +170,7 @@ class TrafficView(QTableView):
             self._connect_rows()
             self._columns.fit()
         elif event.type() is QEvent.Type.PaletteChange:
-            self._appearance.follow(self.palette())
+            self._appearance.follow(QGuiApplication.palette())
             self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -171,9 +178,11 @@ class TrafficView(QTableView):
         rows = self._rows_at(event.rect())
         look_of = self._looks()
         painter = QPainter(self.viewport())
+        region = event.region()
         for row in rows:
             place = QRect(QPoint(0, self.rowViewportPosition(row)), self._row_size())
-            self._delegate.paint_row(painter, place, row, look_of(row))
+            if region.intersects(place):
+                self._delegate.paint_row(painter, place, row, look_of(row))
         self._paint_focus(painter, look_of)
         painter.end()
         if not self._model.rowCount():
@@ -182,19 +191,19 @@ class TrafficView(QTableView):
 
     def _looks(self) -> Callable[[int], RowLook]:
         """Everything that decides how a row looks now."""
-        state = QStyle.StateFlag.State_None
-        if self.isActiveWindow():
-            state |= QStyle.StateFlag.State_Active
         cells = tuple(cells_in_sight(self.horizontalHeader(), self.viewport().width()))
-        plain = self._delegate.look(cells, int(state.value))
-        state |= QStyle.StateFlag.State_Selected
-        selected = self._delegate.look(cells, int(state.value))
+        plain = self._delegate.look(cells, 0)
+        hovered = self._delegate.look(cells, UNDER_MOUSE)
+        selected = self._delegate.look(cells, SELECTED | (ACTIVE if self.isActiveWindow() else 0))
+        hovered_row = self._hover.row
         selection = self.selectionModel()
         has_any = selection.hasSelection()
 
         def look_of(row: int) -> RowLook:
             is_selected = has_any and selection.isSelected(self._model.index(row, 0))
-            return selected if is_selected else plain
+            if is_selected:
+                return selected
+            return hovered if row == hovered_row else plain
 
         return look_of
 
