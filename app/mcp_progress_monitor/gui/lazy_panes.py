@@ -168,7 +168,7 @@ class LazyPanes(QObject):
     def _made_stderr_pane(self) -> StderrPane:
         from mcp_progress_monitor.gui.console.pane import StderrPane
 
-        pane = StderrPane(self._appearance, self._window)
+        pane = StderrPane(self._appearance, self._window, self._models.titles)
         pane.restore(self._preferences.json_of("stderr/look"))
         return pane
 

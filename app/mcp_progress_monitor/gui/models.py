@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.feed import Feed
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter
@@ -12,7 +13,6 @@ from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.watched import WatchedModel
-from mcp_progress_monitor.gui.traffic.cells import ServerTitle
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.recording.notes import notes_path
@@ -62,10 +62,11 @@ class Models:
         self.servers = ServersModel(parent)
         self.watched = WatchedModel(parent)
         self.questions = QuestionsModel(parent)
-        self.messages = ServerLogModel(parent)
-        self.log = TrafficModel(timeline, self.followed.requests_of, parent)
+        self.titles = ServerTitles(parent)
+        self.messages = ServerLogModel(self.titles, parent)
+        self.log = TrafficModel(timeline, self.followed.requests_of, self.titles, parent)
         self.notes = TrafficNotes(parent=parent)
-        self.findings = FindingsModel(parent)
+        self.findings = FindingsModel(self.titles, parent)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
         self.feed.servers_changed.connect(self.watched.apply)
@@ -112,7 +113,7 @@ class Models:
     def _on_watched_shown(self, servers: Sequence[WatchedSnapshot]) -> None:
         for each in servers:
             title = ServerTitle(watched_texts.server_of_client(each), watched_texts.processes(each))
-            self.log.set_title(each.name, title)
+            self.titles.set_title(each.name, title)
 
     def _on_badges_changed(self) -> None:
         findings = self.findings

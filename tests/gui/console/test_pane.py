@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.console.pane import LINES, SLICE, StderrPane
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 
@@ -287,3 +288,16 @@ def test_a_replay_that_begins_anew_leaves_nothing(qtbot: QtBot, two: StderrPane)
     two.add_frames([_line(1, b"anew", "a#1")])
     _wait(qtbot, two)
     assert _written(two) == ["anew"]
+
+
+def test_a_watched_server_is_called_as_in_traffic(qtbot: QtBot, appearance: Appearance) -> None:
+    titles = ServerTitles()
+    pane = StderrPane(appearance, titles=titles)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.add_frames(_frames(1))
+    qtbot.waitUntil(lambda: "local-db  line 0." in pane.text.toPlainText())
+    titles.set_title("local-db", ServerTitle("db (Agent)", "local-db: run by Agent"))
+    qtbot.waitUntil(lambda: "db (Agent)  line 0." in pane.text.toPlainText())
+    assert pane.server_choice.itemText(1) == "db (Agent)"
+    assert "db (Agent)  line 0." in pane.plain_text()()

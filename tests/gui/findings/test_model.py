@@ -14,7 +14,7 @@ from mcp_progress_monitor.checking.results import Result, RuleState
 from mcp_progress_monitor.filtering.findings import finding_filter
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, Level
-from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.findings.groups import FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
     FINDING,

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.checking import results
+from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
 from mcp_progress_monitor.playback.playback import Playback
@@ -204,3 +205,14 @@ def test_every_control_has_a_name_and_a_place_in_the_order(busy: FindingsPane) -
     for part in (busy.field, busy.rules_button, busy.tree, busy.rules_table, busy.details):
         assert part.accessibleName()
         assert part.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_a_watched_server_is_called_as_in_traffic(busy: FindingsPane) -> None:
+    titles = busy.model.titles
+    titles.set_title("a b", ServerTitle("a (Agent)", "a b: run by Agent"))
+    titles.set_title("db", ServerTitle("db (Agent)", "db: run by Agent"))
+    assert {server for _rule, server in rules(busy)} == {"db (Agent)", "a (Agent)"}
+    assert "Server db (Agent)" in busy.details.toPlainText()
+    busy.group_button.click()
+    shown = [busy.shown.index(row, 3).data() for row in range(busy.shown.rowCount())]
+    assert sorted(shown) == ["2 servers", "db (Agent)"]

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
 
 from mcp_progress_monitor.findings.finding import Level
-from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.job_list import JobList

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QMenu
 
+from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.columns import FIRST, fitted
+from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.view import TrafficView
+from tests.unit.gui.traffic.log_frames import ticks
 from tests.unit.gui.traffic.log_tape import TapedLog
 
 if TYPE_CHECKING:
@@ -98,3 +101,33 @@ def test_the_columns_can_be_fitted_anew(view: TrafficView) -> None:
 def test_nonsense_is_left_out(view: TrafficView) -> None:
     view.columns.restore({"header": 7, "widths": {"NO": 3, "KEY": "x"}, "hidden": 1, "shown": [0]})
     assert view.horizontalHeader().length() <= view.viewport().width()
+
+
+def test_the_server_is_as_wide_as_the_longest_that_is_shown(view: TrafficView) -> None:
+    view.resize(1_400, 200)
+    model = view.model()
+    assert isinstance(model, TapedLog)
+    model.append(ticks(0, 1))
+    before = view.columnWidth(TrafficColumn.SERVER)
+    name = model.text(0, TrafficColumn.SERVER)
+    model.titles.set_title(name, ServerTitle("orders (Claude Code)", "run by Claude Code"))
+    assert view.columnWidth(TrafficColumn.SERVER) > before
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, TrafficDelegate)
+    server = model.index(0, TrafficColumn.SERVER)
+    assert "orders" not in delegate.tip(server, view.columnWidth(TrafficColumn.SERVER))
+    assert "orders (Claude Code)" in delegate.tip(server, before)
+
+
+def test_a_long_server_does_not_take_all_room() -> None:
+    widths = fitted(2_000, _width, {}, (), (), 300)
+    assert widths[TrafficColumn.SERVER] == _width(24)
+
+
+def test_in_a_wide_window_tokens_and_methods_are_whole_before_the_summary_has_it_all() -> None:
+    widths = fitted(3_000, _width, {}, (), ())
+    assert widths[TrafficColumn.KEY] == _width(24)
+    assert widths[TrafficColumn.METHOD] == _width(28)
+    assert sum(widths.values()) == 3_000
+    own = {TrafficColumn.KEY: 77}
+    assert fitted(3_000, _width, own, (), ())[TrafficColumn.KEY] == 77

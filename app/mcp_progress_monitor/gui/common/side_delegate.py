@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from mcp_progress_monitor.gui.common.badge import ICON, Badge
+from mcp_progress_monitor.gui.common.labels import ICON, Badge
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, SELECTED, UNDER_MOUSE, Appearance, Tone
 

@@ -8,8 +8,9 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from mcp_progress_monitor.formatting import number, one_line
+from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.console.lines import LINES, StderrLines
 from mcp_progress_monitor.gui.console.search import StderrSearch
 from mcp_progress_monitor.gui.console.view import SLICE, StderrView, plain_line
@@ -37,14 +38,21 @@ class StderrPane(QWidget):
     save_requested = Signal()
     """What is shown is to be saved; see `plain_text`."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        titles: ServerTitles | None = None,
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._titles = titles or ServerTitles(self)
+        self._titles.changed.connect(self._on_titles_changed)
         self._lines = StderrLines()
         self._server: str | None = None
         self._cleared = -1
         self._unseen = 0
-        self.text = StderrView(appearance, self)
+        self.text = StderrView(appearance, self._titles, self)
         self.search = StderrSearch(self.text, appearance, self)
         self.server_choice = QuietComboBox(self)
         self.times = self._button("Time", "Show the time of each line", "")
@@ -104,11 +112,11 @@ class StderrPane(QWidget):
 
     def plain_text(self) -> Callable[[], str]:
         """What is shown now, without colours, a line each; made by a call, in any thread."""
-        has_times, has_names = self.times.isChecked(), self._server is None
+        has_times, titles = self.times.isChecked(), None if self._server else self._titles
         lines = self._lines.lines(self._server, self._cleared)
 
         def words() -> str:
-            plain = (plain_line(line, has_times=has_times, has_names=has_names) for line in lines)
+            plain = (plain_line(line, has_times=has_times, titles=titles) for line in lines)
             return "".join(f"{each}\n" for each in plain)
 
         return words
@@ -192,8 +200,13 @@ class StderrPane(QWidget):
         choice.clear()
         choice.addItem("All servers", None)
         for name in names:
-            choice.addItem(one_line(name, _NAME), name)
+            choice.addItem(self._titles.text(name), name)
         choice.setCurrentIndex(choice.findData(self._server))
+
+    @Slot()
+    def _on_titles_changed(self) -> None:
+        self._show_servers()
+        self._rebuild()
 
     def _rebuild(self) -> None:
         self._unseen = 0

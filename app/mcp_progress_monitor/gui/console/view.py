@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
-from mcp_progress_monitor.formatting import clock, one_line
+from mcp_progress_monitor.formatting import clock
 from mcp_progress_monitor.gui.console.lines import LINES, life_line
 from mcp_progress_monitor.gui.theme import Appearance, Tone, contrast, mixed, monospaced
 from mcp_progress_monitor.protocol.frames import Channel, server_name
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
+    from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.wording.ansi import Colour
 
@@ -126,9 +127,10 @@ class StderrView(QPlainTextEdit):
     frame_opened = Signal(object)
     """The number of a line's frame: double click or Enter."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
+    def __init__(self, appearance: Appearance, titles: ServerTitles, parent: QWidget) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._titles = titles
         self._colours = StderrColours(appearance)
         self._waiting: collections.deque[Frame] = collections.deque(maxlen=LINES)
         self._written: collections.deque[Frame] = collections.deque(maxlen=LINES)
@@ -327,12 +329,12 @@ class StderrView(QPlainTextEdit):
         return f"{time}{self._name(frame)}" if self.has_names else time
 
     def _name(self, frame: Frame) -> str:
-        return f"{one_line(server_name(frame.connection), _NAME)}  "
+        return f"{self._titles.text(server_name(frame.connection))}  "
 
 
-def plain_line(frame: Frame, *, has_times: bool, has_names: bool) -> str:
-    """A line as it is saved: without colours."""
-    name = f"{one_line(server_name(frame.connection), _NAME)}  " if has_names else ""
+def plain_line(frame: Frame, *, has_times: bool, titles: ServerTitles | None) -> str:
+    """A line as it is saved: without colours; with `titles`, servers are named."""
+    name = "" if titles is None else f"{titles.text(server_name(frame.connection))}  "
     if frame.channel is Channel.EVENT:
         return f"{name}{life_line(frame).text}"
     time = f"{clock(frame.when)}  " if has_times else ""

@@ -15,7 +15,7 @@ from PySide6.QtCore import (
 )
 
 from mcp_progress_monitor.findings.finding import Level
-from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.findings.model import (
     COUNT,
     FINDING,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.gui.findings.model import FindingsModel
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -132,9 +133,9 @@ class RuleGroups(QAbstractItemModel):
     def _of_group(self, place: int, column: int, role: int) -> Any:
         rule, summary = self._groups[place].rule, self.summary(place)
         if role == Qt.ItemDataRole.DisplayRole:
-            return _text(rule, summary, column)
+            return _text(rule, summary, column, self._findings.titles)
         if role == Qt.ItemDataRole.AccessibleTextRole and column == LEVEL:
-            return f"{_text(rule, summary, RULE)}, {count(summary.rows, 'finding')}"
+            return f"{rule}, {count(summary.rows, 'finding')}"
         if role == GRAVITY:
             return summary.level
         if role == SORTED:
@@ -206,7 +207,7 @@ class RuleGroups(QAbstractItemModel):
         self._add(range(self._findings.rowCount()))
 
 
-def _text(rule: str, summary: Summary, column: int) -> str:
+def _text(rule: str, summary: Summary, column: int, titles: ServerTitles) -> str:
     from mcp_progress_monitor.findings.advice import ADVICE  # late: no start waits for it
 
     if column == LEVEL:
@@ -217,7 +218,7 @@ def _text(rule: str, summary: Summary, column: int) -> str:
         return f"{ADVICE[rule].title} ({number(summary.rows)})"
     if column == SERVER:
         servers = summary.servers
-        return one_line(servers[0]) if len(servers) == 1 else count(len(servers), "server")
+        return titles.text(servers[0]) if len(servers) == 1 else count(len(servers), "server")
     if column == JOB:
         return count(summary.jobs, "job") if summary.jobs else ""
     return number(summary.messages if column == COUNT else summary.first)
@@ -248,6 +249,7 @@ class FindingsFilter(QSortFilterProxyModel):
         self._shows_ignored = False
         self._groups: RuleGroups | None = None
         self.setRecursiveFilteringEnabled(True)
+        self.titles: Final = findings.titles
         self.setSourceModel(findings)
         self.setSortRole(SORTED)
         self.sort(LEVEL)

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 
 from mcp_progress_monitor.findings.finding import Level
 from mcp_progress_monitor.formatting import number, one_line
-from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.common.labels import Badge, ServerTitles
 from mcp_progress_monitor.gui.common.tables import TitledTable
 from mcp_progress_monitor.gui.findings.watch import FindingsWatch
 
@@ -62,8 +62,10 @@ class FindingsModel(TitledTable):
     """Findings that were there were seen in more messages."""
     ignored_changed = Signal()
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
         super().__init__(TITLES, parent, numbers=(COUNT, FIRST))
+        self.titles: Final = titles or ServerTitles(self)
+        self.titles.changed.connect(self._on_titles_changed)
         self.watch: Final = FindingsWatch(self)
         self._rows: list[Result] = []
         self._places: dict[int, int] = {}
@@ -168,10 +170,15 @@ class FindingsModel(TitledTable):
         if column == TEXT:
             return one_line(self.finding(row).text, _LONGEST)
         if column == SERVER:
-            return one_line(result.server)
+            return self.titles.text(result.server)
         if column == JOB:
             return _job_text(result)
         return number(result.count if column == COUNT else result.first)
+
+    @Slot()
+    def _on_titles_changed(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, SERVER), self.index(len(self._rows) - 1, SERVER))
 
     @Slot(object)
     def _on_changed(self, changed: Sequence[Result]) -> None:
@@ -253,8 +260,9 @@ RULE_TITLES: Final = ("Server", "Revisions", "Tried", "Passed", "Broken", "Not a
 class RulesModel(TitledTable):
     """One row for each server: how many rules were tried, passed, broken, not applicable."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
         super().__init__(RULE_TITLES, parent, numbers=range(2, len(RULE_TITLES)))
+        self.titles: Final = titles or ServerTitles(self)
         self._rows: list[ServerRules] = []
 
     def show_rules(self, rows: Sequence[ServerRules]) -> None:
@@ -282,5 +290,5 @@ class RulesModel(TitledTable):
             return None
         state = row.state
         counts = (state.tried, len(state.passed), len(state.broken), len(state.not_applicable))
-        texts = (one_line(row.name), ", ".join(row.revisions) or "none agreed on")
+        texts = (self.titles.text(row.name), ", ".join(row.revisions) or "none agreed on")
         return (*texts, *map(number, counts))[index.column()]

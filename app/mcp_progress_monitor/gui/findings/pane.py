@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.filtering.filter import FilterError
-from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.controls import (
     ElidedLabel,
     plain_label,
@@ -97,7 +97,8 @@ class FindingsPane(QWidget):
         self.model: Final = model
         self._appearance = appearance
         self.shown = FindingsFilter(model, self)
-        self.rules = RulesModel(self)
+        self.rules = RulesModel(model.titles, self)
+        model.titles.changed.connect(self._on_titles_changed)
         self.field = FilterField(self._complete, appearance, self)
         self.ignored = QToolButton(self)
         self.group_button = QToolButton(self)
@@ -399,13 +400,18 @@ class FindingsPane(QWidget):
             yield f"{number(watch.unchecked)} messages not compared with the schema"
 
     @Slot()
+    def _on_titles_changed(self) -> None:
+        self._show_details()
+        self._on_ignored_changed()
+
+    @Slot()
     def _show_details(self) -> None:
         if self.rules_button.isChecked():
             row: ServerRules | None = self.rules_table.currentIndex().data(RULES)
             self.details.setVisible(row is not None)
             if row is not None:
                 self.details.setAccessibleName("Rules of the server")
-                title = f"{row.name}: {number(row.state.tried)} rules tried"
+                title = f"{self.model.titles.text(row.name)}: {number(row.state.tried)} rules tried"
                 self.details.show_sections(title, wording.rule_sections(row.state))
             return
         is_listed = self._lists.currentWidget() is self.tree
@@ -418,7 +424,8 @@ class FindingsPane(QWidget):
             self.details.show_sections(wording.rule_title(rule), wording.advice_sections(rule))
         if finding is not None:
             self.details.setAccessibleName("Details of the finding")
-            self.details.show_sections(wording.headline(finding), wording.sections(finding))
+            titled = finding._replace(server=self.model.titles.text(finding.server))
+            self.details.show_sections(wording.headline(titled), wording.sections(titled))
 
     def _enable(self, finding: Checked | None) -> None:
         for action in self._actions.values():
@@ -440,7 +447,7 @@ class FindingsPane(QWidget):
         self.ignored_menu.addSeparator()
         for pair in pairs:
             rule, server = pair
-            name = one_line(server, 40).replace("&", "&&")
+            name = self.model.titles.text(server).replace("&", "&&")
             action = self.ignored_menu.addAction(f"Stop ignoring {rule} for {name}")
             action.setData(pair)
             action.setToolTip("Show these findings again")

@@ -54,12 +54,15 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QHelpEvent, QResizeEvent
     from PySide6.QtWidgets import QAbstractItemView
 
+    from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.gui.findings.groups import FindingsFilter
     from mcp_progress_monitor.wording.findings import Section
 
 _DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
 _NARROW: Final = 80
 """Digits; a narrower list has fewer columns."""
+_SHARE_OF_SERVER: Final = 3
+"""Of what a wider one has more, a third goes to the server: `db (Claude Code)`."""
 _LESS: Final = frozenset({SERVER, FIRST})
 _ROOM: Final = 6
 _INDENTATION: Final = 14
@@ -95,7 +98,7 @@ class FindingTree(QTreeView):
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.setEditTriggers(self.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(self.ScrollMode.ScrollPerPixel)
-        self.setItemDelegate(FindingDelegate(appearance, self))
+        self.setItemDelegate(FindingDelegate(appearance, shown.titles, self))
         self.setHeader(FlatHeader(self))
         RowHover(self)
         self.setSortingEnabled(True)
@@ -126,7 +129,11 @@ class FindingTree(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for the words: where there is little, the details say the rest."""
         super().resizeEvent(event)
-        is_narrow = event.size().width() < self._digits(_NARROW)
+        width = event.size().width()
+        is_narrow = width < self._digits(_NARROW)
+        spare = max(0, width - self._digits(_NARROW)) // _SHARE_OF_SERVER
+        least = self._digits(_DIGITS[SERVER])
+        self.setColumnWidth(SERVER, min(2 * least, least + spare))
         hidden = self._without | (_LESS if is_narrow else frozenset())
         for column in range(FIRST + 1):
             self.setColumnHidden(column, column in hidden)
@@ -179,9 +186,12 @@ class FindingTree(QTreeView):
 class FindingDelegate(QStyledItemDelegate):
     """Paints level and rule in the colour of the level; what is ignored is muted."""
 
-    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, titles: ServerTitles, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._titles = titles
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
         super().initStyleOption(option, index)
@@ -212,7 +222,8 @@ class FindingDelegate(QStyledItemDelegate):
         finding = index.data(FINDING) if index.isValid() else None
         if event.type() is not QEvent.Type.ToolTip or finding is None:
             return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(visible(finding.text)), view)
+        text = self._titles.tip(finding.server) if index.column() == SERVER else ""
+        QToolTip.showText(event.globalPos(), plain_tip(text or visible(finding.text)), view)
         return True
 
 

@@ -34,8 +34,8 @@ from PySide6.QtWidgets import (
     QToolTip,
 )
 
-from mcp_progress_monitor.gui.common.badge import ICON, Badge
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.labels import ICON, Badge
 from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFaces
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Level
-from mcp_progress_monitor.gui.common.badge import Badge
+from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.actions import offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState

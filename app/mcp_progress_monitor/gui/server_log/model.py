@@ -17,6 +17,8 @@ from PySide6.QtCore import (
 )
 
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.common.tables import TitledTable
 from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
@@ -40,6 +42,7 @@ TITLES: Final = (
     "Logger",
     "Message",
 )
+SERVER: Final = TITLES.index("Server")
 _ROWS_AT_ONCE: Final = 500
 _TURN_MS: Final = 100
 """So many rows come in one turn, and so long later the next: 4 ms of work each. In a flood the
@@ -58,8 +61,10 @@ class ServerLogModel(TitledTable):
     ten thousand at once held the window for 100 ms.
     """
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
         super().__init__(TITLES, parent)
+        self.titles: Final = titles or ServerTitles(self)
+        self.titles.changed.connect(self._on_titles_changed)
         self._rows: list[NotificationReceived] = []
         self._waiting: collections.deque[NotificationReceived] = collections.deque(maxlen=KEPT)
         self._texts = _MessageTexts()
@@ -92,6 +97,11 @@ class ServerLogModel(TitledTable):
             self._turn.start()
 
     @Slot()
+    def _on_titles_changed(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, SERVER), self.index(len(self._rows) - 1, SERVER))
+
+    @Slot()
     def clear(self) -> None:
         """Forget every message: a replay restarts."""
         self._waiting.clear()
@@ -109,11 +119,15 @@ class ServerLogModel(TitledTable):
         """Bounded plain text, the rank of the level, or the frame's number."""
         if not index.isValid():
             return None
-        if role not in (Qt.ItemDataRole.DisplayRole, RANK, NUMBER):
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, RANK, NUMBER):
             return None
-        fact = self._rows[index.row()]
+        fact, is_server = self._rows[index.row()], index.column() == SERVER
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._texts.words(fact)[index.column()]
+            words = self._texts.words(fact)[index.column()]
+            return self.titles.text(words) if is_server else words
+        if role == Qt.ItemDataRole.ToolTipRole:
+            tip = self.titles.tip(server_name(fact.connection)) if is_server else ""
+            return plain_tip(tip) if tip else None
         return fact.number if role == NUMBER else _rank(fact.params.get("level"))
 
 

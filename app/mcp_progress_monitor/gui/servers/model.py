@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-    from mcp_progress_monitor.gui.common.badge import Badge
+    from mcp_progress_monitor.gui.common.labels import Badge
 
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `ServerSnapshot`."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QHelpEvent, QPainter
 
-    from mcp_progress_monitor.gui.common.badge import Badge
+    from mcp_progress_monitor.gui.common.labels import Badge
     from mcp_progress_monitor.gui.theme import Appearance
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -14,6 +14,7 @@ from mcp_progress_monitor.protocol.messages import DISCOVER
 from mcp_progress_monitor.recording.index import NONE, Segment
 
 if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.recording.timeline import Timeline
 
 _Row = TypeVar("_Row")
@@ -24,13 +25,6 @@ _REMEMBERED: Final = 2_000
 # The columns' numbers are those of `LogColumn`.
 _SERVER, _METHOD, _KEY, _SUMMARY = 3, 5, 6, 7
 _REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
-
-
-class ServerTitle(NamedTuple):
-    """What a server is shown as that is not shown by its name; `tip` is the longer text."""
-
-    text: str
-    tip: str
 
 
 class _Known(NamedTuple):
@@ -49,12 +43,14 @@ class TrafficCells(QObject):
     bytes, of which `LARGE` are read at most.
     """
 
-    def __init__(self, timeline: Timeline, parent: QObject | None = None) -> None:
+    def __init__(
+        self, timeline: Timeline, titles: ServerTitles, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._timeline = timeline
         self._known: dict[int, _Known] = {}
         self._read: dict[int, TrafficRow] = {}
-        self._titles: dict[str, ServerTitle] = {}
+        self._titles = titles
         self._directions = {
             Channel.SENT: "→ " + "sent",
             Channel.RECEIVED: "← " + "received",
@@ -106,8 +102,7 @@ class TrafficCells(QObject):
         if column == _METHOD:
             return self._content(place, known.kind).method if known.method is None else known.method
         if column == _SERVER:
-            name = known.words[_SERVER]
-            return self._titles[name].text if name in self._titles else name
+            return self._titles.text(known.words[_SERVER])
         if column == _SUMMARY:
             words = self._content(place, known.kind).summary
             if known.kind is FrameKind.ERROR and self.is_expected(place):
@@ -115,18 +110,10 @@ class TrafficCells(QObject):
             return words
         return known.words[column]
 
-    def set_title(self, server: str, title: ServerTitle) -> bool:
-        """Show a server by its title; whether another one was shown before."""
-        name = _cell(server)
-        before = self._titles.get(name)
-        self._titles[name] = title
-        return before != title
-
     def tip(self, place: int, column: int) -> str:
         """Return what a cell leaves out; empty for most."""
-        known = self._index_row(place) if column == _SERVER and self._titles else None
-        title = None if known is None else self._titles.get(known.words[_SERVER])
-        return "" if title is None else title.tip
+        known = self._index_row(place) if column == _SERVER else None
+        return "" if known is None else self._titles.tip(known.words[_SERVER])
 
     def delta(self, place: int, previous: int) -> str:
         """Return the seconds from the frame at `previous` to that at `place`, to the millisecond.
@@ -167,7 +154,7 @@ class TrafficCells(QObject):
             formatting.clock(columns.when(place, segment.ats[row])),
             "",
             self._directions[source.channel],
-            _cell(server_name(source.connection)),
+            formatting.one_line(server_name(source.connection), 80),
             self._kinds[kind],
             "",
             "",
@@ -226,10 +213,6 @@ class TrafficCells(QObject):
             ("Size", "Size in bytes without the line ending"),
             ("Duration", "Time from request to reply"),
         )
-
-
-def _cell(name: str) -> str:
-    return formatting.one_line(name, 80)
 
 
 def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:

@@ -31,6 +31,11 @@ FIRST: Final = {
 }
 """Characters in each column where there is room; the summary takes what is left over as well."""
 
+_MOST_OF_SERVER: Final = 24
+_WIDER: Final = ((TrafficColumn.KEY, 24), (TrafficColumn.METHOD, 28))
+_EASY_SUMMARY: Final = 70
+"""What columns grow to, in characters, where that leaves so many to the summary."""
+
 _STEPS: Final = (
     (TrafficColumn.SIZE, 0),
     (TrafficColumn.DURATION, 8),
@@ -57,15 +62,19 @@ def fitted(
     own: Mapping[TrafficColumn, int],
     hidden: Collection[TrafficColumn],
     shown: Collection[TrafficColumn],
+    server: int = 0,
 ) -> dict[TrafficColumn, int]:
     """The width of every column for `room` pixels, 0 for those left out.
 
     `own` widths are kept as the user made them, `hidden` columns stay away, and of those `shown`
-    none is left out. `width_of` is the width of so many characters.
+    none is left out. `width_of` is the width of so many characters, `server` how many the longest
+    server has.
     """
+    widest = max(FIRST[TrafficColumn.SERVER], min(server, _MOST_OF_SERVER))
+    wanted = {**FIRST, TrafficColumn.SERVER: widest}
     widths = {
         column: 0 if column in hidden else own.get(column, width_of(characters))
-        for column, characters in FIRST.items()
+        for column, characters in wanted.items()
     }
     for column, characters in _STEPS:
         if sum(widths.values()) <= room:
@@ -74,6 +83,12 @@ def fitted(
         if widths[column] and not is_fixed:
             widths[column] = width_of(characters) if characters else 0
     left = room - sum(widths.values())
+    for column, characters in _WIDER:
+        more = width_of(characters) - widths[column]
+        is_easy = widths[TrafficColumn.SUMMARY] + left - more >= width_of(_EASY_SUMMARY)
+        if widths[column] and column not in own and is_easy:
+            widths[column] += more
+            left -= more
     widths[TrafficColumn.SUMMARY] += max(0, left)
     return widths
 
@@ -81,10 +96,16 @@ def fitted(
 class TrafficColumns(QObject):
     """Fits the columns of `view` to its width, except those that the user has resized."""
 
-    def __init__(self, view: QTableView, width_of: Callable[[int], int]) -> None:
+    def __init__(
+        self,
+        view: QTableView,
+        width_of: Callable[[int], int],
+        longest_server: Callable[[], int],
+    ) -> None:
         super().__init__(view)
         self._view = view
         self._width_of = width_of
+        self._longest_server = longest_server
         self._own: dict[TrafficColumn, int] = {}
         self._hidden: set[TrafficColumn] = set()
         self._shown: set[TrafficColumn] = set()
@@ -99,13 +120,15 @@ class TrafficColumns(QObject):
         header.customContextMenuRequested.connect(self._on_menu_requested)
         header.sectionResized.connect(self._on_section_resized)
 
+    @Slot()
     def fit(self) -> None:
         """Give every column its width for the room of now."""
         if self._is_fitting:
             return
         self._is_fitting = True
         room = self._view.viewport().width()
-        widths = fitted(room, self._width_of, self._own, self._hidden, self._shown)
+        server = self._longest_server()
+        widths = fitted(room, self._width_of, self._own, self._hidden, self._shown, server)
         for column, width in widths.items():
             self._view.setColumnHidden(column, not width)
             if width:

@@ -237,6 +237,8 @@ class TrafficDelegate(QStyledItemDelegate):
             return text[:1]
         if column in _CUT_BEFORE_END and text.isascii():
             return cut_words(text, room, _CUT_BEFORE_END[column])
+        if column == TrafficColumn.SERVER and text.isascii():
+            return cut_words(text, room, room // 2)  # its client is named at the end
         if text.isascii():
             return text[: room - 1] + "…" if room > 1 else ""
         # Other scripts have other widths; never measure more than could fit.

@@ -23,6 +23,7 @@ from mcp_progress_monitor.findings.finding import Finding, texts
 from mcp_progress_monitor.formatting import clock, duration, number, one_line, size, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
+from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
@@ -107,17 +108,20 @@ _WAYS = {
 }
 
 
-def facts_of(timeline: Timeline, place: int, frame: Frame, delta: str = "") -> str:
+def facts_of(
+    timeline: Timeline, titles: ServerTitles, place: int, frame: Frame, delta: str = ""
+) -> str:
     """Time, time since the row before (`delta`, in words), direction, size, duration, number."""
-    return ", ".join(_facts(timeline, place, frame, delta))
+    return ", ".join(_facts(timeline, titles, place, frame, delta))
 
 
-def _facts(timeline: Timeline, place: int, frame: Frame, delta: str) -> Iterator[str]:
+def _facts(
+    timeline: Timeline, titles: ServerTitles, place: int, frame: Frame, delta: str
+) -> Iterator[str]:
     yield clock(frame.when)
     if delta:
         yield f"Δ {delta}\u00a0s"
-    server = one_line(server_name(frame.connection), 80)
-    yield _WAYS[frame.channel].format(server=server)
+    yield _WAYS[frame.channel].format(server=titles.text(server_name(frame.connection)))
     yield f"{number(timeline.size(place))} bytes"
     took = timeline.duration_s(place)
     if took is not None:
@@ -234,8 +238,11 @@ class MessageDetails(QWidget):
         notes: TrafficNotes,
         appearance: Appearance,
         parent: QWidget | None = None,
+        *,
+        titles: ServerTitles | None = None,
     ) -> None:
         super().__init__(parent)
+        self._titles = titles or ServerTitles(self)
         self._jobs = jobs
         self._notes = notes
         self._appearance = appearance
@@ -307,7 +314,7 @@ class MessageDetails(QWidget):
             return False
         self._timeline, self._place, self._mark = timeline, place, mark
         self._findings = findings
-        self._show(frame, facts_of(timeline, place, frame, delta))
+        self._show(frame, facts_of(timeline, self._titles, place, frame, delta))
         return True
 
     def _show(self, frame: Frame | None, facts: str) -> None:

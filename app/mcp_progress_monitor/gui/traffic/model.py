@@ -12,8 +12,10 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.findings.finding import joined
+from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficCells, TrafficColumn
 from mcp_progress_monitor.gui.traffic.marks import TrafficFindings
+from mcp_progress_monitor.protocol.frames import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPersistentModelIndex
 
     from mcp_progress_monitor.findings.finding import Finding
-    from mcp_progress_monitor.gui.traffic.cells import ServerTitle
     from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
     from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
     from mcp_progress_monitor.protocol.frames import Frame, FrameKind
@@ -61,6 +62,9 @@ def without(start: int, end: int, gap: range) -> range | SparseRange:
     return SparseRange(before, after) if before else after
 
 
+_LOOKED_AT: Final = 200
+"""Connections whose names the width of their column is made for."""
+
 SLICE_S: Final = 0.004
 """Longest stretch of searching at one go, so that painting and typing come between."""
 
@@ -96,13 +100,16 @@ class TrafficModel(QAbstractTableModel):
         self,
         timeline: Timeline,
         requests_of: Callable[[int], Collection[int]],
+        titles: ServerTitles | None = None,
         parent: QObject | None = None,
     ) -> None:
         """Show all of `timeline`; `requests_of` gives the requests of a job, for filters."""
         super().__init__(parent)
+        self.titles: Final = titles or ServerTitles(self)
+        self.titles.changed.connect(self._on_titles_changed)
         self._timeline = timeline
         self._requests_of = requests_of
-        self._cells = TrafficCells(timeline, self)
+        self._cells = TrafficCells(timeline, self.titles, self)
         self._marks = TrafficFindings()
         self._notes: TrafficNotes | None = None
         self._filter = LogFilter()
@@ -291,9 +298,17 @@ class TrafficModel(QAbstractTableModel):
         """Return what a cell leaves out; empty for most."""
         return self._cells.tip(self._rows[row], column) if 0 <= row < len(self._rows) else ""
 
-    def set_title(self, server: str, title: ServerTitle) -> None:
-        """Show a server by its title instead of its name."""
-        if self._cells.set_title(server, title) and self._rows:
+    def longest_server(self) -> int:
+        """Characters of the longest server that is shown, of those that came last."""
+        sources = self._columns.sources
+        newest = range(len(sources), max(0, len(sources) - _LOOKED_AT), -1)
+        found = (sources.value(number) for number in newest)
+        names = {server_name(source.connection) for source in found if source is not None}
+        return max((len(self.titles.text(name)) for name in names), default=0)
+
+    @Slot()
+    def _on_titles_changed(self) -> None:
+        if self._rows:
             last = self.index(len(self._rows) - 1, TrafficColumn.SERVER)
             self.dataChanged.emit(self.index(0, TrafficColumn.SERVER), last)
 

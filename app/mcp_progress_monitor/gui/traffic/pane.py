@@ -113,7 +113,7 @@ class TrafficPane(QWidget):
         from mcp_progress_monitor.gui.traffic.details import MessageDetails
 
         details = self._made_details = MessageDetails(
-            self._jobs, self._notes, self._appearance, self
+            self._jobs, self._notes, self._appearance, self, titles=self._model.titles
         )
         details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), details))
         details.setMinimumHeight(_LEAST_DETAILS)

@@ -109,7 +109,8 @@ class TrafficView(QTableView):
         # ten million of them selected that took minutes.
         titles = self.horizontalHeader()
         titles.setSelectionModel(QItemSelectionModel(model, titles))
-        self._columns = TrafficColumns(self, self._delegate.width_of)
+        self._columns = TrafficColumns(self, self._delegate.width_of, model.longest_server)
+        self._sources = 0
         self._set_up_jump()
         self._connect()
 
@@ -408,6 +409,7 @@ class TrafficView(QTableView):
         self._jump.clicked.connect(self.follow)
         self._model.rows_dropping.connect(self._on_rows_dropping)
         self._model.modelAboutToBeReset.connect(self._on_about_to_reset)
+        self._model.titles.changed.connect(self._columns.fit)
         self._connect_rows()
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
@@ -502,6 +504,10 @@ class TrafficView(QTableView):
 
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
+        sources = len(self._model.timeline.columns.sources)
+        if sources != self._sources:
+            self._sources = sources
+            self._columns.fit()
         if not self._is_following:
             self._new += last - first + 1
             self._show_jump()

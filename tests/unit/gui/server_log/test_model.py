@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PySide6.QtCore import Qt
 
+from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
 from mcp_progress_monitor.gui.server_log import model as messages
 from mcp_progress_monitor.gui.server_log.model import (
     KEPT,
     NUMBER,
     RANK,
+    SERVER,
     ServerLogFilter,
     ServerLogModel,
 )
@@ -101,3 +104,17 @@ def test_what_waits_is_forgotten_with_the_rest(qtbot: QtBot) -> None:
     model.clear()
     qtbot.wait(40)
     assert model.rowCount() == 0
+
+
+def test_a_watched_server_is_called_as_in_traffic() -> None:
+    titles = ServerTitles()
+    model = ServerLogModel(titles)
+    model.add([message()])
+    server = model.index(0, SERVER)
+    assert (server.data(), server.data(Qt.ItemDataRole.ToolTipRole)) == ("db", None)
+    changed: list[int] = []
+    model.dataChanged.connect(lambda first, _last: changed.append(first.column()))
+    titles.set_title("db", ServerTitle("db (Agent)", "db: run by Agent"))
+    assert server.data() == "db (Agent)"
+    assert server.data(Qt.ItemDataRole.ToolTipRole) == "db: run by Agent"
+    assert changed == [SERVER]

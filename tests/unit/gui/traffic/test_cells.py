@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.gui.traffic.cells import ServerTitle, TrafficColumn
+from mcp_progress_monitor.gui.common.labels import ServerTitle
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.summary import LARGE
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.gui.traffic.log_frames import frame, progress
@@ -51,11 +52,12 @@ def test_a_server_with_a_title_is_shown_by_it(model: TapedLog) -> None:
     model.dataChanged.connect(lambda first, last: changes.append(last.row() - first.row()))
     assert model.tip(0, TrafficColumn.SERVER) == ""
     for _ in range(2):
-        model.set_title(name, ServerTitle("db (Agent)", "db@7: run by Agent"))
+        model.titles.set_title(name, ServerTitle("db (Agent)", "db@7: run by Agent"))
     assert _texts(model, TrafficColumn.SERVER) == ["db (Agent)"] * 2
     assert model.tip(1, TrafficColumn.SERVER) == "db@7: run by Agent"
     assert model.tip(1, TrafficColumn.METHOD) == ""
     assert changes == [1]
+    assert model.longest_server() == len("db (Agent)")
 
 
 def test_a_row_is_read_once_for_all_its_paints(model: TapedLog) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.traffic.details import facts_of
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.unit.gui.traffic.log_session import LogSession
@@ -10,7 +11,7 @@ from tests.unit.gui.traffic.log_session import LogSession
 def _facts(session: LogSession, place: int, delta: str = "") -> str:
     frame = session.timeline.frame(place, 10)
     assert frame is not None
-    return facts_of(session.timeline, place, frame, delta)
+    return facts_of(session.timeline, ServerTitles(), place, frame, delta)
 
 
 def test_a_reply_says_how_long_it_took() -> None:

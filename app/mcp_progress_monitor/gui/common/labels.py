@@ -1,0 +1,83 @@
+"""Labels that several panes show: the number of findings, and the title of a watched server."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, Signal
+
+from mcp_progress_monitor.findings.finding import Level
+from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.gui.theme import LEVEL_TONES, Tone
+
+ICON = "warning"
+
+
+class Badge(NamedTuple):
+    """The number of findings, and how grave the gravest is."""
+
+    total: int
+    level: Level
+
+    @property
+    def text(self) -> str:
+        """The number."""
+        return number(self.total)
+
+    @property
+    def tone(self) -> Tone:
+        """The colour."""
+        return LEVEL_TONES[self.level]
+
+    @property
+    def spoken(self) -> str:
+        """The same for screen readers and tool tips."""
+        findings = count(self.total, "finding")
+        return (
+            f"{findings}, the gravest: {self.level.value}"
+            if self.total > 1
+            else (f"{findings}: {self.level.value}")
+        )
+
+    def plus(self, level: Level) -> Badge:
+        """One finding more."""
+        gravest = min(self.level, level, key=tuple(Level).index)
+        return Badge(self.total + 1, gravest)
+
+
+_NAME = 80
+
+
+class ServerTitle(NamedTuple):
+    """What a server is shown as that is not shown by its name; `tip` is the longer text."""
+
+    text: str
+    tip: str
+
+
+class ServerTitles(QObject):
+    """What servers are called in every pane: a watched one by its own name and its client's."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._titles: dict[str, ServerTitle] = {}
+
+    def set_title(self, server: str, title: ServerTitle) -> None:
+        """Show a server by a title instead of its name."""
+        name = one_line(server, _NAME)
+        before = self.text(server)
+        self._titles[name] = title
+        if title.text != before:
+            self.changed.emit()
+
+    def text(self, server: str) -> str:
+        """What a server is called, in one line."""
+        name = one_line(server[: _NAME + 1], _NAME)
+        return self._titles[name].text if name in self._titles else name
+
+    def tip(self, server: str) -> str:
+        """What its title leaves out; empty for a server that is shown by its name."""
+        title = self._titles.get(one_line(server[: _NAME + 1], _NAME))
+        return "" if title is None else title.tip
