@@ -74,6 +74,7 @@ from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.gui.tasks.model import ListedTask
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.gui.traffic.compare import MessagesDialog
 from mcp_progress_monitor.gui.traffic.details import NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings, NotificationSettings
@@ -258,6 +259,7 @@ class EveryWindow(QObject):
         self.kept.append(held)
         yield FilterHelp(held)
         yield NoteEditor(7, words, held)
+        yield MessagesDialog((words, words), (words, words * 2), appearance, held)
         yield from self._settings()
         yield self._palette(held)
         offers = ServerPage(appearance)

@@ -125,7 +125,7 @@ def test_8_the_traffic_is_filtered(eve: Person) -> None:
     _calls(eve, "known_total")
     eve.clicks_on("Filter traffic", "text")
     eve.types("method == tools/call")
-    eve.waits(lambda one: one.name.startswith("1 row"), "1 row")
+    eve.waits(lambda one: one.name.startswith("1 of "), "1 of all rows")
     _takes(eve, clicks=1, keys=3)
 
 

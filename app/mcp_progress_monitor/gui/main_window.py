@@ -225,6 +225,7 @@ class MainWindow(QMainWindow):
         self._why_read_only = why
         for pane in (self.job_list, self.servers):
             pane.set_read_only(why)
+        self.log_pane.set_read_only()
         self.late.job.when_made(self._make_job_pane_read_only)
 
     @Slot()

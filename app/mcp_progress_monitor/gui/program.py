@@ -350,6 +350,7 @@ class Program(QObject):
         window.job_list.cancel_requested.connect(jobs.cancel)
         window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
+        window.log_pane.edit_requested.connect(self.calls.edit_and_send)
         self.calls.server_wanted.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
         window.job_list.remove_requested.connect(self.removal.remove)

@@ -7,6 +7,8 @@ import enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from mcp_progress_monitor.protocol.facts import Side
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
         JsonObject,
         ProgressReceived,
         RequestAnswered,
-        Side,
     )
 
 JobId: TypeAlias = int
@@ -264,6 +265,12 @@ class JobSnapshot:
     begun_by: str | None = None
     eta_span_s: tuple[float, float] | None = None
     sparks: tuple[float, ...] = ()
+
+    @property
+    def is_reissuable(self) -> bool:
+        """Whether its request can be sent again from here: another client's after its end."""
+        is_ended_call = self.sender is Side.CLIENT and self.state.is_over
+        return self.watched_client is None or is_ended_call
 
 
 class AttemptSnapshot(NamedTuple):

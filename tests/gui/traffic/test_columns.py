@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QTableWidget
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
@@ -37,7 +37,7 @@ def _width(characters: int) -> int:
 
 
 def test_what_is_left_over_goes_to_the_summary() -> None:
-    whole = sum(map(_width, FIRST.values()))
+    whole = sum(map(_width, FIRST.values())) - _width(FIRST[TrafficColumn.NUMBER])
     widths = fitted(whole + 300, _width, {}, (), ())
     assert widths[TrafficColumn.SUMMARY] == _width(FIRST[TrafficColumn.SUMMARY]) + 300
     assert sum(widths.values()) == whole + 300
@@ -88,7 +88,32 @@ def test_a_column_that_gave_way_can_be_had_back_and_is_remembered(
 
 def test_columns_come_back_when_there_is_room_again(view: TrafficView) -> None:
     view.resize(1_600, 200)
-    assert not any(view.isColumnHidden(column) for column in TrafficColumn)
+    hidden = [column for column in TrafficColumn if view.isColumnHidden(column)]
+    assert hidden == [TrafficColumn.NUMBER]
+
+
+def test_the_numbers_are_shown_to_those_who_choose_them(view: TrafficView) -> None:
+    view.resize(1_600, 200)
+    _choose_in_menu(view, "No.")
+    assert not view.isColumnHidden(TrafficColumn.NUMBER)
+    _choose_in_menu(view, "No.")
+    assert view.isColumnHidden(TrafficColumn.NUMBER)
+
+
+def test_the_order_of_an_earlier_version_is_kept(
+    qtbot: QtBot, appearance: Appearance, view: TrafficView
+) -> None:
+    earlier = QTableWidget(0, len(TrafficColumn) - 1)
+    qtbot.addWidget(earlier)
+    earlier.horizontalHeader().moveSection(TrafficColumn.SUMMARY, 0)
+    header = earlier.horizontalHeader().saveState().toBase64().toStdString()
+    view.columns.restore({"header": header})
+    view.resize(1_600, 200)
+    _choose_in_menu(view, "No.")
+    titles = view.horizontalHeader()
+    assert titles.visualIndex(TrafficColumn.SUMMARY) == 0
+    assert titles.visualIndex(TrafficColumn.NUMBER) == TrafficColumn.NUMBER
+    assert titles.length() <= view.viewport().width()
 
 
 def test_the_columns_can_be_fitted_anew(view: TrafficView) -> None:

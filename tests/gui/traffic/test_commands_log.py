@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QInputDialog,
+    QLabel,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+)
 
-from mcp_progress_monitor.gui.common.json_view import FilterRequest
+from mcp_progress_monitor.gui.common.controls import ElidedLabel
+from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.compare import MessagesDialog
 from mcp_progress_monitor.gui.traffic.details import NoteEditor
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
@@ -87,6 +97,17 @@ def _do(pane: TrafficPane, name: str) -> None:
 def _places(pane: TrafficPane, model: TrafficModel, qtbot: QtBot) -> list[int]:
     qtbot.waitUntil(lambda: not model.unsearched)
     return [model.place(row) for row in range(model.rowCount())]
+
+
+def _status(pane: TrafficPane) -> str:
+    (status,) = pane.bar.findChildren(ElidedLabel)
+    return status.text()
+
+
+def _press_escape() -> None:
+    focus = QApplication.focusWidget()
+    assert focus is not None
+    QTest.keyClick(focus, Qt.Key.Key_Escape)
 
 
 def _said(pane: TrafficPane) -> list[str]:
@@ -331,3 +352,100 @@ def test_a_pattern_that_is_too_slow_is_not_passed_over_in_silence(
     assert _places(pane, model, qtbot) == []
     assert model.undecided == 1
     assert any("too slow: 1 texts skipped" in each.text() for each in pane.bar.findChildren(QLabel))
+
+
+def test_a_message_is_gone_to_by_its_number_also_where_a_filter_hides_it(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    pane.search_for("nothing has this")
+    assert _places(pane, model, qtbot) == []
+    _do(pane, "go_to")
+    dialog = pane.findChild(QInputDialog)
+    assert isinstance(dialog, QInputDialog)
+    assert (dialog.intMinimum(), dialog.intMaximum()) == (1, 11)
+    dialog.setIntValue(5)
+    dialog.accept()
+    assert pane.view.currentIndex().row() == 4
+    assert pane.bar.filter().text == ""
+
+
+def test_two_selected_messages_are_compared(pane: TrafficPane) -> None:
+    _stand_on(pane, 2)
+    _do(pane, "compare")
+    assert "Select two messages" in _said(pane)[0]
+    pane.view.selectionModel().select(
+        pane.view.model().index(4, 0),
+        QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows,
+    )
+    _do(pane, "compare")
+    dialog = pane.findChild(MessagesDialog)
+    assert isinstance(dialog, MessagesDialog)
+    shown = dialog.text.toPlainText()
+    assert '-    "progress": 1' in shown
+    assert '+    "progress": 2' in shown
+    facts = [each.text() for each in dialog.findChildren(QLabel)]
+    assert "no. 3" in facts[0]
+    assert "no. 5" in facts[1]
+    dialog.close()
+
+
+def test_the_time_between_selected_messages_is_told(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    _stand_on(pane, 0)
+    assert "selected" not in _status(pane)
+    QTest.keyClick(pane.view, Qt.Key.Key_Down, _SHIFT)
+    QTest.keyClick(pane.view, Qt.Key.Key_Down, _SHIFT)
+    assert f"3 selected, {model.between_s(0, 2):,.3f} s" in _status(pane)
+    assert model.between_s(0, 2) > 0
+    pane.search_for("tools/call")
+    assert _places(pane, model, qtbot) == [0, 1, 8, 9]
+    assert "4 of 11 rows" in _status(pane)
+
+
+def test_the_value_of_a_cell_is_copied(pane: TrafficPane) -> None:
+    _stand_on(pane, 2, TrafficColumn.METHOD)
+    _do(pane, "copy_value")
+    assert QGuiApplication.clipboard().text() == "notifications/progress"
+
+
+def test_the_request_of_a_job_is_edited_and_sent_again(pane: TrafficPane, qtbot: QtBot) -> None:
+    _stand_on(pane, 9)
+    with qtbot.waitSignal(pane.edit_requested) as asked:
+        _do(pane, "edit")
+    assert asked.args == [1]
+    _stand_on(pane, 7)
+    with qtbot.assertNotEmitted(pane.edit_requested):
+        _do(pane, "edit")
+    pane.set_read_only()
+    assert not pane.actions_.action("edit").isVisible()
+
+
+def test_enter_leads_to_the_message_and_escape_back(pane: TrafficPane, qtbot: QtBot) -> None:
+    _stand_on(pane, 2)
+    QTest.keyClick(pane.view, Qt.Key.Key_Return)
+    tree = pane.details.findChild(JsonTree)
+    assert isinstance(tree, JsonTree)
+    qtbot.waitUntil(tree.hasFocus)
+    assert tree.currentIndex().isValid()
+    QTest.keyClick(tree, Qt.Key.Key_Escape)
+    assert pane.view.hasFocus()
+    _stand_on(pane, 7)
+    QTest.keyClick(pane.view, Qt.Key.Key_Return)
+    assert not pane.view.hasFocus()
+    _press_escape()
+    assert pane.view.hasFocus()
+
+
+def test_escape_empties_the_filter_then_leads_to_the_rows(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    _stand_on(pane, 4)
+    pane.search_for('"progress": 2')
+    assert _places(pane, model, qtbot) == [4]
+    pane.bar.focus_search()
+    _press_escape()
+    qtbot.waitUntil(lambda: model.rowCount() == 11)
+    assert pane.view.currentIndex().row() == 4  # what is around the found message
+    _press_escape()
+    assert pane.view.hasFocus()

@@ -278,7 +278,7 @@ class FilterField(QLineEdit):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose among the suggestions, or ask for them: Down, Ctrl+Space."""
+        """Choose among the suggestions, or ask for them: Down, Ctrl+Space; Esc empties it."""
         if self._popup.take_key(event.key()):
             return
         is_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
@@ -289,6 +289,8 @@ class FilterField(QLineEdit):
         elif event.key() in _ENTER:
             self._popup.hide()
             self.confirmed.emit()
+        elif event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
         else:
             super().keyPressEvent(event)
 

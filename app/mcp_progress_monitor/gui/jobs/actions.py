@@ -70,11 +70,6 @@ def is_resumable_here(job: JobSnapshot) -> bool:
     return job.can_resume_here
 
 
-def is_reissuable(job: JobSnapshot) -> bool:
-    """Whether the request of `job` can be sent again from here: another client's after its end."""
-    return not is_watched(job) or (job.sender is Side.CLIENT and job.state.is_over)
-
-
 def may_be_picked_up(job: JobSnapshot) -> bool:
     """Whether `job` is such a task, and its server need still know it."""
     if is_watched(job):
@@ -340,8 +335,8 @@ class JobActions(QObject):
             "reconnect": any(has_broken_stream(job) for job in chosen),
             "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
-            "reissue": any(is_reissuable(job) for job in chosen),
-            "edit": current is not None and is_reissuable(current),
+            "reissue": any(job.is_reissuable for job in chosen),
+            "edit": current is not None and current.is_reissuable,
             "snippet": current is not None and is_repeatable(current),
             "compare": len(chosen) == 2,
             "result": current is not None and current.reply_size is not None,
@@ -360,7 +355,7 @@ class JobActions(QObject):
         """Tell in the tips of what is disabled that the current job is another client's."""
         client = None if current is None else current.watched_client
         can_resume = current is not None and is_resumable_here(current)
-        can_reissue = current is not None and is_reissuable(current)
+        can_reissue = current is not None and current.is_reissuable
         if self._never or (client, can_resume, can_reissue) == self._explained:
             return
         self._explained = client, can_resume, can_reissue

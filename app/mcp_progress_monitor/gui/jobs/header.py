@@ -22,7 +22,6 @@ from mcp_progress_monitor.gui.jobs.actions import (
     PICK_UP,
     RESUME,
     RESUME_HERE,
-    is_reissuable,
     offered,
 )
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
@@ -306,7 +305,7 @@ class JobHeader(QWidget):
         self._cancel.setIcon(self._appearance.icon("cancel"))
         self._resume.setIcon(self._appearance.icon("resume"))
         self._pick_up.setIcon(self._appearance.icon("resume"))
-        self._reissue.setVisible(not self._is_read_only and is_reissuable(job))
+        self._reissue.setVisible(not self._is_read_only and job.is_reissuable)
         self._reissue.setIcon(self._appearance.icon("again"))
         self._save.setIcon(self._appearance.icon("save"))
 

@@ -33,7 +33,6 @@ from mcp_progress_monitor.gui.jobs.actions import (
     is_answerable,
     is_cancellable,
     is_kept,
-    is_reissuable,
     is_removable,
     is_resumable,
     may_be_picked_up,
@@ -452,7 +451,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_reissue(self) -> None:
-        _emit_any(self.reissue_requested, self._those(is_reissuable))
+        _emit_any(self.reissue_requested, self._those(_is_reissuable))
 
     @Slot()
     def _on_edit(self) -> None:
@@ -597,6 +596,10 @@ class JobList(QWidget):
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())
+
+
+def _is_reissuable(job: JobSnapshot) -> bool:
+    return job.is_reissuable
 
 
 def _emit_any(request: SignalInstance, jobs: tuple[JobId, ...]) -> None:

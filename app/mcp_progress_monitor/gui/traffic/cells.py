@@ -22,8 +22,8 @@ _Row = TypeVar("_Row")
 _REMEMBERED: Final = 2_000
 """Rows whose words are kept: some screens full."""
 
-# The columns' numbers are those of `LogColumn`.
-_SERVER, _METHOD, _KEY, _SUMMARY = 3, 5, 6, 7
+# The columns' numbers are those of `TrafficColumn`.
+_TIME, _SERVER, _METHOD, _KEY, _SUMMARY = 0, 3, 5, 6, 7
 _REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
 
 
@@ -112,6 +112,12 @@ class TrafficCells(QObject):
 
     def tip(self, place: int, column: int) -> str:
         """Return what a cell leaves out; empty for most."""
+        if column == _TIME:
+            found = self._timeline.columns.locate(place)
+            if found is None:
+                return ""
+            when = self._timeline.columns.when(place, found[0].ats[found[1]])
+            return formatting.date_and_clock(when)
         known = self._index_row(place) if column == _SERVER else None
         return "" if known is None else self._titles.tip(known.words[_SERVER])
 
@@ -161,6 +167,7 @@ class TrafficCells(QObject):
             "",
             f"{segment.sizes[row]:,}",
             "" if duration_s is None else _duration(duration_s),
+            formatting.number(self._timeline.number(place)),
         )
         method = columns.methods.value(segment.methods[row]) or ""
         is_known = segment.methods[row] != columns.methods.many and kind is not FrameKind.EVENT
@@ -212,6 +219,7 @@ class TrafficCells(QObject):
             ("Summary", "Short form of the message"),
             ("Size", "Size in bytes without the line ending"),
             ("Duration", "Time from request to reply"),
+            ("No.", "Number of the message in the session (Ctrl+G goes to one)"),
         )
 
 
@@ -243,7 +251,10 @@ class TrafficColumn(enum.IntEnum):
     SUMMARY = 7
     SIZE = 8
     DURATION = 9
+    NUMBER = 10
 
 
-RIGHT_ALIGNED: Final = frozenset({TrafficColumn.DELTA, TrafficColumn.SIZE, TrafficColumn.DURATION})
+RIGHT_ALIGNED: Final = frozenset(
+    {TrafficColumn.DELTA, TrafficColumn.SIZE, TrafficColumn.DURATION, TrafficColumn.NUMBER}
+)
 """Columns of numbers."""

@@ -28,6 +28,7 @@ FIRST: Final = {
     TrafficColumn.SUMMARY: 28,
     TrafficColumn.SIZE: 8,
     TrafficColumn.DURATION: 10,
+    TrafficColumn.NUMBER: 9,
 }
 """Characters in each column where there is room; the summary takes what is left over as well."""
 
@@ -35,6 +36,8 @@ _MOST_OF_SERVER: Final = 24
 _WIDER: Final = ((TrafficColumn.KEY, 24), (TrafficColumn.METHOD, 28))
 _EASY_SUMMARY: Final = 70
 """What columns grow to, in characters, where that leaves so many to the summary."""
+_OPTIONAL: Final = frozenset({TrafficColumn.NUMBER})
+"""What is shown only to those who choose it."""
 
 _STEPS: Final = (
     (TrafficColumn.SIZE, 0),
@@ -70,10 +73,11 @@ def fitted(
     none is left out. `width_of` is the width of so many characters, `server` how many the longest
     server has.
     """
+    left_out = {*hidden, *(_OPTIONAL - set(shown))}
     widest = max(FIRST[TrafficColumn.SERVER], min(server, _MOST_OF_SERVER))
     wanted = {**FIRST, TrafficColumn.SERVER: widest}
     widths = {
-        column: 0 if column in hidden else own.get(column, width_of(characters))
+        column: 0 if column in left_out else own.get(column, width_of(characters))
         for column, characters in wanted.items()
     }
     for column, characters in _STEPS:

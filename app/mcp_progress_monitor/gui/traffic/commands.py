@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import plain_tip
@@ -51,6 +51,8 @@ _OFFERS: Final = (
     ),
     (
         _Offer("show_job", "Show in job", "Ctrl+J", "jobs", True),
+        _Offer("edit", "Edit and re-issue…", "", "new-call"),
+        _Offer("go_to", "Go to message…", "Ctrl+G", "", True),
         _Offer("jump_request", "Jump to request", "Alt+Home", "sent", True),
         _Offer("jump_reply", "Jump to reply", "Alt+End", "received", True),
         _Offer(
@@ -75,6 +77,8 @@ _OFFERS: Final = (
         _Offer("previous_mark", "Previous mark", "Shift+F2", "", True),
     ),
     (
+        _Offer("compare", "Compare two messages…"),
+        _Offer("copy_value", "Copy this value"),
         _Offer("copy_line", "Copy as line", "Ctrl+C", "copy"),
         _Offer("copy_json", "Copy as JSON", "Ctrl+Shift+C", "json"),
         _Offer("copy_raw", "Copy raw bytes", "Ctrl+Alt+C"),
@@ -82,7 +86,9 @@ _OFFERS: Final = (
         _Offer("export", "Export…", "", "save"),
     ),
 )
-LOOKED_UP: Final = ("filter", "exclude", "token", "request", "task", "job", "show_job")
+LOOKED_UP: Final = (
+    *("filter", "exclude", "token", "request", "task", "job", "show_job", "edit", "compare"),
+)
 """What can be offered is found out for the menu alone; by key, what is missing is said."""
 JUMPS: Final = ("jump_request", "jump_reply", "jump_previous", "jump_next")
 MARKS: Final = ("mark", "note")
@@ -192,6 +198,10 @@ class TrafficCommands(QObject):
     """The place to stand on."""
     job_wanted = Signal(object)
     """The `JobId` to be shown."""
+    edit_wanted = Signal(object)
+    """The `JobId` whose request is to be changed and sent."""
+    number_wanted = Signal(object)
+    """The number of the message to stand on."""
     said = Signal(object)
     """Words for the user; empty when there is nothing more to say."""
     snippet_requested = Signal(object)
@@ -216,6 +226,10 @@ class TrafficCommands(QObject):
             "filter": self._filter,
             "exclude": self._exclude,
             "show_job": self._show_job,
+            "edit": self._edit,
+            "go_to": self._ask_for_number,
+            "compare": self._compare,
+            "copy_value": self._copy_value,
             "mark": self._mark,
             "note": self._edit_note,
             "next_mark": self._go_to_next_mark,
@@ -242,7 +256,10 @@ class TrafficCommands(QObject):
         is_term = bool(self._cell_term())
         self._actions.offer("filter", is_offered=is_term)
         self._actions.offer("exclude", is_offered=is_term)
-        self._actions.offer("show_job", is_offered=self._job() is not None)
+        job = self._job()
+        self._actions.offer("show_job", is_offered=job is not None)
+        self._actions.offer("edit", is_offered=job is not None and job.is_reissuable)
+        self._actions.offer("compare", is_offered=self._view.selected_count() == 2)
         self._actions.show_menu(at)
 
     def copy_lines(self) -> None:
@@ -312,6 +329,60 @@ class TrafficCommands(QObject):
             self.said.emit("This message does not belong to a job.")
         else:
             self.job_wanted.emit(job.id)
+
+    def _edit(self) -> None:
+        job = self._job()
+        if job is None:
+            self.said.emit("This message does not belong to a job.")
+        elif job.is_reissuable:
+            self.edit_wanted.emit(job.id)
+
+    def _ask_for_number(self) -> None:
+        """Ask which message to go to; what hides it will be taken away."""
+        timeline = self._model.timeline
+        if timeline.first == timeline.end:
+            self.said.emit("There are no messages yet.")
+            return
+        least, most = timeline.number(timeline.first), timeline.number(timeline.end - 1)
+        dialog = QInputDialog(self._view)
+        dialog.setWindowTitle("Go to message")
+        dialog.setLabelText(f"Number of the message, {number(least)} to {number(most)}:")
+        dialog.setInputMode(QInputDialog.InputMode.IntInput)
+        dialog.setIntRange(least, most)
+        dialog.setIntValue(self._number())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.intValueSelected.connect(self._on_number_chosen)
+        dialog.open()
+
+    @Slot(int)
+    def _on_number_chosen(self, chosen: int) -> None:
+        self.number_wanted.emit(chosen)
+
+    def _compare(self) -> None:
+        from mcp_progress_monitor.gui.traffic.compare import MessagesDialog  # late: few want it
+        from mcp_progress_monitor.gui.traffic.details import as_json, facts_of
+
+        timeline, rows = self._model.timeline, self._view.selected_rows()
+        places = [self._model.place(row) for row in rows[:2]]
+        frames = [timeline.frame(place) for place in places]
+        first, second = frames if len(rows) == 2 else (None, None)
+        if first is None or second is None:
+            self.said.emit("Select two messages to compare them.")
+            return
+        titles = self._model.titles
+        facts = (
+            facts_of(timeline, titles, places[0], first),
+            facts_of(timeline, titles, places[1], second),
+        )
+        texts = as_json([first]), as_json([second])
+        dialog = MessagesDialog(facts, texts, self._view.appearance, self._view)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+
+    def _copy_value(self) -> None:
+        index = self._view.currentIndex()
+        if index.isValid():
+            QGuiApplication.clipboard().setText(self._model.text(index.row(), index.column()))
 
     def _cell_term(self) -> str:
         from mcp_progress_monitor.gui.traffic.filtering import (

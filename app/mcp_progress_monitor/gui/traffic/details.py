@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, texts
-from mcp_progress_monitor.formatting import clock, duration, number, one_line, size, visible
+from mcp_progress_monitor.formatting import duration, number, one_line, size, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
@@ -39,6 +39,7 @@ from mcp_progress_monitor.protocol.jsonrpc import (
 )
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.outline import outlined
+from mcp_progress_monitor.wording.jobs import moment
 from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def facts_of(
 def _facts(
     timeline: Timeline, titles: ServerTitles, place: int, frame: Frame, delta: str
 ) -> Iterator[str]:
-    yield clock(frame.when)
+    yield moment(frame.when)
     if delta:
         yield f"Δ {delta}\u00a0s"
     yield _WAYS[frame.channel].format(server=titles.text(server_name(frame.connection)))
@@ -290,6 +291,14 @@ class MessageDetails(QWidget):
         """Place the pane's buttons beside that of the job."""
         for button in buttons:
             self._top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def focus(self) -> None:
+        """Go on to the content of the message."""
+        shown = self._tabs.currentWidget()
+        view = shown if shown in (self._tree, self._value) else self._raw
+        view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if view is self._tree and not self._tree.currentIndex().isValid():
+            self._tree.go_to((0,))
 
     def clear(self) -> None:
         """Say that no message is chosen."""

@@ -256,10 +256,10 @@ class TrafficFilterBar(QWidget):
         """Press or release the pause button."""
         self._pause.setChecked(is_paused)
 
-    def set_status(self, rows: str, *more: str) -> None:
-        """Say how many rows are shown, always in full, and how many searched for or waiting."""
-        words = ", ".join((rows, *more))
-        self._status.set_text(words, rows)
+    def set_status(self, first: str, *more: str) -> None:
+        """Say how many rows are shown or selected, always in full, then what else there is."""
+        words = ", ".join((first, *more))
+        self._status.set_text(words, first)
         self._status.setToolTip(plain_tip(words))
 
     def set_hidden(self, count: int) -> None:

@@ -117,6 +117,8 @@ def cell_term(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
         case TrafficColumn.METHOD:
             method = _method(frame)
             return _term("method", (), method) if method else ""
+        case TrafficColumn.NUMBER:
+            return _term("number", (), frame.number)
         case TrafficColumn.KEY:
             return token_term(timeline, frame, place) or _id_term(frame)
         case _:

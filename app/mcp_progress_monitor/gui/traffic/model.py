@@ -155,6 +155,11 @@ class TrafficModel(QAbstractTableModel):
         return max(0, floor - self._gone - max(0, min(floor, self._gap.stop) - self._gap.start))
 
     @property
+    def total(self) -> int:
+        """How many rows there would be without a filter."""
+        return len(self._range(max(self._gone, self._floor)))
+
+    @property
     def unsearched(self) -> int:
         """How many frames are still to be searched."""
         return self._finding.left(self._gone, self._end) if self._finding else 0
@@ -293,6 +298,11 @@ class TrafficModel(QAbstractTableModel):
         if column == TrafficColumn.DELTA:
             return self._cells.delta(self._rows[row], self._rows[row - 1]) if row else ""
         return self._cells.text(self._rows[row], column)
+
+    def between_s(self, first: int, last: int) -> float:
+        """Return the seconds from one existing row to another."""
+        one, other = (self._timeline.columns.locate(self._rows[row]) for row in (first, last))
+        return 0.0 if one is None or other is None else other[0].ats[other[1]] - one[0].ats[one[1]]
 
     def tip(self, row: int, column: int) -> str:
         """Return what a cell leaves out; empty for most."""

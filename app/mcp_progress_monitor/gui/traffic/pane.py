@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtCore import QPoint
-    from PySide6.QtGui import QResizeEvent, QShowEvent
+    from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.common.json_view import FilterRequest
@@ -53,6 +53,8 @@ class TrafficPane(QWidget):
     snippet_requested = Signal(object)
     """The number of the request to be copied as a Python snippet."""
     export_requested = Signal()
+    edit_requested = Signal(object)
+    """`JobId` whose request is to be changed and sent."""
 
     def __init__(
         self,
@@ -127,6 +129,10 @@ class TrafficPane(QWidget):
         order_tabs(self)  # made late, they would come behind the window's last control
         return details
 
+    def set_read_only(self) -> None:
+        """Offer nothing that needs a server."""
+        self._actions.action("edit").setVisible(False)
+
     def set_filter(self, wanted: LogFilter) -> None:
         """Show only what `wanted` lets through."""
         self._bar.set_filter(wanted)
@@ -169,6 +175,13 @@ class TrafficPane(QWidget):
     def add_notice(self, words: str) -> None:
         """Show a text below the filter until another message is chosen."""
         self._say("\n".join(filter(None, (self._notice.text(), words))))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc leads back to the rows, from the details as from the filter."""
+        if event.key() == Qt.Key.Key_Escape and not self._view.hasFocus():
+            self._view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the details where there is room: beside the table in a wide pane, else below."""
@@ -229,12 +242,16 @@ class TrafficPane(QWidget):
 
     def _connect(self) -> None:
         self._view.customContextMenuRequested.connect(self._on_menu_requested)
+        self._view.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self._view.activated.connect(self._on_activated)
         self._view.copy_requested.connect(self._commands.copy_lines)
         self._view.place_chosen.connect(self._on_place_chosen)
         self._commands.term_wanted.connect(self._on_term_wanted)
         self._commands.filter_wanted.connect(self._set_text)
         self._commands.place_wanted.connect(self._on_place_wanted)
         self._commands.job_wanted.connect(self.job_opened)
+        self._commands.edit_wanted.connect(self.edit_requested)
+        self._commands.number_wanted.connect(self.follow_frame)
         self._commands.said.connect(self._say)
         self._commands.snippet_requested.connect(self.snippet_requested)
         self._commands.export_requested.connect(self.export_requested)
@@ -266,7 +283,12 @@ class TrafficPane(QWidget):
         self._bar.set_hidden(self._model.hidden)
 
     def _status_words(self) -> Iterator[str]:
-        yield count(self._model.rowCount(), "row")
+        selected = self._view.selected_count()
+        if selected > 1:  # this first: what comes later is left out where there is no room
+            first, last = self._view.selected_span()
+            yield f"{number(selected)} selected, {self._model.between_s(first, last):,.3f} s"
+        rows, total = self._model.rowCount(), self._model.total
+        yield count(rows, "row") if rows == total else f"{number(rows)} of {count(total, 'row')}"
         if self._model.unsearched:
             yield f"{number(self._model.unsearched)} to search"
         if self._model.undecided:
@@ -293,6 +315,15 @@ class TrafficPane(QWidget):
         self.details.show()
         if is_first:
             self._splitter.setSizes(_FIRST_SHARES)
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        self._show_status()
+
+    @Slot(QModelIndex)
+    def _on_activated(self, _index: QModelIndex) -> None:
+        """Go on to what the row holds, from where Esc leads back."""
+        self.details.focus()
 
     @Slot(object)
     def _on_place_chosen(self, place: int) -> None:

@@ -120,6 +120,11 @@ class TrafficView(QTableView):
         return self._is_following
 
     @property
+    def appearance(self) -> Appearance:
+        """The colours in use."""
+        return self._appearance
+
+    @property
     def columns(self) -> TrafficColumns:
         """Which columns are shown, and how wide."""
         return self._columns
@@ -143,6 +148,11 @@ class TrafficView(QTableView):
     def selected_count(self) -> int:
         """Return how many rows are selected."""
         return sum(selected.height() for selected in self._selection())
+
+    def selected_span(self) -> tuple[int, int]:
+        """Return the first and the last of the selected rows; there must be any."""
+        selection = self._selection()
+        return min(map(_top, selection)), max(each.bottom() for each in selection)
 
     def choose(self, row: int) -> None:
         """Make `row` the current one and bring it into sight."""
