@@ -33,13 +33,8 @@ _WIDTH: Final = 100
 
 _WITHOUT_NAME: Final = {
     "Esc": "Close the bar",
-    "Ins": "Add a server",
-    "F3": "Next match",
-    "Shift+F3": "Previous match",
-    "Ctrl+Return": "Accept, send or save",
-    "Ctrl+Enter": "Accept, send or save",
-    "Ctrl+F": "Find in this list",
-    "Ctrl+Shift+F": "Find in the message",
+    "Enter": "Open",
+    "Del": "Cancel",
 }
 """What keys do that belong to no action or button with a text of its own."""
 
@@ -265,8 +260,8 @@ def keys() -> str:
     lines = [
         _heading("Keys"),
         (
-            "On macOS, Ctrl is the Command key. The keys of a replay are in "
-            "[Recordings](../recordings.md#replay)."
+            "On macOS, Ctrl is the Command key. The page *Keys* of the settings lists the keys as "
+            "they are, and changes them."
         ),
     ]
     for place in sorted(places, key=lambda place: (place != _WINDOW, place)):
@@ -282,9 +277,9 @@ _IN_TIP: Final = re.compile(r"(.+?)\s*\(((?:Ctrl|Alt|Shift|F\d|Esc)[^()\s]*)\)$"
 
 def _keys_of(window: QWidget) -> Iterator[tuple[str, str, str]]:
     """The keys in a window: where each works, the key, what it does."""
-    named: set[str] = set()
+    named: set[tuple[str, str]] = set()
     for found in (*_keys_of_actions(window), *_keys_of_buttons(window)):
-        named.add(found[1])
+        named.add(found[:2])
         yield found
     yield from _other_keys(window, named)
 
@@ -318,18 +313,22 @@ def _keys_of_buttons(window: QWidget) -> Iterator[tuple[str, str, str]]:
             yield _place(button, is_wide=False), key, text
 
 
-def _other_keys(window: QWidget, named: set[str]) -> Iterator[tuple[str, str, str]]:
-    """Keys without an action or a button; all of them have to be in `_WITHOUT_NAME`."""
+def _other_keys(window: QWidget, named: set[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Keys without an action or a button; those without a name have to be in `_WITHOUT_NAME`."""
     from PySide6.QtGui import QKeySequence, QShortcut
 
+    from mcp_progress_monitor.gui.key_table import KEY_TABLE
+
     for shortcut in window.findChildren(QShortcut):
-        key = shortcut.key().toString(QKeySequence.SequenceFormat.PortableText)
-        if key in named:
-            continue
         place = _place(shortcut, is_wide=False)
-        if key not in _WITHOUT_NAME:
-            raise LookupError(f"{key} in {place}: say in _WITHOUT_NAME what it does")
-        yield place, key, _WITHOUT_NAME[key]
+        title = KEY_TABLE[shortcut.objectName()].title if shortcut.objectName() else ""
+        for sequence in shortcut.keys():  # noqa: SIM118  # a shortcut
+            key = sequence.toString(QKeySequence.SequenceFormat.PortableText)
+            if (place, key) in named:
+                continue
+            if not title and key not in _WITHOUT_NAME:
+                raise LookupError(f"{key} in {place}: say in _WITHOUT_NAME what it does")
+            yield place, key, title or _WITHOUT_NAME[key]
 
 
 def _is_of_qt(action: QObject) -> bool:
@@ -354,7 +353,7 @@ def _place(part: QObject, *, is_wide: bool) -> str:
 def _title(title: str) -> str:
     """A window's title without what is of one server or message in it."""
     for name in (_EXAMPLE, "h"):  # as EveryWindow calls its servers
-        title = re.sub(rf"(?: of|: | at|(?<=Edit)) ?\b{name}$", "", title)
+        title = re.sub(rf"(?: of|: | at| on|(?<=Edit)) ?\b{name}$", "", title)
     return re.sub(r" on message no. \d+$", "", title.replace("&", "")).strip()
 
 

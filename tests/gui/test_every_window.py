@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, QObject, Qt
-from PySide6.QtGui import QAccessible, QAction
+from PySide6.QtGui import QAccessible, QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -100,6 +100,17 @@ def every(qapp: QApplication, tmp_path: Path) -> Iterator[EveryWindow]:
         widget.deleteLater()
     made.deleteLater()
     qapp.processEvents()
+
+
+def test_every_key_has_a_command_that_can_be_given_another(every: EveryWindow) -> None:
+    unnamed = {
+        key.toString(QKeySequence.SequenceFormat.PortableText)
+        for _name, each in every.all()
+        for shortcut in each.findChildren(QShortcut)
+        if not shortcut.objectName()
+        for key in shortcut.keys()  # noqa: SIM118  # a shortcut
+    }
+    assert unnamed <= {"Esc", "Enter", "Del"}  # the last two are second keys in the list of jobs
 
 
 def test_no_text_of_others_is_taken_for_markup(every: EveryWindow) -> None:

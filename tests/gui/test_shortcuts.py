@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 
+from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.shortcuts import SECTIONS, native
 from tests.gui.jobs.job_lists import heard
@@ -101,7 +102,7 @@ def test_what_takes_a_key_leaves_none_to_the_other(window: MainWindow) -> None:
     assert Preferences(window.data_dir).json_of("keys") == {}
 
 
-@pytest.mark.parametrize("key", ["Ctrl+F", "Tab", "Esc"])
+@pytest.mark.parametrize("key", ["Ctrl+C", "Tab", "Esc"])
 def test_keys_that_controls_need_are_refused(window: MainWindow, key: str) -> None:
     window.late.stderr.pane()
     conflict = window.shortcuts.conflict(command(window, "jobs.cancel"), QKeySequence(key))
@@ -109,10 +110,44 @@ def test_keys_that_controls_need_are_refused(window: MainWindow, key: str) -> No
 
 
 def test_keys_of_two_lists_do_not_meet(window: MainWindow) -> None:
-    token, restart = command(window, "jobs.token"), command(window, "servers.restart")
-    assert not window.shortcuts.conflict(token, QKeySequence("F5")).commands
-    assert not token.meets(restart)
+    token, edit = command(window, "jobs.token"), command(window, "servers.edit")
+    assert not window.shortcuts.conflict(token, QKeySequence("F2")).commands
+    assert not token.meets(edit)
     assert token.meets(command(window, "jobs.cancel"))
+
+
+def test_a_key_of_a_separate_window_is_taken_up_by_the_open_one_and_the_next(
+    qtbot: QtBot, window: MainWindow, data_dir: Path
+) -> None:
+    control = Qt.KeyboardModifier.ControlModifier
+    manual = ManualWindow(window)
+    window.shortcuts.set_keys(command(window, "manual.find"), keys("Ctrl+L"))
+    Preferences(data_dir).save()
+    for each in (manual, ManualWindow(window_on(qtbot, data_dir))):
+        each.show()
+        each.activateWindow()
+        qtbot.waitUntil(each.list.hasFocus)
+        QTest.keyClick(each.list, Qt.Key.Key_F, control)
+        assert not each.search.hasFocus()
+        QTest.keyClick(each.list, Qt.Key.Key_L, control)
+        assert each.search.hasFocus()
+        each.close()
+
+
+def test_keys_meet_only_within_their_window(window: MainWindow) -> None:
+    shortcuts, send = window.shortcuts, command(window, "call.send")
+    assert not shortcuts.conflict(send, QKeySequence("Ctrl+N")).commands
+    (found,) = shortcuts.conflict(send, QKeySequence("Ctrl+F")).commands
+    assert found.name == "call.find"
+    (wide,) = shortcuts.conflict(command(window, "replay.play"), QKeySequence("F6")).commands
+    assert wide.name == "window.next_pane"
+
+
+def test_a_tip_says_the_new_key_of_a_pane(window: MainWindow) -> None:
+    button = window.findings_pane.group_button
+    assert button.toolTip().endswith("(Ctrl+G)")
+    window.shortcuts.set_keys(command(window, "findings.group"), keys("Ctrl+Alt+G"))
+    assert button.toolTip().endswith("(Ctrl+Alt+G)")
 
 
 def test_unreadable_keys_leave_the_defaults(qtbot: QtBot, data_dir: Path) -> None:

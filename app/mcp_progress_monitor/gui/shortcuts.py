@@ -1,24 +1,25 @@
 """The window's commands and their keys: the defaults, the user's own, and what is in conflict.
 
 A command is an action or a button with an object name such as `jobs.cancel`: its section and its
-name in it. The list of keys, the command palette and the user's own keys go by these names.
+name in it. The list of keys, the command palette and the user's own keys go by these names. A
+command of `KEY_TABLE` is an action that stands for parts in any window; they take up its keys.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from PySide6.QtCore import QObject, QRegularExpression, Qt, Signal
+from PySide6.QtCore import QObject, QRegularExpression, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.key_table import KEY_TABLE, give_keys
 from mcp_progress_monitor.gui.preferences import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from PySide6.QtWidgets import QWidget
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.gui.preferences import Preferences
 
@@ -29,12 +30,31 @@ SECTIONS: Final = {
     "servers": "Servers",
     "watched": "Watched servers",
     "traffic": "Traffic",
+    "message": "Message",
     "job": "Job",
     "findings": "Findings",
+    "stderr": "stderr",
+    "questions": "Questions",
+    "replay": "Replay",
+    "call": "New call",
+    "saved-calls": "Saved calls",
+    "editor": "Server editor",
+    "rules": "Rules and folders",
+    "tasks": "Tasks",
+    "recordings": "Recordings",
+    "note": "Note",
+    "manual": "Manual",
 }
 """What the names of commands begin with, and what the sections are called."""
+_APART: Final = frozenset(
+    {"call", "saved-calls", "editor", "rules", "tasks", "recordings", "note", "manual"}
+)
+"""Sections of separate windows, where keys of the window and of its panes do nothing."""
+_LIVE: Final = frozenset({"servers", "watched"})
+"""Sections of what a recording's window has no use for."""
 _DEFAULT: Final = "default-keys"
 _NAMED: Final = QRegularExpression(rf"^({'|'.join(SECTIONS)})\.")
+_OF_TABLE: Final = QRegularExpression("^(" + "|".join(map(re.escape, KEY_TABLE)) + ")$")
 _PORTABLE: Final = QKeySequence.SequenceFormat.PortableText
 _NATIVE: Final = QKeySequence.SequenceFormat.NativeText
 
@@ -70,27 +90,62 @@ class Command(NamedTuple):
         wide = Qt.ShortcutContext.WindowShortcut
         return not isinstance(part, QAction) or part.shortcutContext() is wide
 
+    @property
+    def room(self) -> str:
+        """Which of `SECTIONS` it is in."""
+        return self.name.partition(".")[0]
+
     def meets(self, other: Command) -> bool:
         """Whether a key of one can mean the other: then neither would be carried out."""
-        return self.is_wide or other.is_wide or self.section == other.section
+        rooms = {self.room, other.room}
+        if len(rooms) == 1:
+            return True
+        if rooms & _APART or ("replay" in rooms and rooms & _LIVE):
+            return False
+        if rooms == {"traffic", "message"}:
+            return self._reaches_within or other._reaches_within
+        return self.is_wide or other.is_wide
+
+    @property
+    def _reaches_within(self) -> bool:
+        """Whether the keys of an action work in what is in its part of the window, too."""
+        one = Qt.ShortcutContext.WidgetShortcut
+        return not isinstance(self.part, QAction) or self.part.shortcutContext() is not one
 
     def set_keys(self, keys: Sequence[QKeySequence]) -> None:
         """Take other keys; the tool tip that ends in one says the new one."""
-        part, before = self.part, native(self.keys[:1])
-        if part.property(_DEFAULT) is None:
-            part.setProperty(_DEFAULT, [key.toString(_PORTABLE) for key in self.keys])
-        if isinstance(part, QAction):
-            part.setShortcuts(list(keys))
-        else:
-            part.setShortcut(keys[0] if keys else QKeySequence())
-        _name_key(part, before, native(keys[:1]))
+        if self.part.property(_DEFAULT) is None:
+            self.part.setProperty(_DEFAULT, [key.toString(_PORTABLE) for key in self.keys])
+        _take(self.part, keys)
+
+
+def _take(part: QAction | QAbstractButton | QShortcut, keys: Sequence[QKeySequence]) -> None:
+    """Give a part other keys, and tell them in the tool tips that end in the ones of before."""
+    if isinstance(part, QAbstractButton):
+        before = [part.shortcut()]
+        part.setShortcut(keys[0] if keys else QKeySequence())
+    elif isinstance(part, QAction):
+        before = part.shortcuts()
+        part.setShortcuts(list(keys))
+    else:
+        before = part.keys()
+        part.setKeys(list(keys))
+    for named in _named_beside(part) if isinstance(part, QShortcut) else [part]:
+        _name_key(named, native(before[:1]), native(keys[:1]))
+
+
+def _named_beside(shortcut: QShortcut) -> list[QWidget]:
+    """The controls that may name the key of a shortcut: those of its page."""
+    page = shortcut.parent()
+    assert isinstance(page, QWidget)  # noqa: S101
+    return [page, *page.findChildren(QWidget)]
 
 
 def native(keys: Iterable[QKeySequence]) -> str:
     return ", ".join(key.toString(_NATIVE) for key in keys)
 
 
-def _name_key(part: QAction | QAbstractButton, before: str, now: str) -> None:
+def _name_key(part: QAction | QWidget, before: str, now: str) -> None:
     """Let a tool tip that ends in a key end in another one."""
     tip, ending = part.toolTip(), f" ({before})"
     if before and tip.endswith(ending):
@@ -115,6 +170,10 @@ class Shortcuts(QObject):
         super().__init__(window)
         self._window = window
         self._preferences = preferences
+        self._stand_ins = {name: self._stand_in(name) for name in KEY_TABLE}
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._on_focus_changed)
 
     def apply(self) -> None:
         """Take up the user's keys, of parts too that were not there before."""
@@ -124,13 +183,19 @@ class Shortcuts(QObject):
                 keys = own.get(command.name)
                 if isinstance(keys, list):
                     command.set_keys([QKeySequence(str(key)) for key in keys])
+            self._hand_on(self._window)
 
     def commands(self) -> list[Command]:
         """Every command, by section, in the order in which they were made."""
         options = Qt.FindChildOption.FindChildrenRecursively
         actions = self._window.findChildren(QAction, _NAMED, options)
         buttons = self._window.findChildren(QAbstractButton, _NAMED, options)
-        made = [*map(_command, actions), *map(_command, buttons)]
+        found: list[QAction | QAbstractButton] = [*actions, *buttons]
+        made = [
+            _command(part)
+            for part in found
+            if part.objectName() not in KEY_TABLE or part.parent() is self
+        ]
         order = list(SECTIONS.values())
         return sorted(made, key=lambda command: order.index(command.section))
 
@@ -172,12 +237,35 @@ class Shortcuts(QObject):
         return found
 
     def _give(self, command: Command, keys: Sequence[QKeySequence]) -> None:
-        """Give a command its keys; buttons elsewhere that do the same say so."""
+        """Give a command its keys; its parts have them too, and buttons that do the same say so."""
         before = native(command.keys[:1])
         command.set_keys(keys)
-        if command.is_wide and before:
+        if command.name in KEY_TABLE:
+            for window in QApplication.topLevelWidgets():
+                self._hand_on(window)
+        elif command.is_wide and before:
             for button in self._window.findChildren(QAbstractButton):
                 _name_key(button, before, native(keys[:1]))
+
+    def _stand_in(self, name: str) -> QAction:
+        """The action that is listed for parts which may not be there; it does nothing itself."""
+        action = QAction(KEY_TABLE[name].title, self)
+        give_keys(action, name)
+        action.setEnabled(False)
+        return action
+
+    @Slot(QWidget, QWidget)
+    def _on_focus_changed(self, _before: QWidget | None, now: QWidget | None) -> None:
+        if now is not None and not self._stand_ins.keys().isdisjoint(self._own()):
+            self._hand_on(now.window())
+
+    def _hand_on(self, window: QWidget) -> None:
+        """Let the parts in a window have the keys of the actions that stand for them."""
+        for part in _parts_of_table(window):
+            keys = self._stand_ins[part.objectName()].shortcuts()
+            has = part.keys() if isinstance(part, QShortcut) else _command(part).keys
+            if has != (keys[:1] if isinstance(part, QAbstractButton) else keys):
+                _take(part, keys)
 
     def _save(self) -> None:
         own = dict(self._own())
@@ -193,25 +281,42 @@ class Shortcuts(QObject):
 
     def _fixed(self) -> dict[str, str]:
         """Keys that mean something in some part of the window, whatever is set here."""
-        found = dict(_EDITING)
+        found = dict(FIXED)
         for shortcut in self._window.findChildren(QShortcut):
+            if shortcut.objectName() in KEY_TABLE:
+                continue
             keys: list[QKeySequence] = shortcut.keys()
             for key in keys:
                 found.setdefault(key.toString(_PORTABLE), "a control of the window")
         return found
 
 
-_EDITING: Final = {
-    "Ctrl+V": "editing text",
-    "Ctrl+X": "editing text",
-    "Ctrl+Z": "editing text",
+def _parts_of_table(window: QWidget) -> Iterator[QAction | QAbstractButton | QShortcut]:
+    """What in a window has the keys of a command of `KEY_TABLE`."""
+    options = Qt.FindChildOption.FindChildrenRecursively
+    yield from window.findChildren(QShortcut, _OF_TABLE, options)
+    yield from window.findChildren(QAbstractButton, _OF_TABLE, options)
+    for action in window.findChildren(QAction, _OF_TABLE, options):
+        if not isinstance(action.parent(), Shortcuts):
+            yield action
+
+
+FIXED: Final = {
+    "Ctrl+C": "copying",
+    "Ctrl+V": "pasting text",
+    "Ctrl+X": "cutting text",
+    "Ctrl+Z": "undoing",
     "Ctrl+A": "selecting all",
     "Tab": "moving the focus",
     "Shift+Tab": "moving the focus",
     "Backtab": "moving the focus",
     "Space": "pressing buttons",
+    "Return": "pressing buttons",
+    "Menu": "opening the menu of what is selected",
+    "Shift+F10": "opening the menu of what is selected",
     "Esc": "closing and cancelling",
 }
+"""Keys that no command can be given, and what they are needed for."""
 
 
 def _command(part: QAction | QAbstractButton) -> Command:

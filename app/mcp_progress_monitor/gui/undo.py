@@ -34,6 +34,7 @@ class UndoOffer(QWidget):
         self._label.describe("Removed")
         self.action: Final = QAction("&Undo", self)
         """For the window's menu."""
+        self.action.setObjectName("window.undo")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
         self.action.setToolTip("Undo the last removal")
         self.action.triggered.connect(self.undo)

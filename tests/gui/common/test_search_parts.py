@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mcp_progress_monitor.gui.common.search import SearchField, add_keys, search_button
+from mcp_progress_monitor.gui.common.search import SearchField, search_button
+from mcp_progress_monitor.gui.key_table import add_keys
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -30,7 +30,7 @@ class _Page(QWidget):
         self.field.next_requested.connect(self._on_next)
         self.field.previous_requested.connect(self._on_previous)
         self.field.left.connect(self._on_left)
-        add_keys(self, {QKeySequence("F3"): self._on_next})
+        add_keys(self, "stderr.next", self._on_next)
 
     @Slot()
     def _on_next(self) -> None:

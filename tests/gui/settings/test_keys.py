@@ -70,6 +70,22 @@ def test_commands_are_found_by_name_section_and_key(page: KeysPage) -> None:
     assert page.item("jobs.cancel").isHidden()
 
 
+def test_keys_of_closed_windows_and_fixed_ones_are_listed(page: KeysPage) -> None:
+    row = page.item("call.send")
+    assert [row.text(column) for column in range(3)] == [
+        "Send the call",
+        "Ctrl+Enter, Ctrl+Return",
+        "New call",
+    ]
+    assert page.item("replay.play").text(2) == "Anywhere"
+    page.search.setText("copying")
+    (fixed,) = page.tree.findItems("Copying", Qt.MatchFlag.MatchRecursive)
+    assert not fixed.isHidden()
+    page.tree.setCurrentItem(fixed)
+    assert page.command() is None
+    assert not page.edit.isEnabled()
+
+
 def test_a_pressed_key_is_the_new_one_at_once(window: MainWindow, page: KeysPage) -> None:
     page.choose("jobs.cancel")
     press(page, Qt.Key.Key_9, CONTROL | ALT)
@@ -100,7 +116,7 @@ def test_a_key_that_controls_need_is_refused(page: KeysPage) -> None:
     page.choose("jobs.cancel")
     press(page, Qt.Key.Key_V, CONTROL)
     assert page.item("jobs.cancel").text(1) == "Ctrl+."
-    assert "editing text" in page.message.text()
+    assert "pasting text" in page.message.text()
     assert not page.assign.isVisible()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -38,6 +37,7 @@ from mcp_progress_monitor.gui.common.controls import (
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET
 from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, validate
@@ -50,6 +50,8 @@ from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from PySide6.QtGui import QKeyEvent
 
     from mcp_progress_monitor.gui.schema_form.schema import Schema
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -379,13 +381,8 @@ class CallForm(QWidget):
         self._connect_server.clicked.connect(self._on_connect_clicked)
         self._send.clicked.connect(self.send)
         self._send_anyway.clicked.connect(self._on_send_anyway)
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(self.send)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self._search.setFocus)
+        add_keys(self, "call.send", self.send)
+        add_keys(self, "call.find", self._search.setFocus)
 
     def _current_kind(self) -> OfferKind:
         return _KINDS[max(0, self._kind.currentIndex())]

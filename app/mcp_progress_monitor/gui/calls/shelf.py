@@ -28,6 +28,7 @@ from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ class SavedCallsDialog(QDialog):
         self._table.header().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self._delete = QPushButton("&Delete", self)
         self._delete.setToolTip("Delete the selected calls (Del)")
-        self._delete.setShortcut("Del")
+        give_keys(self._delete, "saved-calls.delete")
         self._delete.clicked.connect(self._on_delete)
         self._table.itemSelectionChanged.connect(self._on_selected)
         self._table.itemChanged.connect(self._on_edited)

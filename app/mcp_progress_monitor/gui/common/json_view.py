@@ -14,6 +14,7 @@ from mcp_progress_monitor.gui.common.json_model import JsonNode, JsonTreeModel
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.search import MOST, SLICE_S, PlaceSearch, SearchTexts
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 from mcp_progress_monitor.wording.json_values import pretty, scalar, searchable
@@ -87,13 +88,12 @@ class JsonTree(QTreeView):
         """Offer in the menu to filter the log by a value."""
         first = self.actions()[0]
         self._filter = QAction("Filter by this value", self)
-        self._filter.setShortcut(QKeySequence("Ctrl+Return"))
+        give_keys(self._filter, "message.filter")
         self._filter.triggered.connect(self._on_filter)
         self._exclude = QAction("Exclude this value", self)
-        self._exclude.setShortcut(QKeySequence("Ctrl+Shift+Return"))
+        give_keys(self._exclude, "message.exclude")
         self._exclude.triggered.connect(self._on_exclude)
         for action in (self._filter, self._exclude):
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             action.setEnabled(False)
             self.insertAction(first, action)
         separator = QAction(self)
@@ -258,7 +258,7 @@ class TreeSearch(PlaceSearch):
     """Searches the value in slices; expands only the path to the current match."""
 
     def __init__(self, tree: JsonTree, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(tree, _words(), QKeySequence("Ctrl+Shift+F"), appearance, parent)
+        super().__init__(tree, _words(), "message.", appearance, parent)
         self._tree = tree
         self._walk: Iterator[tuple[int, ...] | None] | None = None
         self._hits: list[tuple[int, ...]] = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QLineEdit, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.key_table import add_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from PySide6.QtGui import QKeyEvent
 
     from mcp_progress_monitor.gui.theme import Appearance
 
@@ -58,14 +58,6 @@ def search_button(tip: str, parent: QWidget) -> QToolButton:
     return button
 
 
-def add_keys(page: QWidget, slots: Mapping[QKeySequence, Callable[[], None]]) -> None:
-    """Keys that work wherever the cursor is in `page`."""
-    for key, slot in slots.items():
-        shortcut = QShortcut(key, page)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        shortcut.activated.connect(slot)
-
-
 SLICE_S: Final = 0.004
 """How long one slice of a search may take."""
 MOST: Final = 10_000
@@ -90,14 +82,15 @@ class PlaceSearch(QWidget):
 
     Those that inherit it search in `_search_slice`, which runs again and again while `_slices`
     does, lay out the parts, and set `_at` to the place that is gone to, -1 before any is.
-    `focus_key` and F3 work in all of `parent`; Escape goes to `target`.
+    Keys work in all of `parent`, those of the commands that begin with `commands` in `KEY_TABLE`;
+    Escape goes to `target`.
     """
 
     def __init__(
         self,
         target: QWidget,
         words: SearchTexts,
-        focus_key: QKeySequence,
+        commands: str,
         appearance: Appearance,
         parent: QWidget,
     ) -> None:
@@ -120,14 +113,9 @@ class PlaceSearch(QWidget):
         self._next.clicked.connect(self._on_next)
         self._previous.clicked.connect(self._on_previous)
         appearance.changed.connect(self._on_appearance_changed)
-        add_keys(
-            parent,
-            {
-                focus_key: self.focus,
-                QKeySequence("F3"): self._on_next,
-                QKeySequence("Shift+F3"): self._on_previous,
-            },
-        )
+        add_keys(parent, f"{commands}find", self.focus)
+        add_keys(parent, f"{commands}next", self._on_next)
+        add_keys(parent, f"{commands}previous", self._on_previous)
         self._use_icons()
 
     @Slot()

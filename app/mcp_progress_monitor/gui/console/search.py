@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QKeySequence, QTextCharFormat
+from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number, one_line
@@ -20,6 +20,7 @@ from mcp_progress_monitor.gui.common.search import (
     SearchTexts,
     search_button,
 )
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance, Tone
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern
 
@@ -76,7 +77,6 @@ class LineFinder:
                 yield match.span()
 
 
-_FIND: Final = QKeySequence.StandardKey.Find
 _LEAST_WIDTH: Final = 90
 
 
@@ -92,14 +92,14 @@ class StderrSearch(PlaceSearch):
     """Searches lines in slices, including new ones, with case and regular expression options."""
 
     def __init__(self, view: StderrView, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(view, _words(), QKeySequence(_FIND), appearance, parent)
+        super().__init__(view, _words(), "stderr.", appearance, parent)
         self._view = view
         self._places: list[SearchHit] = []
         self._finder: LineFinder | None = None
         self._next_line = 0
         self._wrong = ""
-        self.case = self._choice("Match case (Alt+C)", "Aa", "Alt+C")
-        self.pattern = self._choice("Use regular expression (Alt+R)", ".*", "Alt+R")
+        self.case = self._choice("Match case (Alt+C)", "Aa", "stderr.case")
+        self.pattern = self._choice("Use regular expression (Alt+R)", ".*", "stderr.pattern")
         self._lay_out()
         self._connect()
         self._show_count()
@@ -127,11 +127,11 @@ class StderrSearch(PlaceSearch):
         mark_invalid(self.field, self._appearance, is_wrong=bool(self._wrong))
         self._search_slice()
 
-    def _choice(self, tip: str, words: str, key: str) -> QToolButton:
+    def _choice(self, tip: str, words: str, command: str) -> QToolButton:
         button = search_button(tip, self)
         button.setText(words)
         button.setCheckable(True)
-        button.setShortcut(key)
+        give_keys(button, command)
         return button
 
     def _lay_out(self) -> None:

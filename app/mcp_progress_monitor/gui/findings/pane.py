@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -39,6 +39,7 @@ from mcp_progress_monitor.gui.findings.model import (
     ServerRules,
 )
 from mcp_progress_monitor.gui.findings.view import FindingTree, SectionsView
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.wording import findings as wording
 
@@ -248,13 +249,9 @@ class FindingsPane(QWidget):
         order_tabs(self)
 
     def _connect(self) -> None:
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self.field.setFocus)
-        for keys, button in (("Ctrl+G", self.group_button), ("Ctrl+U", self.rules_button)):
-            toggle = QShortcut(QKeySequence(keys), self)
-            toggle.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            toggle.activated.connect(button.toggle)
+        add_keys(self, "findings.find", self.field.setFocus)
+        add_keys(self, "findings.group", self.group_button.toggle)
+        add_keys(self, "findings.rules", self.rules_button.toggle)
         self.group_button.toggled.connect(self._on_group_toggled)
         self._typing.timeout.connect(self._apply)
         self.field.textChanged.connect(self._typing.start)

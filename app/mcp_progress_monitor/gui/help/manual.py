@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut, QTextBlock, QTextCursor
+from PySide6.QtGui import QDesktopServices, QTextBlock, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ class ManualWindow(QDialog):
         self.search.returnPressed.connect(self._find_next)
         self.list.currentRowChanged.connect(self._on_row_changed)
         self.page.anchorClicked.connect(self._on_link_clicked)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.activated.connect(self.search.setFocus)
+        add_keys(self, "manual.find", self.search.setFocus)
         fit_to_screen(self, QSize(880, 640))
         order_tabs(self)
         self.list.setCurrentRow(0)

@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label,
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
 from mcp_progress_monitor.path_checks import expanded
 from mcp_progress_monitor.snapshots.settings import (
@@ -74,6 +75,7 @@ class SettingsDialog(QDialog):
         for keys in (standard.Save, standard.Cancel):
             self._buttons.button(keys).setAutoDefault(False)
         self._buttons.button(standard.Save).setToolTip("Save (Ctrl+Enter)")
+        add_keys(self, "rules.save", self.accept)
 
     def lay_out(self, about: str, page: QLayout) -> None:
         column = QVBoxLayout(self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, RootsBody, UrlBody
 from mcp_progress_monitor.gui.questions.sampling import SamplingBody
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
@@ -80,10 +80,7 @@ class QuestionView(QWidget):
         self.show_job.setToolTip("Show the job that this question belongs to")
         self.show_job.setEnabled(question.job is not None)
         self._lay_out()
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(self._on_accept)
+        add_keys(self, "questions.accept", self._on_accept)
 
     def follow(self, question: Question, about: str) -> None:
         """Show the question as it is now, and what is said about it."""

@@ -25,6 +25,7 @@ from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class RecordingsDialog(QDialog):
         self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
         self.folder_button.setToolTip("Show the folder that contains the recordings")
         self.delete_button.setToolTip("Delete the selected recordings (Del)")
-        self.delete_button.setShortcut(Qt.Key.Key_Delete)
+        give_keys(self.delete_button, "recordings.delete")
         for button in (self.open_button, self.folder_button, self.delete_button):
             button.setAutoDefault(False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.key_table import KEY_TABLE, add_keys
 from mcp_progress_monitor.gui.recordings.replay import SPEEDS, Mode, Replay
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 
@@ -49,10 +50,10 @@ class ReplayBar(QWidget):
         self._begun_when = begun_when
         self._is_wide = False
         self._appearance = appearance
-        self.start = self._button("Go to start", "Go back to the first message", "Shift+F5")
-        self.play = self._button("Play", "Play or pause", "F5")
-        self.next = self._button("Step", "Show the next message", "F6")
-        self.all = self._button("Show all", "Show the whole recording at once", "Ctrl+F5")
+        self.start = self._button("Go to start", "Go back to the first message", "replay.start")
+        self.play = self._button("Play", "Play or pause", "replay.play")
+        self.next = self._button("Step", "Show the next message", "replay.next")
+        self.all = self._button("Show all", "Show the whole recording at once", "replay.all")
         self.all.setCheckable(True)
         self._speeds = QButtonGroup(self)
         self.speeds = [self._speed_button(place) for place in range(len(SPEEDS))]
@@ -65,19 +66,17 @@ class ReplayBar(QWidget):
         self._recolour()
         self._follow()
 
-    def _button(self, words: str, tip: str, key: str) -> QToolButton:
+    def _button(self, words: str, tip: str, command: str) -> QToolButton:
         button = QToolButton(self)
         button.setText(words)
         button.setAccessibleName(words)
-        sequence = QKeySequence(key)
-        native = sequence.toString(QKeySequence.SequenceFormat.NativeText)
+        key = KEY_TABLE[command].sequences()[0]
+        native = key.toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(plain_tip(f"{tip} ({native})"))
         button.setAutoRaise(True)
         button.setIconSize(QSize(_ICON, _ICON))
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        shortcut = QShortcut(sequence, self)
-        shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
-        shortcut.activated.connect(button.click)
+        add_keys(self, command, button.click)
         return button
 
     def _speed_button(self, place: int) -> QToolButton:

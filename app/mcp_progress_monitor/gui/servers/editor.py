@@ -9,7 +9,7 @@ import urllib.parse
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QIcon, QKeySequence, QShortcut, QTextOption
+from PySide6.QtGui import QIcon, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -24,6 +24,7 @@ from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.formatting import elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.draft import (
     Draft,
     DraftResult,
@@ -331,8 +332,7 @@ class ServerEditor(QDialog):
         self.connect_button.clicked.connect(self.accept)
         self.save_button.clicked.connect(self.save_only)
         self.buttons.rejected.connect(self.reject)
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            QShortcut(QKeySequence(keys), self).activated.connect(self.accept)
+        add_keys(self, "editor.save", self.accept)
 
     def _lay_out(self) -> None:
         self.tabs.addTab(self.server, "Server")

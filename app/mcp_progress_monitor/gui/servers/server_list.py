@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QShortcut
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
     WITHOUT_CHANGE,
     LevelMenu,
@@ -246,8 +247,6 @@ class ServerList(QWidget):
         self._add.setMenu(self._adding)
         self._heading.add_button(self._add)
         self._heading.set_buddy(self.view)
-        self._insert = QShortcut("Ins", self.view)
-        self._insert.setContext(Qt.ShortcutContext.WidgetShortcut)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
@@ -265,7 +264,7 @@ class ServerList(QWidget):
     def _connect(self) -> None:
         view = self.view
         self._add.clicked.connect(self.server_add_requested)
-        self._insert.activated.connect(self._on_insert)
+        add_keys(self.view, "servers.add", self._on_insert)
         self._levels.level_chosen.connect(self._on_level_chosen)
         self._resources.subscription_changed.connect(self._on_subscription_changed)
         self.actions_.wished.connect(self._on_wished)

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
-from mcp_progress_monitor.gui.shortcuts import Command, Shortcuts, native
+from mcp_progress_monitor.gui.shortcuts import FIXED, Command, Shortcuts, native
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class KeysPage(QWidget):
         self._commands: dict[str, Command] = {}
         self._items: dict[str, QTreeWidgetItem] = {}
         self._sections: dict[str, QTreeWidgetItem] = {}
+        self._rows: dict[str, list[QTreeWidgetItem]] = {}
+        """All rows, by section."""
         self._wanted: QKeySequence | None = None
         self.search = QLineEdit(self)
         self.tree = QTreeWidget(self)
@@ -136,20 +138,30 @@ class KeysPage(QWidget):
         column.addLayout(note)
 
     def _fill(self) -> None:
-        sections = self._sections
         for command in self._shortcuts.commands():
-            above = sections.get(command.section)
-            if above is None:
-                above = sections[command.section] = QTreeWidgetItem(self.tree, [command.section])
-                above.setFont(_TITLE, emphasised(self.tree.font()))
-                above.setFlags(Qt.ItemFlag.ItemIsEnabled)
-                above.setFirstColumnSpanned(True)
-                above.setExpanded(True)
-            item = QTreeWidgetItem(above, [command.title])
+            item = self._listed(command.section, command.title)
             item.setData(_TITLE, _ROLE, command.name)
             self._commands[command.name] = command
             self._items[command.name] = item
+        for key, use in FIXED.items():
+            item = self._listed("Fixed", use.capitalize())
+            item.setText(_KEYS, native([QKeySequence(key)]))
+            item.setText(_WHERE, "Anywhere")
         self._refresh()
+
+    def _listed(self, section: str, title: str) -> QTreeWidgetItem:
+        """A new row below the title of its section."""
+        above = self._sections.get(section)
+        if above is None:
+            above = self._sections[section] = QTreeWidgetItem(self.tree, [section])
+            above.setFont(_TITLE, emphasised(self.tree.font()))
+            above.setFlags(Qt.ItemFlag.ItemIsEnabled)
+            above.setFirstColumnSpanned(True)
+            above.setExpanded(True)
+            self._rows[section] = []
+        row = QTreeWidgetItem(above, [title])
+        self._rows[section].append(row)
+        return row
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._on_searched)
@@ -204,16 +216,15 @@ class KeysPage(QWidget):
     @Slot(str)
     def _on_searched(self, text: str) -> None:
         words = text.casefold().split()
-        shown, sections = [], set()
-        for name, item in self._items.items():
-            section = self._commands[name].section
-            found = f"{section} {item.text(_TITLE)} {item.text(_KEYS)}".casefold()
-            item.setHidden(not all(word in found for word in words))
-            if not item.isHidden():
-                shown.append(item)
-                sections.add(section)
+        shown = []
         for section, above in self._sections.items():
-            above.setHidden(section not in sections)
+            items = self._rows[section]
+            for item in items:
+                found = f"{section} {item.text(_TITLE)} {item.text(_KEYS)}".casefold()
+                item.setHidden(not all(word in found for word in words))
+            seen = [item for item in items if not item.isHidden()]
+            above.setHidden(not seen)
+            shown += seen
         if shown and self.tree.currentItem() not in shown:
             self.tree.setCurrentItem(shown[0])
 

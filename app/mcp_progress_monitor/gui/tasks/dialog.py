@@ -19,6 +19,7 @@ from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.tasks.model import LISTED, ListedTask, ServerTasksModel
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 from mcp_progress_monitor.protocol.facts import is_terminal
@@ -52,9 +53,9 @@ class TasksDialog(QDialog):
         self.table.selectionModel().selectionChanged.connect(self._enable)
         self.message = plain_label(self)
         self.refresh = self._button("&Refresh", "Refresh the list of tasks (F5)")
-        self.refresh.setShortcut("F5")
+        give_keys(self.refresh, "tasks.refresh")
         self.cancel = self._button("&Cancel task", "Cancel the task on the server (Del)")
-        self.cancel.setShortcut("Del")
+        give_keys(self.cancel, "tasks.cancel")
         self.open_job = self._button("&Open job", "Open the job of the task (Return)")
         self.refresh.clicked.connect(self.ask)
         self.cancel.clicked.connect(self._on_cancel)

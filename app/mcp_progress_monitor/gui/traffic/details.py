@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -26,6 +25,7 @@ from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.common.layout import fit_to_screen
 from mcp_progress_monitor.gui.common.raw_view import RawView
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.gui.traffic.related import job_at
 from mcp_progress_monitor.protocol.frames import Channel, server_name
@@ -183,12 +183,11 @@ class NoteEditor(QDialog):
     def _lay_out(self) -> None:
         kinds = QDialogButtonBox.StandardButton
         self._save = self._buttons.addButton(kinds.Save)
-        self._save.setToolTip("Save the note; an empty note is removed (Ctrl+Return)")
+        self._save.setToolTip("Save the note; an empty note is removed (Ctrl+Enter)")
         self._buttons.addButton(kinds.Cancel).setToolTip("Discard the changes (Esc)")
         self._buttons.accepted.connect(self._on_accepted)
         self._buttons.rejected.connect(self.close)
-        save = QShortcut(QKeySequence("Ctrl+Return"), self)
-        save.activated.connect(self._on_accepted)
+        add_keys(self, "note.save", self._on_accepted)
         self._edit.textChanged.connect(self._on_text_changed)
         self._room.setTextFormat(Qt.TextFormat.PlainText)
         column = QVBoxLayout(self)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, TrafficActions, TrafficCommands
@@ -232,9 +232,7 @@ class TrafficPane(QWidget):
         whole.addWidget(self._splitter, 1)
 
     def _connect_bar(self) -> None:
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        find.activated.connect(self._bar.focus_search)
+        add_keys(self, "traffic.find", self._bar.focus_search)
         self._bar.filter_changed.connect(self._on_filter_changed)
         self._bar.paused_changed.connect(self._on_paused_changed)
         self._bar.clear_requested.connect(self._on_clear_requested)
