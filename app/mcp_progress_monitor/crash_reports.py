@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-LOG_NAME: Final = "monitor.log"
-"""The log of the program, in the data folder."""
+LOG_NAME: Final = "monitor.log"  # the log of the program, in the data folder
 _LOG_BYTES: Final = 1_000_000
 _LOG_PARTS: Final = 3
 _REPORT: Final = "defect-*.log"

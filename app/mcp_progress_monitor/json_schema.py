@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
     from jsonschema import ValidationError
 
-QUICK_S: Final = 0.04
-"""For work between two events of the window."""
-PATIENT_S: Final = 3.0
-"""For work in a thread, while the program goes on."""
+QUICK_S: Final = 0.04  # for work between two events of the window
+PATIENT_S: Final = 3.0  # for work in a thread, while the program goes on
 
 
 class TimeUpError(Exception):
@@ -275,8 +273,7 @@ _RULES: Final = {name: rule for rule, names in _KINDS for name in names}
 
 _PATTERN_S: Final = 0.01
 _LONGEST_MATCHED: Final = 1_000_000
-_LARGEST: Final = 2_000_000
-"""Characters and parts of a value; messages quote values."""
+_LARGEST: Final = 2_000_000  # characters and parts of a value; messages quote values
 _DEEPEST: Final = 150
 """Keywords within keywords. Far below Python's own limit of recursion: at that limit the library
 that keeps references ends the whole program."""

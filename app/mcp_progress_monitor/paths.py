@@ -11,8 +11,7 @@ from mcp_progress_monitor import bundle
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute, home, is_closed
 
-APPLICATION = "mcp-progress-monitor"
-"""Folder name of the program's data, and its name as a command."""
+APPLICATION = "mcp-progress-monitor"  # folder name of the program's data, and its name as a command
 
 SERVER_SETTINGS: Final = "server-settings.json"
 """The file, in the data folder, of what the user has set for each server."""

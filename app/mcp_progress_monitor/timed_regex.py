@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import regex
 
-LONGEST: Final = 2_000
-"""Characters of a pattern."""
+LONGEST: Final = 2_000  # characters of a pattern
 _MOST_UNROLLED: Final = 20_000
 """Elements of a pattern with its counted repetitions written out; a million take 270 MB."""
 _FEW: Final = 100_000

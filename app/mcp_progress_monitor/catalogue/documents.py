@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TOKEN: Final = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|\n', re.DOTALL)
-_MOST_TOLD: Final = 100
-"""The most duplicates to report; a file with more has a different problem."""
+_MOST_TOLD: Final = 100  # the most duplicates to report; a file with more has a different problem
 
 
 class UneditableError(Exception):
@@ -63,8 +62,7 @@ def duplicate_keys(words: str) -> Iterator[DuplicateKey]:
 
 
 _CHARACTERS: Final = 60
-_LONGEST_LINE: Final = 100_000
-"""Characters that are looked through: a file may have no line ends."""
+_LONGEST_LINE: Final = 100_000  # characters that are looked through: a file may have no line ends
 _WORD: Final = re.compile(
     r"""(?P<quote>["'])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*+\\?)(?:(?P=quote)|\Z)"""
     r"""|(?P<bare>[^\s"',:=\[\]{}]++)"""
@@ -110,8 +108,7 @@ def _is_shown_otherwise(previous: str, word: str) -> bool:
     return shown_arguments((previous, word))[1] != word
 
 
-DEEPEST: Final = 100
-"""How far objects and arrays may be inside each other."""
+DEEPEST: Final = 100  # how far objects and arrays may be inside each other
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)'

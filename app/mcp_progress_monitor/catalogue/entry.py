@@ -103,8 +103,7 @@ def _length(definition: ServerDefinition) -> int:
     return sum(map(len, words)) + len(words) + sum(map(len, (*values, *values.values())))
 
 
-EXTRAS: Final = "mcpProgressMonitor"
-"""The key of what other clients know nothing of."""
+EXTRAS: Final = "mcpProgressMonitor"  # the key of what other clients know nothing of
 
 _RESTART: Final = {
     "on": "is_on",
@@ -124,8 +123,7 @@ _PLAIN: Final = {
     "auth": "auth",
 }
 _GROUPS: Final = {"restart": _RESTART, "watch": _WATCH, "oauth": _OAUTH}
-_OF_HTTP: Final = frozenset({"auth", "oauth"})
-"""What a server that is a process has no use for."""
+_OF_HTTP: Final = frozenset({"auth", "oauth"})  # what a server that is a process has no use for
 _EARLIER: Final = ("idle_timeout_s", "total_timeout_s")
 """Limits as they stood beside the command before there were extras."""
 

@@ -45,8 +45,7 @@ _OURS: Final = ("restart", "watch", "ping_interval_s", "idle_timeout_s", "total_
 Known: TypeAlias = "Mapping[str, str | None]"
 """Secrets of the keyring by name, None for one that is gone."""
 _NOTHING_KNOWN: Final[Known] = types.MappingProxyType({})
-_SAME: Final = KeptSecrets(_NOTHING_KNOWN)
-"""Takes every literal for what our reference stands for."""
+_SAME: Final = KeptSecrets(_NOTHING_KNOWN)  # takes every literal for what our reference stands for
 
 
 class ImportStatus(enum.Enum):

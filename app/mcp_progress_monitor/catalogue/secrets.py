@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.secrets import Substitute
     from mcp_progress_monitor.snapshots.definitions import OAuthClient, ServerDefinition
 
-_NOT_IN_NAMES: Final = re.compile(r"[${}]")
-"""Characters that would end a reference."""
+_NOT_IN_NAMES: Final = re.compile(r"[${}]")  # characters that would end a reference
 _MOST_OF_A_NAME: Final = 100
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 

@@ -32,8 +32,7 @@ _END: Final = "--"
 _UNUSUAL: Final = re.compile(r"[^\w .,:@+/-]")
 """What a name on a command line is better without: clients expand `${…}` and `%…%` in it."""
 _LONGEST_NAME: Final = 60
-_DEEPEST: Final = 20
-"""Taps within taps that are looked into."""
+_DEEPEST: Final = 20  # taps within taps that are looked into
 
 
 class TapProgram(NamedTuple):

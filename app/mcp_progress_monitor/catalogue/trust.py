@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition, ServerDefinition
 
-_NAME: Final = 60
-"""Characters of a name of a variable or a header that are told."""
+_NAME: Final = 60  # characters of a name of a variable or a header that are told
 _ANYWHERE: Final = "anywhere"
 """What a relative command is whatever the folder, to be forgotten in all of them."""
 _HOW: Final = "transport"

@@ -32,10 +32,8 @@ class Syntax(enum.Flag):
     NONE = 0
     NAMED = enum.auto()
     """`${workspaceFolder}`, `${userHome}`, `${pathSeparator}`, `${env:X}`, `${input:x}`."""
-    SHELL = enum.auto()
-    """`${X}` and `${X:-default}`, from the environment."""
-    DOLLAR = enum.auto()
-    """`$X`, from the environment."""
+    SHELL = enum.auto()  # `${X}` and `${X:-default}`, from the environment
+    DOLLAR = enum.auto()  # `$X`, from the environment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

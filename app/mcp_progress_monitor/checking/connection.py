@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
-ENDED_KEPT: Final = 4096
-"""Ended requests, tasks, ids and resume tokens that are remembered, each."""
+ENDED_KEPT: Final = 4096  # ended requests, tasks, ids and resume tokens that are remembered, each
 
 
 class Evidence(NamedTuple):
@@ -89,22 +88,18 @@ class Call:
         self.token = fact.token
         self.resume_token = fact.resume_token
         self.at = self.heard_at = fact.at
-        self.heard_in = fact.number
-        """The frame of the last message about it."""
+        self.heard_in = fact.number  # the frame of the last message about it
         self.ticks = 0
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None
         self.burst, self.burst_at = 0, fact.at
         self.is_flooding = False
-        self.is_asked = False
-        """The other side waited for an answer of this side meanwhile."""
+        self.is_asked = False  # the other side waited for an answer of this side meanwhile
         self.cancelled_at: float | None = None
         self.is_timeout = False
-        self.silence_s = 0.0
-        """The longest time without a message about it that was stated."""
-        self.work: bytes | None = None
-        """What it asks for (`work_of`), where that is compared."""
+        self.silence_s = 0.0  # the longest time without a message about it that was stated
+        self.work: bytes | None = None  # what it asks for (`work_of`), where that is compared
         self.of_task: str | None = None
         self.task_was_over = False
 
@@ -140,8 +135,7 @@ class TaskRecord:
     )
 
     def __init__(self) -> None:
-        self.began: int | None = None
-        """The request that began it; None when that was not seen."""
+        self.began: int | None = None  # the request that began it; None when that was not seen
         self.began_at = 0.0
         self.status = ""
         self.asked_count = 0
@@ -162,8 +156,7 @@ class ServerMemory:
     def __init__(self, name: str) -> None:
         self.name = name
         self.tools: dict[str, ToolRecord] = {}
-        self.baseline: dict[str, str] = {}
-        """The tools' digests of an earlier report."""
+        self.baseline: dict[str, str] = {}  # the tools' digests of an earlier report
         self.tasks: dict[str, TaskRecord] = {}
         self.completed: dict[str, int] = {}
         """Resume tokens of completed operations, with the frame that completed them."""
@@ -180,8 +173,7 @@ class Connection:
     def __init__(self, id_: str, server: ServerMemory) -> None:
         self.id = id_
         self.server = server
-        self.is_opened = False
-        """Its beginning was seen: what did not happen, did not."""
+        self.is_opened = False  # its beginning was seen: what did not happen, did not
         self.is_http = False
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
@@ -193,8 +185,7 @@ class Connection:
         self.ended: collections.OrderedDict[int, Call] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
         self.listens: dict[Any, Listen] = {}
-        self.logging: set[int] = set()
-        """Open requests that asked for log messages."""
+        self.logging: set[int] = set()  # open requests that asked for log messages
         self.was_logging = False
         self.tool_calls = 0
         self.with_token = 0

@@ -31,14 +31,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
 
 MOST_A_SECOND: Final = 50
-LONG_S: Final = 10.0
-"""A call that runs longer should report progress."""
-_SOME_CALLS: Final = 3
-"""So many calls without a token are a habit."""
-_CROSSING_S: Final = 1.0
-"""What comes so soon after a cancel may have been sent before it arrived."""
-_WITHIN_S: Final = 10.0
-"""Progress so recent shows that the work was going on."""
+LONG_S: Final = 10.0  # a call that runs longer should report progress
+_SOME_CALLS: Final = 3  # so many calls without a token are a habit
+_CROSSING_S: Final = 1.0  # what comes so soon after a cancel may have been sent before it arrived
+_WITHIN_S: Final = 10.0  # progress so recent shows that the work was going on
 _CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
 _FIRST_REVISION: Final = "2024-11-05"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.results import Result, RuleState
 
-VERSION: Final = 1
-"""Of the JSON report; members may be added, never removed or renamed."""
+VERSION: Final = 1  # of the JSON report; members may be added, never removed or renamed
 
 
 class Checked(NamedTuple):

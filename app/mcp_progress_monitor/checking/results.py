@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Side
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-MOST_RESULTS: Final = 5_000
-"""Results that are kept; beyond, they are counted."""
-FRAMES_KEPT: Final = 100
-"""Frames of a result that are kept; all are counted."""
+MOST_RESULTS: Final = 5_000  # results that are kept; beyond, they are counted
+FRAMES_KEPT: Final = 100  # frames of a result that are kept; all are counted
 GRAVEST: Final = (Level.ERROR, Level.WARNING, Level.NOTE)
 
 
@@ -125,8 +123,7 @@ class Results:
         self._fresh: list[Result] = []
         self._changed: dict[int, Result] = {}
         self._grave: set[int] = set()
-        self.dropped = 0
-        """Results beyond `MOST_RESULTS`."""
+        self.dropped = 0  # results beyond `MOST_RESULTS`
 
     def __iter__(self) -> Iterator[Result]:
         return iter(self._by_key.values())

@@ -138,10 +138,8 @@ class SchemaChecks:
         """Spend `budget_s` seconds of processor time at most, `patience_s` on one message."""
         self._watch = Stopwatch(budget_s)
         self._patience_s = patience_s
-        self.checked = 0
-        """Messages that were compared with the schema."""
-        self.unchecked = 0
-        """Messages that were too large, or for which no time was left."""
+        self.checked = 0  # messages that were compared with the schema
+        self.unchecked = 0  # messages that were too large, or for which no time was left
 
     def take(
         self,

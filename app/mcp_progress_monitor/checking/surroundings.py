@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import ConnectionOpened, JsonObject, RequestAnswered
     from mcp_progress_monitor.protocol.frames import Frame
 
-POLITE_S: Final = 2.0
-"""How long a server may take to end by itself."""
+POLITE_S: Final = 2.0  # how long a server may take to end by itself
 _PARTS: Final = (
     "title",
     "description",

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.2
 _PROBLEMS_TOLD: Final = 10
-_PLACES_TOLD: Final = 20
-"""Findings of one kind that are listed as text; the other formats have all."""
+_PLACES_TOLD: Final = 20  # findings of one kind that are listed as text; the other formats have all
 _NEVER: Final = "never"
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
 
@@ -70,8 +69,7 @@ class CheckOrder:
     max_duration: float | None = None
     expect: tuple[str, ...] = ()
     output: Path | None = None
-    notes: tuple[str, ...] = ()
-    """What else is known of the session, such as calls that failed."""
+    notes: tuple[str, ...] = ()  # what else is known of the session, such as calls that failed
 
     @property
     def fails_from(self) -> Level | None:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DATA_DIR = "--data-dir"
-_SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})
-"""Options whose values may be secrets."""
+_SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})  # options whose values may be secrets
 
 
 def report_internal_error(error: BaseException, words: Sequence[str]) -> str:

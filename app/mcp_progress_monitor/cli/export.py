@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.cli.options import CommonOptions
     from mcp_progress_monitor.exports.options import OnShare
 
-IMPORTED = "mcprec"
-"""The format that makes a recording of another program's file."""
+IMPORTED = "mcprec"  # the format that makes a recording of another program's file
 _SLICE_S = 0.2
 _PROBLEMS_TOLD = 10
 

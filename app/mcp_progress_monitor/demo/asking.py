@@ -25,8 +25,7 @@ LOOK_EVERY_S: Final = 0.01
 class Query:
     """One question before it is asked."""
 
-    key: str
-    """What tells it from the others of its call."""
+    key: str  # what tells it from the others of its call
     method: str
     params: Any
     needs: tuple[str, ...] = ()
@@ -59,8 +58,7 @@ class Manner:
     even_if_undeclared: bool = False
     listen_after_s: float = 0
     state_is: str = "awkward"
-    at_once: bool = True
-    """Whether a task asks before `tasks/result` is open."""
+    at_once: bool = True  # whether a task asks before `tasks/result` is open
 
 
 MANNER: Final[dict[str, JsonObject]] = {

@@ -130,17 +130,14 @@ class Call:
         self.id = request_id
         self.method = method
         self.params = params
-        self.owner = owner
-        """Where the request came from, and what belongs to it goes."""
-        self.state_dir = connection.state_dir
-        """Where to keep what must outlive the server."""
+        self.owner = owner  # where the request came from, and what belongs to it goes
+        self.state_dir = connection.state_dir  # where to keep what must outlive the server
         self.result_meta: JsonObject = {}
         """What goes into the `_meta` of the result, beside what is there."""
         self.token = _progress_token(params)
         self.replay = Replay(_answers(connection, dialect, method, params))
         """What the client answered in earlier rounds."""
-        self.task: Task | None = None
-        """What the call has become, if it is a task."""
+        self.task: Task | None = None  # what the call has become, if it is a task
         self.on_cancel: OnCancel = "stop"
         self._log_level = _log_level(params)
         self._cancelled = threading.Event()

@@ -24,8 +24,7 @@ from mcp_progress_monitor.demo.wire import (
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 PER_REQUEST_VERSIONS: Final = ("2026-07-28",)
-TASKS_VERSION: Final = "2025-11-25"
-"""The one revision with tasks in its core."""
+TASKS_VERSION: Final = "2025-11-25"  # the one revision with tasks in its core
 
 ERAS: Final = {
     "both": HANDSHAKE_VERSIONS + PER_REQUEST_VERSIONS,
@@ -88,8 +87,7 @@ class Dialect:
     """The revision one request is served in, and what its client declared it can do."""
 
     version: str
-    client: JsonObject = field(default_factory=dict)
-    """The client's capabilities."""
+    client: JsonObject = field(default_factory=dict)  # the client's capabilities
     offers_tasks: bool = True
 
     @property

@@ -99,8 +99,7 @@ _RICH_CHOICES: Final[dict[str, JsonObject]] = {
 }
 
 _REQUIRED: Final = frozenset({"name", "age", "colour", "toppings"})
-FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")
-"""What a form can ask for."""
+FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")  # what a form can ask for
 
 
 def form(

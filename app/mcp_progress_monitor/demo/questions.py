@@ -29,10 +29,8 @@ class Question:
 
     id: str
     method: str
-    token: str | None = None
-    """The progress token that the client may report its phases under."""
-    reply: JsonObject | None = None
-    """The client's reply, whole."""
+    token: str | None = None  # the progress token that the client may report its phases under
+    reply: JsonObject | None = None  # the client's reply, whole
     phases: list[JsonObject] = field(default_factory=list)
     """The parameters of its progress notifications before the reply."""
     late_phases: list[JsonObject] = field(default_factory=list)
@@ -130,10 +128,8 @@ class InputRequiredError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Round:
     requests: JsonObject
-    answers: tuple[JsonObject, ...]
-    """The answers of each round before this one, as replies by key."""
-    given: JsonObject
-    """What was answered of this one already."""
+    answers: tuple[JsonObject, ...]  # the answers of each round before this one, as replies by key
+    given: JsonObject  # what was answered of this one already
 
 
 class Rounds:

@@ -103,8 +103,7 @@ def _archive(call: Call) -> JsonObject:
     return {"text": in_parts(call, "resource-archive", lines, _VOLUMES_AT_ONCE, _SECTION_S)}
 
 
-COUNTER: Final = "demo://counter"
-"""The resource that `update_resource` updates."""
+COUNTER: Final = "demo://counter"  # the resource that `update_resource` updates
 
 EXTRA: Final = Resource(
     "demo://extra", "Extra", "Added and removed by change_list", "text/plain", _extra

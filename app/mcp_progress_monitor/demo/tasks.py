@@ -32,13 +32,10 @@ RELATED: Final = "io.modelcontextprotocol/related-task"
 class Terms:
     """What is agreed about a task when it begins."""
 
-    is_core: bool
-    """Whether it is one of revision 2025-11-25 and not of the extension."""
-    ttl_ms: int | None
-    """How long it is kept from its creation, None for ever."""
+    is_core: bool  # whether it is one of revision 2025-11-25 and not of the extension
+    ttl_ms: int | None  # how long it is kept from its creation, None for ever
     poll_ms: int = 500
-    notifies: bool = True
-    """Whether a client with a handshake is told of each state."""
+    notifies: bool = True  # whether a client with a handshake is told of each state
 
 
 @dataclass(slots=True)
@@ -51,8 +48,7 @@ class State:
     error: JsonObject | None = None
     input_requests: JsonObject = field(default_factory=dict)
     updated: float = 0.0
-    checkpoint: int = 0
-    """How many steps are done and will not be done again."""
+    checkpoint: int = 0  # how many steps are done and will not be done again
     answers: list[JsonObject] = field(default_factory=list)
     """The replies of each round of questions, by key."""
 
@@ -63,11 +59,9 @@ class Task:
     def __init__(self, task_id: str, terms: Terms, wire: Wire, news: News) -> None:
         self.id = task_id
         self.terms = terms
-        self.created = time.time()
-        """Seconds since the epoch."""
+        self.created = time.time()  # seconds since the epoch
         self.state = State(message="Begun", updated=self.created)
-        self.cancel: Callable[[], None] | None = None
-        """Asks the work to stop."""
+        self.cancel: Callable[[], None] | None = None  # asks the work to stop
         self.lock = threading.RLock()
         self._result_waiters = 0
         self._wire = wire

@@ -151,8 +151,7 @@ _TERMS: Final[dict[str, JsonObject]] = {
     "notifies": flag("Send notifications about a task's status", default=True),
 }
 
-_PREPARED: Final = ("on_cancel", *_TERMS)
-"""The arguments that are dealt with before a tool runs."""
+_PREPARED: Final = ("on_cancel", *_TERMS)  # the arguments that are dealt with before a tool runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 _BUDGET_S: Final = 0.01
-_ROWS: Final = 4096
-"""Rows of the index scanned in one slice."""
+_ROWS: Final = 4096  # rows of the index scanned in one slice
 _FRAMES: Final = 64
-_BYTES: Final = 1024 * 1024
-"""Bytes of frames read at once, unless one is larger."""
+_BYTES: Final = 1024 * 1024  # bytes of frames read at once, unless one is larger
 _ROWS_READ: Final = 256
 _JOBS_KEPT: Final = 10_000
 _FEW: Final = 8
@@ -191,8 +189,7 @@ def _read(timeline: Timeline, places: list[int]) -> Iterator[tuple[int, Frame]]:
                 yield place, frame
 
 
-AFTERMATH_S: Final = 2.0
-"""For so long after a job's end its server's last words still belong to it."""
+AFTERMATH_S: Final = 2.0  # for so long after a job's end its server's last words still belong to it
 _STDERR_KEPT: Final = 20
 _AT_ONCE: Final = 4096
 _LINE: Final = 4096

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.protocol.frames import Frame
 
-MOST_CHARACTERS: Final = 2_000
-"""Of a message that is quoted."""
+MOST_CHARACTERS: Final = 2_000  # of a message that is quoted
 _INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"})
 
 

@@ -20,14 +20,10 @@ if TYPE_CHECKING:
 class ExportFormat(enum.Enum):
     """The format of an export; values are command-line names and file suffixes."""
 
-    JSONL = "jsonl"
-    """Frames."""
-    CSV = "csv"
-    """Ticks."""
-    HTML = "html"
-    """A report."""
-    HAR = "har"
-    """Exchanges over HTTP."""
+    JSONL = "jsonl"  # frames
+    CSV = "csv"  # ticks
+    HTML = "html"  # a report
+    HAR = "har"  # exchanges over HTTP
 
 
 class ExportOptions(NamedTuple):

@@ -59,25 +59,21 @@ _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 class _SecretRule(enum.Enum):
     """How the values in a container are treated."""
 
-    PLAIN = enum.auto()
-    """By the names of its members, and by the content of its texts."""
+    PLAIN = enum.auto()  # by the names of its members, and by the content of its texts
     ENVIRONMENT = enum.auto()
     HEADERS = enum.auto()
     """Names stay, values are removed; of headers, those stay that only say how a message is
     sent."""
-    HEADER = enum.auto()
-    """A list of a header's name and its value."""
+    HEADER = enum.auto()  # a list of a header's name and its value
     PAIRS = enum.auto()
     HEADER_PAIRS = enum.auto()
     """An object in a list of variables or headers: the value beside its name is removed."""
-    COMMAND = enum.auto()
-    """A list of a program's arguments: each may say what the next one is."""
+    COMMAND = enum.auto()  # a list of a program's arguments: each may say what the next one is
     SCHEMAS = enum.auto()
     """The members of a JSON Schema: their names are questions, and have no value here."""
     SECRET_SCHEMA = enum.auto()
     """A schema of a secret: its type stays, examples and defaults are removed."""
-    GONE = enum.auto()
-    """Removed as a whole."""
+    GONE = enum.auto()  # removed as a whole
 
 
 _SCHEMA_WORDS: Final = frozenset(
@@ -346,8 +342,7 @@ _Given = TypeVar("_Given", bytes, str)
 NOTE: Final = f"Secrets and resume tokens are redacted and replaced by {REMOVED}."
 """The note in every redacted export."""
 
-_DEEPEST: Final = 4
-"""How often JSON within a string of JSON is decoded."""
+_DEEPEST: Final = 4  # how often JSON within a string of JSON is decoded
 _OPENING: Final = ("{", "[")
 _BOM: Final = b"\xef\xbb\xbf"
 

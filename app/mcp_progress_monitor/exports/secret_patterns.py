@@ -8,8 +8,7 @@ from typing import Final
 
 from mcp_progress_monitor.protocol.secrets import letters
 
-REMOVED: Final = "(removed)"
-"""What replaces a secret."""
+REMOVED: Final = "(removed)"  # what replaces a secret
 
 _HEADERS_NAME: Final = re.compile(
     "(?:http|request|response|extra|custom|default|additional|static)*headers?"
@@ -146,8 +145,7 @@ _KEY: Final = re.compile(
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _RANDOM: Final = re.compile(r"[\w+/=-]{16,512}")
 _STRETCH: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-_LONGEST_STRETCH: Final = 3
-"""Average run of characters of one kind in random texts."""
+_LONGEST_STRETCH: Final = 3  # average run of characters of one kind in random texts
 _SCHEME: Final = re.compile(r"(?P<kept>\b(?:bearer|basic)\s{1,8})[\w.~+/=-]{6,}", re.IGNORECASE)
 _SHAPED: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}-----|\Z)"
@@ -200,8 +198,7 @@ _TRIGGERS: Final = tuple(
 
 
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
-_SHORT: Final = 512
-"""Bytes of a text whose answer is remembered."""
+_SHORT: Final = 512  # bytes of a text whose answer is remembered
 
 
 def may_have_secrets(raw: bytes) -> bool:

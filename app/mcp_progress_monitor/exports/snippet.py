@@ -107,8 +107,7 @@ def _names(headers: list[str], *, signs_in: bool) -> list[str]:
     return names if is_given or not signs_in else [*names, "Authorization"]
 
 
-_LARGEST: Final = 4 * 1024 * 1024
-"""Bytes of the largest request that is written as a program."""
+_LARGEST: Final = 4 * 1024 * 1024  # bytes of the largest request that is written as a program
 _WIDTH: Final = 92
 
 

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.filtering.fields import FieldDefinition
     from mcp_progress_monitor.recording.timeline import Timeline
 
-MOST: Final = 50
-"""Most candidates returned."""
-_LOOKED_AT: Final = 5_000
-"""How many of the newest values are checked for candidates."""
+MOST: Final = 50  # most candidates returned
+_LOOKED_AT: Final = 5_000  # how many of the newest values are checked for candidates
 _LONGEST: Final = 10_000
 _TOKEN: Final = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?)|(?P<op>[=!<>]=?)|(?P<mark>[(),])"""

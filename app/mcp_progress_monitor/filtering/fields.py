@@ -100,8 +100,7 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
         FieldDefinition("error", FieldType.JSON, "error of the reply: error.data.reason"),
     )
 }
-ROOTS: Final = ("params", "result", "error")
-"""The fields that paths begin with."""
+ROOTS: Final = ("params", "result", "error")  # the fields that paths begin with
 OPERATORS: Final[dict[str, str]] = {
     "==": "is equal to",
     "!=": "exists and is not equal to",

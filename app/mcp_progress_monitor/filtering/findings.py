@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.filtering.filter import Comparison, Expression
 
-SEVERITY: Final = ("note", "warning", "error")
-"""Levels of findings, least severe first."""
+SEVERITY: Final = ("note", "warning", "error")  # levels of findings, least severe first
 _PATTERN_S: Final = 0.02
 _TEXTS: Final = FieldType.TEXT
 FINDING_FIELDS: Final[dict[str, FieldDefinition]] = {

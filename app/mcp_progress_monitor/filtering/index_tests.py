@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.recording.timeline import Timeline
 
-NAN: Final = math.nan
-"""A missing number: no comparison with it is true, except `!=`."""
+NAN: Final = math.nan  # a missing number: no comparison with it is true, except `!=`
 _EXCHANGE_MASK: Final = (1 << 32) - 1
 _QUARTER_S: Final = 900
 _DAY_S: Final = 86400.0
@@ -310,8 +309,7 @@ class Durations:
 
 
 _DELTA_STEP: Final = 1 << 14
-_FEW: Final = 4
-"""A single row costs at least so many times a row among all."""
+_FEW: Final = 4  # a single row costs at least so many times a row among all
 _OF_OTHER_SIDE: Final = (FrameKind.PROGRESS, FrameKind.REPLY, FrameKind.ERROR)
 """What one side sends about the other's requests, with their tokens."""
 
@@ -487,12 +485,9 @@ _TICK_KINDS: Final = (FrameKind.PROGRESS, FrameKind.REQUEST)
 class Table(NamedTuple):
     """A column of numbers, its table of values, and a way to find values that are not in it."""
 
-    names: Callable[[Columns], SharedValues[Any]]
-    """The table."""
-    column: Callable[[Segment], Sequence[int]]
-    """The column."""
-    value: Callable[[Any], Any]
-    """What is compared of an entry of the table."""
+    names: Callable[[Columns], SharedValues[Any]]  # the table
+    column: Callable[[Segment], Sequence[int]]  # the column
+    value: Callable[[Any], Any]  # what is compared of an entry of the table
     looked_up: Callable[[Stride, int], Work[Any]]
     """The value of a row whose number is `Names.many`; `ABSENT` when it has none."""
 
@@ -541,8 +536,7 @@ TOKENS: Final = Table(attrgetter("tokens"), attrgetter("tokens"), lambda entry: 
 """Progress tokens; replies and cancels have that of their request."""
 CONNECTIONS: Final = _of_source(attrgetter("connection"))
 SERVERS: Final = _of_source(lambda entry: server_name(entry.connection))
-DIRECTIONS: Final = _of_source(lambda entry: entry.channel.name.lower())
-"""The channels' words."""
+DIRECTIONS: Final = _of_source(lambda entry: entry.channel.name.lower())  # the channels' words
 
 
 class NameTest:

@@ -262,10 +262,8 @@ _READERS: Final[dict[FieldType, Callable[[FieldDefinition, Piece], Scalar]]] = {
 }
 
 
-LONGEST: Final = 10_000
-"""Characters of the longest filter."""
-DEEPEST: Final = 100
-"""Most levels of `and`, `or`, `not` within each other."""
+LONGEST: Final = 10_000  # characters of the longest filter
+DEEPEST: Final = 100  # most levels of `and`, `or`, `not` within each other
 _EXPECTED: Final = (
     ("STRING", "WORD", "a field, a word or quoted text"),
     ("STRING", "VALUE", "a value"),

@@ -38,10 +38,8 @@ class Word:
         self._in_text = re.compile("".join(map(_in_text, text)))
         # Letters alone: numbers and white space have other forms.
         self._hint = max(_LETTERS.findall(text), key=len, default="").lower().encode()
-        self.has_hint = bool(self._hint)
-        """Whether `may_be_in` can exclude anything."""
-        self.overlap = 12 * len(text)
-        """Most bytes that the text takes in a message."""
+        self.has_hint = bool(self._hint)  # whether `may_be_in` can exclude anything
+        self.overlap = 12 * len(text)  # most bytes that the text takes in a message
 
     def is_in(self, raw: bytes, lowered: bytes) -> bool:
         """Whether the text is in a message's bytes, given also in lower case."""
@@ -131,8 +129,7 @@ def _within(op: str, value: Any) -> Iterator[str]:
         yield from _runs(value[2])
 
 
-PIECE: Final = 128 * 1024
-"""Characters of a long text that are searched at once …"""
+PIECE: Final = 128 * 1024  # characters of a long text that are searched at once …
 OVERLAP: Final = 16 * 1024
 """… and how many of them once more with the next: the longest match that is found for sure."""
 _LIMIT_S: Final = 0.01
@@ -147,8 +144,7 @@ class Pattern:
         self._pattern = compiled_pattern(text)
         self.required = required(text)
         """Bytes that are in every text with a match; empty if unknown."""
-        self.timed_out = 0
-        """How many texts timed out."""
+        self.timed_out = 0  # how many texts timed out
 
     def search(self, text: str) -> bool:
         if len(text) > PIECE:
@@ -190,8 +186,7 @@ def _cut(text: str) -> Iterator[str]:
         yield text[begin : begin + PIECE]
 
 
-ABSENT: Final = Elided(0)
-"""A missing value: nothing compares with it."""
+ABSENT: Final = Elided(0)  # a missing value: nothing compares with it
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -284,8 +284,7 @@ _QUICK_S: Final = 0.0005
 """A stride that took less is followed by a larger one: reading the index alone is fast."""
 _SLOW_S: Final = 0.05
 """One that took longer, by a smaller one: its results are published at its end."""
-_HELD_S: Final = 0.001
-"""As is one that ran for longer without a pause."""
+_HELD_S: Final = 0.001  # as is one that ran for longer without a pause
 
 
 class Search:
@@ -305,8 +304,7 @@ class Search:
         self._length = _FIRST
         self._spent_s = 0.0
         self._held_s = 0.0
-        self.place = place
-        """Everything before it has been searched."""
+        self.place = place  # everything before it has been searched
 
     @property
     def left(self) -> int:

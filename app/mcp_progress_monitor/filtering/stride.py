@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Work: TypeAlias = Generator[None, None, T]
 """Work that pauses by yielding None every few tenths of a millisecond, and returns a T."""
-Rows: TypeAlias = Sequence[int]
-"""Increasing rows of a segment: a range, or a list."""
+Rows: TypeAlias = Sequence[int]  # increasing rows of a segment: a range, or a list
 
-LONG: Final = 256 * 1024
-"""Messages of more bytes are searched in pieces of about so many."""
+LONG: Final = 256 * 1024  # messages of more bytes are searched in pieces of about so many
 _GROUP: Final = 256
 _GROUP_BYTES: Final = 64 * 1024
 

@@ -16,12 +16,10 @@ from mcp_progress_monitor.findings.rules import RULES
 class Certainty(enum.StrEnum):
     """How sure it is that a finding is a fault."""
 
-    CERTAIN = "certain"
-    """The messages themselves prove it."""
+    CERTAIN = "certain"  # the messages themselves prove it
     LIKELY = "likely"
     """Messages that crossed on their way, or something that was not recorded, may explain it."""
-    HINT = "hint"
-    """Nothing is violated; users of the server are better off without it."""
+    HINT = "hint"  # nothing is violated; users of the server are better off without it
 
 
 class Needs(enum.Flag):

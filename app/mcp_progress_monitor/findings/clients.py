@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-AS_OF: Final = "2026-11"
-"""When the table was last compared with its sources."""
+AS_OF: Final = "2026-11"  # when the table was last compared with its sources
 
 
 class ClientLimit(NamedTuple):

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 class Level(enum.StrEnum):
     """How grave it is to break a rule."""
 
-    ERROR = "error"
-    """The protocol says MUST."""
-    WARNING = "warning"
-    """It says SHOULD, or the case is doubtful."""
-    NOTE = "note"
-    """Allowed, and worth a look."""
+    ERROR = "error"  # the protocol says MUST
+    WARNING = "warning"  # it says SHOULD, or the case is doubtful
+    NOTE = "note"  # allowed, and worth a look
 
 
 class Source(NamedTuple):

@@ -26,8 +26,7 @@ _QUESTIONS: Final = (
 class ConfirmationPage(QWidget):
     """Shows and edits `ConfirmationSettings`; whoever shows it applies what `changed` says."""
 
-    changed = Signal(object)
-    """The settings chosen now."""
+    changed = Signal(object)  # the settings chosen now
 
     def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -343,8 +343,7 @@ class EndGuard(QObject):
     quit_confirmed = Signal()
     disconnect_confirmed = Signal(str)
     restart_confirmed = Signal(str)
-    disable_confirmed = Signal(str, bool)
-    """Always with True: enabling ends nothing."""
+    disable_confirmed = Signal(str, bool)  # always with True: enabling ends nothing
     sign_out_confirmed = Signal(str)
 
     def __init__(self, parent: QWidget, engine: Engine, settings: UserSettings) -> None:

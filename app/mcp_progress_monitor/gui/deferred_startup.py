@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-_AT_LATEST_MS: Final = 300
-"""A window that starts minimised is not painted."""
-_SHOWN_MS: Final = 5
-"""For what is painted to reach the screen."""
+_AT_LATEST_MS: Final = 300  # a window that starts minimised is not painted
+_SHOWN_MS: Final = 5  # for what is painted to reach the screen
 
 
 class DeferredStartup(QObject):

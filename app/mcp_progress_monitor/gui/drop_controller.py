@@ -91,12 +91,9 @@ def command_of(path: Path) -> tuple[str, ...]:
 class Drops(QObject):
     """Tells what is to be done with what was dropped; disks are read in threads."""
 
-    recording_dropped = Signal(object)
-    """`Path`."""
-    configuration_dropped = Signal(object)
-    """`Path`."""
-    program_dropped = Signal(object)
-    """Its command line, as `tuple[str, ...]`."""
+    recording_dropped = Signal(object)  # `Path`
+    configuration_dropped = Signal(object)  # `Path`
+    program_dropped = Signal(object)  # its command line, as `tuple[str, ...]`
     address_dropped = Signal(str)
 
     def __init__(

@@ -87,8 +87,7 @@ class ExportDialog(QFileDialog):
 class ExportController(QObject):
     """Saves or copies what the panes of `window` request; a child of the window."""
 
-    saved = Signal(object)
-    """The `Path` of a file that is there now."""
+    saved = Signal(object)  # the `Path` of a file that is there now
 
     def __init__(
         self,

@@ -102,20 +102,17 @@ class Failures:
 _BEAT_MS: Final = 250
 CANCELLED: Final = 5
 """The exit code of a program that was interrupted twice, as the command line has it."""
-_LAST_S: Final = 10.0
-"""How long the program may take to end: servers have five seconds of it."""
+_LAST_S: Final = 10.0  # how long the program may take to end: servers have five seconds of it
 
 
 class Lifetime(QObject):
     """Runs from when the window is shown until the user or a signal quits."""
 
-    beat = Signal()
-    """Four times a second, from `show` to `quit`: polls what emits no signal."""
+    beat = Signal()  # four times a second, from `show` to `quit`: polls what emits no signal
 
     def __init__(self, application: QApplication, parent: QObject) -> None:
         super().__init__(parent)
-        self.ready = anyio.Event()
-        """Set when the window is up and everything behind it is there."""
+        self.ready = anyio.Event()  # set when the window is up and everything behind it is there
         self.exit_code = 0
         self._over = anyio.Event()
         self._window: QWidget | None = None

@@ -68,14 +68,11 @@ _FIRST_SIZE: Final = QSize(1280, 800)
 _BESIDE_MIDDLE: Final = QSize(150, 390)
 """What the rest of the window needs at least, beside the jobs."""
 _BESIDE_SIDE: Final = QSize(150, 120)
-_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
-"""A layout of other columns is left aside."""
+_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"  # a layout of other columns is left aside
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
-_DROPPED: Final = 10
-"""Files that are taken at once: each recording is a window of its own."""
-ADDRESSES: Final = ("http://", "https://")
-"""What dropped text begins with that is not ignored."""
+_DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
+ADDRESSES: Final = ("http://", "https://")  # what dropped text begins with that is not ignored
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
 _TABS: Final = ("log", "job", "timeline", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
@@ -86,12 +83,9 @@ _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 class MainWindow(QMainWindow):
     """Holds the panes and remembers where they were; decides nothing."""
 
-    close_requested = Signal()
-    """By the user, who may be asked."""
-    dropped = Signal(object)
-    """Names of local files, or an address: `tuple[str, ...]`."""
-    session_ended = Signal()
-    """The desktop's session ends, and the program with it."""
+    close_requested = Signal()  # by the user, who may be asked
+    dropped = Signal(object)  # names of local files, or an address: `tuple[str, ...]`
+    session_ended = Signal()  # the desktop's session ends, and the program with it
 
     def __init__(
         self,

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 50
 _MOST_LINES: Final = 9
-_LEAST_LINES: Final = 3
-"""Lines in sight, with room and without: the rest is scrolled to."""
+_LEAST_LINES: Final = 3  # lines in sight, with room and without: the rest is scrolled to
 
 
 class NoticeBar(QFrame):

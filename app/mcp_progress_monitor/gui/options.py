@@ -35,8 +35,7 @@ class WindowOptions:
     config: Path | None = None
     record: Path | None = None
     saved: tuple[str, ...] = ()
-    problem: ErrorDetails | None = None
-    """What is wrong with the data folder, to be shown first."""
+    problem: ErrorDetails | None = None  # what is wrong with the data folder, to be shown first
     is_safe: bool = False
     """Safe mode: nothing is connected or watched, and the layout is the first one."""
     resets_layout: bool = False

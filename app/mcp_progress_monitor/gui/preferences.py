@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 GENERAL: Final = "settings/general"
 PRIVACY: Final = "settings/privacy"
 """Keys of what the user chose in the settings: names, each of them on unless switched off."""
-KEYS: Final = "keys"
-"""Key of the user's own keys, by the names of their commands."""
-_VERSION = 1
-"""Of the window's layout: a state of another version is left aside."""
+KEYS: Final = "keys"  # key of the user's own keys, by the names of their commands
+_VERSION = 1  # of the window's layout: a state of another version is left aside
 
 
 class Preferences:

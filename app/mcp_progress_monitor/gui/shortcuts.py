@@ -163,8 +163,7 @@ class Conflict(NamedTuple):
 class Shortcuts(QObject):
     """The commands of a window; takes up the user's keys, and keeps them."""
 
-    changed = Signal()
-    """Commands have other keys."""
+    changed = Signal()  # commands have other keys
 
     def __init__(self, window: QWidget, preferences: Preferences) -> None:
         super().__init__(window)

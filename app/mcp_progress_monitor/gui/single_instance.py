@@ -19,19 +19,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FOLDER: Final = "windows"
-_LONGEST: Final = 100
-"""Bytes of a socket's path: systems allow 104 or 108."""
+_LONGEST: Final = 100  # bytes of a socket's path: systems allow 104 or 108
 _CONNECT_MS: Final = 500
-_ANSWER_MS: Final = 2000
-"""A window that hangs does not answer; then there is another one."""
+_ANSWER_MS: Final = 2000  # a window that hangs does not answer; then there is another one
 _ANSWER: Final = b"here"
 
 
 class SingleInstance(QObject):
     """Listens for other processes that open the same recording."""
 
-    wanted = Signal()
-    """Somebody opened the recording again."""
+    wanted = Signal()  # somebody opened the recording again
 
     def __init__(self, recording: Path, data_dir: Path, parent: QObject) -> None:
         super().__init__(parent)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.options import WindowOptions
 
 
-FIRST: Final = "window/first"
-"""What the window showed last, and shows first the next time."""
+FIRST: Final = "window/first"  # what the window showed last, and shows first the next time
 
 
 _NO_POOL: Final = "QT_NO_GUI_THREADPOOL"

@@ -461,8 +461,7 @@ def _deepen_selection(palette: QPalette) -> None:
         QGuiApplication.setPalette(palette)
 
 
-TEXT_SIZES: Final = (80, 90, 100, 110, 125, 150, 175, 200)
-"""Percent of the system's size of text."""
+TEXT_SIZES: Final = (80, 90, 100, 110, 125, 150, 175, 200)  # percent of the system's size of text
 _TEXT_SIZE: Final = "text-size"
 
 

@@ -72,8 +72,7 @@ class SavedServer(NamedTuple):
 class ToolBar(QToolBar):
     """Connect, new call, cancel, resume, re-issue; the filter at the right."""
 
-    connect_requested = Signal(str)
-    """The name of a saved server, chosen in the menu."""
+    connect_requested = Signal(str)  # the name of a saved server, chosen in the menu
 
     def __init__(
         self,

@@ -32,8 +32,7 @@ class UndoOffer(QWidget):
         self._settled: Callable[[], object] | None = None
         self._label = ElidedLabel(self)
         self._label.describe("Removed")
-        self.action: Final = QAction("&Undo", self)
-        """For the window's menu."""
+        self.action: Final = QAction("&Undo", self)  # for the window's menu
         self.action.setObjectName("window.undo")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Undo))
         self.action.setToolTip("Undo the last removal")

@@ -72,8 +72,7 @@ class NotificationSettings(Validated):
     shows_tray: bool = True
     shows_task_bar: bool = True
     """Progress and badge on the program's button in the task bar or dock."""
-    shows_counts: bool = True
-    """Counts in the window's title."""
+    shows_counts: bool = True  # counts in the window's title
 
     checks: ClassVar[Mapping[str, Check]] = {
         **dict.fromkeys(

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QResizeEvent
 
-_BESIDE_SENTENCE: Final = 70
-"""Icon and margins of a choice, in device-independent pixels."""
+_BESIDE_SENTENCE: Final = 70  # icon and margins of a choice, in device-independent pixels
 _WITH_TITLE: Final = 330
-_WITH_SENTENCES: Final = 270
-"""Heights from which there is room for more than the choices."""
-_NAMES: Final = 70
-"""Characters of found programs' names."""
+_WITH_SENTENCES: Final = 270  # heights from which there is room for more than the choices
+_NAMES: Final = 70  # characters of found programs' names
 
 
 class Choice(QCommandLinkButton):
@@ -50,8 +47,7 @@ class Welcome(QWidget):
     server_add_requested = Signal()
     url_add_requested = Signal()
     import_requested = Signal()
-    watch_requested = Signal()
-    """The servers of other clients are to be watched."""
+    watch_requested = Signal()  # the servers of other clients are to be watched
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

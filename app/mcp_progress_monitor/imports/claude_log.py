@@ -95,8 +95,7 @@ class _Server:
         self._name = name
         self._recording = recording
         self._count = 0
-        self._runs: list[_Run] = []
-        """The last ones, the newest last."""
+        self._runs: list[_Run] = []  # the last ones, the newest last
         self._is_wanted = False
 
     @property

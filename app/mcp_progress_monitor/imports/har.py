@@ -44,8 +44,7 @@ _HEADERS: Final = 500
 _LONGEST_S: Final = 30 * 24 * 3600.0
 _HELD_BYTES: Final = 256 * 1024 * 1024
 _PHASES: Final = ("blocked", "dns", "connect", "send", "wait")
-_OURS: Final = "_mcp"
-"""The member of an entry in which this program says what HAR has no place for."""
+_OURS: Final = "_mcp"  # the member of an entry in which this program says what HAR has no place for
 _PLACE: Final = re.compile(
     rb"(?:[^\r\n]{0,200}\r?\n){0,20}?event: ?endpoint\r?\ndata: ?([^\r\n]{1,2000})\r?\n\r?\n"
 )
@@ -72,8 +71,7 @@ class _Entry(NamedTuple):
     answer_headers: Headers
     answer: bytes
     is_body_missing: bool
-    is_stream: bool
-    """Whether the response is an event stream."""
+    is_stream: bool  # whether the response is an event stream
     begun: float | None
     answered_s: float
     ended_s: float

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from io import FileIO
 
-LARGEST: Final = 256 * 1024 * 1024
-"""An element with more bytes is given up."""
+LARGEST: Final = 256 * 1024 * 1024  # an element with more bytes is given up
 _BLOCK: Final = 1024 * 1024
 _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}:,]', re.DOTALL)
 _LONGEST_KEY: Final = 200
@@ -25,10 +24,8 @@ class _Scanner:
     """Tokens of a file. What was passed is let go of, but for what begins at `kept`."""
 
     def __init__(self, file: FileIO) -> None:
-        self.kept: int | None = None
-        """Where an element begins in the buffer."""
-        self.end = 0
-        """Where the last token ends in the buffer."""
+        self.kept: int | None = None  # where an element begins in the buffer
+        self.end = 0  # where the last token ends in the buffer
         self.buffer = b""
         self._file = file
         self._step = _BLOCK

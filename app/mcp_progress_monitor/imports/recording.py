@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 _EARLIEST: Final = 0.0
-_LATEST: Final = 4_102_444_800.0
-"""The year 2100: what lies beyond is no time of a session."""
+_LATEST: Final = 4_102_444_800.0  # the year 2100: what lies beyond is no time of a session
 _CONNECTIONS: Final = 10_000
 _BLOCK: Final = 1024 * 1024
 
@@ -39,8 +38,7 @@ class ImportedRecording:
         """`source` names the form that is read, for people."""
         self.source = source
         self.numbers = FrameNumbers()
-        self.is_empty = True
-        """Whether nothing was taken."""
+        self.is_empty = True  # whether nothing was taken
         self.clock = Clock(monotonic=lambda: self._when, wall=lambda: self._when)
         self._when = _EARLIEST
         self._begun: float | None = None

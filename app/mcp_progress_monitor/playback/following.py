@@ -24,8 +24,7 @@ _READ_BYTES: Final = 64 * 1024
 _LOOK_S: Final = 0.02
 _PREFIX: Final = "followed-"
 _NAME: Final = f"stdin{SUFFIX}"
-_BEGINNING_S: Final = 60
-"""A folder without a lock may be one that another program has just made."""
+_BEGINNING_S: Final = 60  # a folder without a lock may be one that another program has just made
 
 
 class Followed(NamedTuple):

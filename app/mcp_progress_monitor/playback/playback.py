@@ -82,8 +82,7 @@ class Playback:
         self.timeline.add_part(part.number, FileBytes(part.path))
 
     def _begin(self) -> None:
-        self.is_loaded = False
-        """Whether all of the recording was read."""
+        self.is_loaded = False  # whether all of the recording was read
         self.servers.clear()
         limits = RowLimits(running=RUNNING_KEPT)
         tracker = Tracker(limits, self.servers.key_of, self._client_of)

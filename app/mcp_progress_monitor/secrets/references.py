@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 REFERENCE: Final = re.compile(r"\$\{(env|keyring):([^${}]+)\}")
 """Kind and name of a reference; the rest of a value stands as it is."""
-DOTS: Final = "\N{BULLET}" * 8
-"""Stands for a secret, however long it is."""
+DOTS: Final = "\N{BULLET}" * 8  # stands for a secret, however long it is
 _SCHEME: Final = re.compile(r"(?:Basic|Bearer|Digest|DPoP|Token) +", re.IGNORECASE)
 
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "sign-ins.json"
 _VERSION: Final = 1
-_BUSY_S: Final = 5.0
-"""How long another program of ours is waited for."""
+_BUSY_S: Final = 5.0  # how long another program of ours is waited for
 _MOST_KEPT: Final = 500
 _LARGEST: Final = 16 * 1024 * 1024
 

@@ -15,18 +15,12 @@ class EndKind(enum.Enum):
     """Who or what ended a connection."""
 
     OPEN = "open"
-    SERVER = "server"
-    """The server exited or closed its output."""
-    CLOSED_INPUT = "closed-input"
-    """The server closed its input, and was stopped."""
-    CLOSED_OUTPUT = "closed-output"
-    """The server closed its output without exiting, and was stopped."""
-    FAILED = "failed"
-    """It could not be opened, the transport failed, or this program has a defect."""
-    TIMED_OUT = "timed-out"
-    """This program, at the connect timeout."""
-    CLIENT = "client"
-    """This program, for any other reason."""
+    SERVER = "server"  # the server exited or closed its output
+    CLOSED_INPUT = "closed-input"  # the server closed its input, and was stopped
+    CLOSED_OUTPUT = "closed-output"  # the server closed its output without exiting, and was stopped
+    FAILED = "failed"  # it could not be opened, the transport failed, or this program has a defect
+    TIMED_OUT = "timed-out"  # this program, at the connect timeout
+    CLIENT = "client"  # this program, for any other reason
 
 
 class Searched(NamedTuple):

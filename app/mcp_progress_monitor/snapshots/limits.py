@@ -36,8 +36,7 @@ TOOL_IDLE_S: Final = 1800.0
 """How long a tool may be silent: a monitor of long jobs shows silence, it does not kill for it."""
 
 
-OTHER_IDLE_S: Final = 60.0
-"""How long a server may be silent about anything else."""
+OTHER_IDLE_S: Final = 60.0  # how long a server may be silent about anything else
 
 
 class UsualLimit(enum.Enum):

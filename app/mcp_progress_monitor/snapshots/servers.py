@@ -26,8 +26,7 @@ class ServerState(enum.Enum):
     FAILED = "Failed"
     CLOSING = "Disconnecting"
     CLOSED = "Disconnected"
-    WAITING = "Restarting"
-    """It ended by itself and is connected again after a time (see `Retry`)."""
+    WAITING = "Restarting"  # it ended by itself and is connected again after a time (see `Retry`)
 
     @property
     def is_up(self) -> bool:

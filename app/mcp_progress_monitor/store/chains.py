@@ -24,16 +24,13 @@ class SavedOutcome(enum.Enum):
     """How an attempt ended; the values are stored."""
 
     RUNNING = "running"
-    RESUMABLE = "resumable"
-    """It was answered, with a token to go on with."""
-    REFUSED = "refused"
-    """The server answered -32602: it does not take the token."""
+    RESUMABLE = "resumable"  # it was answered, with a token to go on with
+    REFUSED = "refused"  # the server answered -32602: it does not take the token
     FAILED = "failed"
     LOST = "lost"
     TIMED_OUT = "timed out"
     CANCELLED = "cancelled"
-    INTERRUPTED = "interrupted"
-    """The program that sent it ended before the reply."""
+    INTERRUPTED = "interrupted"  # the program that sent it ended before the reply
     UNKNOWN = "unknown"
     """Stored by a newer version of this program, in a word that this one does not know."""
 

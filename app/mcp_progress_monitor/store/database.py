@@ -70,8 +70,7 @@ _BY_SQLITE_CODE: Final = {
 }
 _MAYBE_FULL: Final = frozenset({_FAULTY, _UNOPENED})
 """What SQLite says of a full disk, too: its files beside the database have no room."""
-_ROOM_BYTES: Final = 4096
-"""A disk with less free space than a page counts as full."""
+_ROOM_BYTES: Final = 4096  # a disk with less free space than a page counts as full
 _BY_ERRNO: Final = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -198,10 +197,8 @@ def _insert(rows: Iterable[tuple[object, ...]], target: sqlite3.Connection, inse
 
 BUSY_S: Final = 5.0
 """How long another program's transaction is waited for before the database counts as locked."""
-_BESIDE: Final = ("-wal", "-shm", "-journal")
-"""What SQLite calls its files beside a database."""
-_MOST_VERSIONS: Final = 1_000
-"""No program comes to so many formats: a larger number is damage."""
+_BESIDE: Final = ("-wal", "-shm", "-journal")  # what SQLite calls its files beside a database
+_MOST_VERSIONS: Final = 1_000  # no program comes to so many formats: a larger number is damage
 
 
 class Opened(NamedTuple):

@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.store.chains import Origin
 
-_KEPT_S: Final = 90 * 86_400.0
-"""How long it is remembered that a job has ended here."""
+_KEPT_S: Final = 90 * 86_400.0  # how long it is remembered that a job has ended here
 
 
 class WatchedEnding(enum.Enum):
     """How a job of another client ended here; the values are stored."""
 
     COMPLETED = "completed"
-    FORGOTTEN = "forgotten"
-    """The user deleted its token."""
+    FORGOTTEN = "forgotten"  # the user deleted its token
 
 
 class KnownWatched(NamedTuple):

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     else:
         from mcp_progress_monitor.tap.posix import Server
 
-_QUEUE_BYTES = 64 * 1024 * 1024
-"""As much waits to be passed on later; then the sender waits."""
+_QUEUE_BYTES = 64 * 1024 * 1024  # as much waits to be passed on later; then the sender waits
 _STREAMS = {"stdin": "client", "stdout": "server"}
 
 
@@ -128,12 +127,10 @@ class ScriptedStream(ThreadStream):
         self._condition = threading.Condition()
         self._waiting: list[tuple[float, int, Callable[[], None], bool]] = []
         """When what is done, in this order; and whether the end of the source need not wait."""
-        self._awaited = 0
-        """How much of that the end waits for."""
+        self._awaited = 0  # how much of that the end waits for
         self._waiting_bytes = 0
         self._numbers = itertools.count()
-        self._latest = 0.0
-        """When the last of the messages that keep their order is passed on."""
+        self._latest = 0.0  # when the last of the messages that keep their order is passed on
         self._held: dict[int, list[Effect]] = {}
         self._count = 0
         self._is_read = False

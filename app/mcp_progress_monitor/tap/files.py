@@ -19,8 +19,7 @@ _PART_FOLDERS = ("recordings", "live")
 _ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _BARE = _ALLOWED | frozenset("#:@/~")
 """What stands for itself in the name of a connection."""
-_LONGEST = 57
-"""Letters of a name in that of a file, where 60 are expected: `-99` may follow."""
+_LONGEST = 57  # letters of a name in that of a file, where 60 are expected: `-99` may follow
 _NAMES = 100
 _LOCK_S = 1.0
 _LOOK_S = 0.005
@@ -38,16 +37,14 @@ _NEW = "" if sys.platform == "win32" else ".new"
 Windows does not rename files that are open."""
 _HIDDEN = "***"
 _SMALL = 64 * 1024
-_LEAST_PART = 1024 * 1024
-"""No part is limited to less."""
+_LEAST_PART = 1024 * 1024  # no part is limited to less
 
 
 class RunFile:
     """One run's file. Made by the first `write`, and again when it has been deleted or moved."""
 
     def __init__(self, about: About) -> None:
-        self.path = ""
-        """Where it is, or was meant to be."""
+        self.path = ""  # where it is, or was meant to be
         self._about = about
         self._began = time.time()
         self._base = time.monotonic()

@@ -17,26 +17,20 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap.files import RunFile
 
 QUEUE_BYTES = 64 * 1024 * 1024
-_REFUSED_BYTES = 8 * 1024 * 1024
-"""As much waits for a disk that takes nothing."""
-_ITEM_BYTES = 256
-"""What the queue needs for a chunk beside its bytes."""
+_REFUSED_BYTES = 8 * 1024 * 1024  # as much waits for a disk that takes nothing
+_ITEM_BYTES = 256  # what the queue needs for a chunk beside its bytes
 _BATCH_S = 0.005
 """How long what has come waits for more: nobody who passes bytes on waits meanwhile."""
 _DENSE_S = 0.025
 """How long it waits where much comes: each time it writes, somebody may have to wait for it."""
-_DENSE = 16
-"""So many chunks at once are much."""
+_DENSE = 16  # so many chunks at once are much
 _MUCH = 256 * 1024
-_MOST = 1024 * 1024
-"""Bytes written down at one go."""
+_MOST = 1024 * 1024  # bytes written down at one go
 _RETRY_S = 1.0
-_LAST_WORDS_S = 0.07
-"""How long before it has to be done it writes no more of the queue."""
+_LAST_WORDS_S = 0.07  # how long before it has to be done it writes no more of the queue
 _LONGEST_ERROR = 64 * 1024
 """Longer lines of stderr become several, all but the last of them marked as incomplete."""
-_START_S = 0.25
-"""How long it stays out of the way of a server that is starting and says nothing."""
+_START_S = 0.25  # how long it stays out of the way of a server that is starting and says nothing
 _FULL = "The queue was full"
 
 
@@ -49,8 +43,7 @@ class Lost:
         self.why = why
         self.size = 0
         self.messages = 0
-        self.is_cut = False
-        """Whether its last message goes on."""
+        self.is_cut = False  # whether its last message goes on
 
     def add(self, data: bytes | Lost) -> None:
         if isinstance(data, Lost):
@@ -68,10 +61,8 @@ class Lane:
     def __init__(self, journal: Journal, mark: str) -> None:
         self.journal = journal
         self.mark = mark
-        self.taken = 0
-        """How many bytes it has put into the queue, for good or for a while."""
-        self.lost: Lost | None = None
-        """What was dropped since the last chunk that was queued."""
+        self.taken = 0  # how many bytes it has put into the queue, for good or for a while
+        self.lost: Lost | None = None  # what was dropped since the last chunk that was queued
         self._items = journal.items
         self._held: list[bytes] = []
         self._held_size = 0
@@ -184,10 +175,8 @@ class Journal:
         self.items: collections.deque[tuple[Lane, float, bytes | Lost]] = collections.deque()
         self.lanes: list[Lane] = []
         self.limit = QUEUE_BYTES
-        self.refusal = ""
-        """Why the disk takes nothing at the moment."""
-        self.is_asleep = False
-        """Whether it has to be woken when something was queued."""
+        self.refusal = ""  # why the disk takes nothing at the moment
+        self.is_asleep = False  # whether it has to be woken when something was queued
         self._about = about
         self._done = 0
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -196,12 +185,9 @@ class Journal:
         self._has_begun = False
         self._has_warned = False
         self._file: RunFile | None = None
-        self._taken: list[bytes | Lost] = []
-        """What was taken out of the queue last."""
-        self._held_before = 0
-        """How many bytes of lines that have not ended were there before."""
-        self._pieces: list[bytes] = []
-        """The lines made of that, until they are written."""
+        self._taken: list[bytes | Lost] = []  # what was taken out of the queue last
+        self._held_before = 0  # how many bytes of lines that have not ended were there before
+        self._pieces: list[bytes] = []  # the lines made of that, until they are written
         self._size = 0
         self._offset = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -24,24 +24,19 @@ if TYPE_CHECKING:
     else:
         from mcp_progress_monitor.tap.posix import Server
 
-_CHUNK = 64 * 1024
-"""As much as a pipe holds."""
-_SWITCH_S = 0.0002
-"""How long a thread that has bytes to pass on may wait for the journal's thread."""
+_CHUNK = 64 * 1024  # as much as a pipe holds
+_SWITCH_S = 0.0002  # how long a thread that has bytes to pass on may wait for the journal's thread
 _LAST_S = 0.12
 """How long after the server's end its last bytes may take, unless a client is still reading."""
-_LATEST_S = 0.19
-"""When this process ends at the latest, with the recording or without."""
+_LATEST_S = 0.19  # when this process ends at the latest, with the recording or without
 _LOOK_S = 0.02
 _ERRORS = 2
-_MUCH = 4096
-"""Bytes that wait in a source at once where somebody writes as fast as it goes."""
+_MUCH = 4096  # bytes that wait in a source at once where somebody writes as fast as it goes
 _AWAKE_S = 0.00005
 """How long what comes next is waited for awake: a sleeping thread takes as long to be woken."""
 _AWAY_S = 0.000005
 """Where it did not run for so long meanwhile, it stood in the way on the other side's own core."""
-_MOST_MISSES = 6
-"""After so many times in vain, only one message in 64 is waited for like that."""
+_MOST_MISSES = 6  # after so many times in vain, only one message in 64 is waited for like that
 
 
 class Stream:
@@ -56,13 +51,10 @@ class Stream:
         self._target = target
         self._lane = lane
         self._is_ending = False
-        self._left: int | None = None
-        """How many bytes are still to come, once the server has ended."""
+        self._left: int | None = None  # how many bytes are still to come, once the server has ended
         self._over = threading.Event()
-        self.is_refused = False
-        """Whether the other side closed its end."""
-        self.is_ended = False
-        """Whether the source has ended, or nobody reads any more."""
+        self.is_refused = False  # whether the other side closed its end
+        self.is_ended = False  # whether the source has ended, or nobody reads any more
 
     def start(self) -> None:
         raise NotImplementedError
@@ -188,8 +180,7 @@ class PollLoop:
         self._calls: collections.deque[Callable[[], None]] = collections.deque()
         self._poll = select.poll()
         self._misses = 0
-        self._sleeps = 0
-        """How often it sleeps at once until it is tried again to stay awake."""
+        self._sleeps = 0  # how often it sleeps at once until it is tried again to stay awake
         self._thread = threading.Thread(target=self._run, daemon=True)
         bell, self._bell = os.pipe()
         self.watch(bell, lambda: self._answer(bell))

@@ -17,13 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-LONGEST_SCRIPT = 1_000_000
-"""Characters."""
-REORDER_S = 1.0
-"""How long a rule waits for all messages that it passes on in reverse order."""
+LONGEST_SCRIPT = 1_000_000  # characters
+REORDER_S = 1.0  # how long a rule waits for all messages that it passes on in reverse order
 _OPEN_REQUESTS = 10_000
-_DAMAGE = b"\x1a"
-"""Stands in a message in place of one of its bytes: no JSON may have it anywhere."""
+_DAMAGE = b"\x1a"  # stands in a message in place of one of its bytes: no JSON may have it anywhere
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s"#][^\s"]*)|#.*|(")')
 _TIME = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|s|m)", re.ASCII)
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)", re.ASCII)
@@ -120,11 +117,9 @@ class Rule:
     line: int
     text: str
     action: str
-    side: str = ""
-    """Whose messages are meant: "server" or "client"."""
+    side: str = ""  # whose messages are meant: "server" or "client"
     kind: str = "message"
-    method: str = "*"
-    """A pattern as of file names."""
+    method: str = "*"  # a pattern as of file names
     phrase: str | None = None
     every: int | None = None
     nth: int | None = None
@@ -133,15 +128,11 @@ class Rule:
     after: int | None = None
     after_s: float | None = None
     delay_s: tuple[float, float] = (0.0, 0.0)
-    is_alone: bool = False
-    """Whether other messages overtake those that are delayed."""
-    copies: int = 1
-    """How many are passed on beside the message."""
-    group: int = 2
-    """How many are passed on in reverse order."""
+    is_alone: bool = False  # whether other messages overtake those that are delayed
+    copies: int = 1  # how many are passed on beside the message
+    group: int = 2  # how many are passed on in reverse order
     within_s: float = REORDER_S
-    stream: str = ""
-    """What is closed."""
+    stream: str = ""  # what is closed
 
     @property
     def is_final(self) -> bool:
@@ -205,8 +196,7 @@ class Effect:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.rules: list[Rule] = []
-        self.finals: list[Rule] = []
-        """What is killed or closed once it was passed on."""
+        self.finals: list[Rule] = []  # what is killed or closed once it was passed on
         self.copies = 1
         self.delay_s = 0.0
         self.is_alone = False

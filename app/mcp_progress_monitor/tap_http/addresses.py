@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _SCHEMES: Final = frozenset({"http", "https"})
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 _FIRST_PORT: Final = 20_000
-_PORTS: Final = 10_000
-"""Below the ports that systems choose for outgoing connections."""
+_PORTS: Final = 10_000  # below the ports that systems choose for outgoing connections
 _BOM: Final = b"\xef\xbb\xbf"
 _LONGEST_BEGINNING: Final = 64 * 1024
 ENDPOINT: Final = "endpoint"
@@ -71,8 +70,7 @@ class TapAddresses:
             hint = "Put credentials into the client's headers: the tap passes them on, unrecorded."
             raise UserError(ErrorDetails(what, shown_url(to), hint))
         self.upstream = url
-        self.shown = shown_url(to)
-        """The server's URL as it may be printed and recorded."""
+        self.shown = shown_url(to)  # the server's URL as it may be printed and recorded
         self.authority = url.netloc
         self.listening = ListenAddress("127.0.0.1", 0)
 

@@ -67,21 +67,17 @@ class ClientSession:
     """One client's session with the server: a connection of the recording."""
 
     def __init__(self, framer: Framer, clock: Clock, agent: str) -> None:
-        self.agent = agent
-        """The client's `User-Agent`."""
+        self.agent = agent  # the client's `User-Agent`
         self.framer = framer
         self.inbound = ReceiveQueue(framer, clock)
         self.record = ExchangeRecorder(self.inbound)
-        self.id: str | None = None
-        """What the server called it."""
-        self.is_older = False
-        """Whether it is one of HTTP+SSE, whose replies come on its one stream."""
+        self.id: str | None = None  # what the server called it
+        self.is_older = False  # whether it is one of HTTP+SSE, whose replies come on its one stream
         self.is_established = False
         """Whether a handshake succeeded, or a request of 2026-07-28 was made."""
         self.is_listening = False
         self.is_over = False
-        self.open_ids: set[str | int | float] = set()
-        """Requests whose exchanges are open."""
+        self.open_ids: set[str | int | float] = set()  # requests whose exchanges are open
         self.broken: dict[str, int] = {}
         """By the id of the last event, requests whose streams broke before their replies."""
 

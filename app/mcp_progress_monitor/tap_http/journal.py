@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
 
-LIVE: Final = "live"
-"""The folder of taps' recordings, in that of recordings."""
+LIVE: Final = "live"  # the folder of taps' recordings, in that of recordings
 _AT_ONCE: Final = 1024 * 1024
-_MANY: Final = 256 * 1024
-"""Bytes that the thread is told of at once."""
+_MANY: Final = 256 * 1024  # bytes that the thread is told of at once
 _CLOSE_S: Final = 3.0
 _TRIES: Final = 100
 GOES_ON: Final = "The session continues and is not recorded"
@@ -77,8 +75,7 @@ class Journal:
         """Its file, if that could be made."""
         self._folder = folder
         self._settings = settings or RecordingSettings()
-        self.is_failed = not self._settings.is_on
-        """Whether nothing is written, or no more."""
+        self.is_failed = not self._settings.is_on  # whether nothing is written, or no more
         self._part = 1
         self._part_bytes = 0
         self._encoder = Encoder(base)

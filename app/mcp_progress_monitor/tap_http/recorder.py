@@ -97,15 +97,13 @@ class TapRecorder:
         self.addresses = addresses
         self.journal = journal
         self.sessions = ClientSessions(self.begin_session)
-        self.held_bytes = 0
-        """Bytes of messages whose end has not come."""
+        self.held_bytes = 0  # bytes of messages whose end has not come
         self._name = name
         self._report = report
         self._clock = clock or Clock()
         self._now = self._stamp()
         self._numbers = numbers or FrameNumbers()
-        self.count = 0
-        """How many sessions have begun."""
+        self.count = 0  # how many sessions have begun
         self._steps: deque[_Step] = deque()
         self._step_bytes = 0
         self._at_work: Iterator[None] = iter(())

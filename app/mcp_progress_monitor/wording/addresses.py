@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 from mcp_progress_monitor.formatting import visible
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_LONGEST: Final = 8_000
-"""Characters of an address that is opened: browsers take no more."""
+_LONGEST: Final = 8_000  # characters of an address that is opened: browsers take no more
 
 
 class UrlParts(NamedTuple):

@@ -28,8 +28,7 @@ _COMMAND: Final = 4_000
 _BODY: Final = 4_000
 _BODY_LINES: Final = 20
 _HEADERS: Final = 20
-_IN_A_ROW: Final = 16
-"""Bytes in a row of the dump."""
+_IN_A_ROW: Final = 16  # bytes in a row of the dump
 _REDIRECT: Final = 300
 _BAD_STATUS: Final = 400
 
@@ -42,8 +41,7 @@ class Look(enum.Enum):
     MUTED = "muted"
     GOOD = "good"
     BAD = "bad"
-    CODE = "code"
-    """What somebody else wrote, in a fixed width."""
+    CODE = "code"  # what somebody else wrote, in a fixed width
 
 
 class Line(NamedTuple):

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-_LONGEST: Final = 10_000
-"""Characters of one value; the rest is replaced by an ellipsis."""
+_LONGEST: Final = 10_000  # characters of one value; the rest is replaced by an ellipsis
 
 
 class SecretsAs(enum.Enum):

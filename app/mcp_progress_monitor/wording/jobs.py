@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
-NEAR_S: Final = 60.0
-"""A limit that is nearer than this is told in the list of jobs."""
+NEAR_S: Final = 60.0  # a limit that is nearer than this is told in the list of jobs
 _CLIENT: Final = 40
-SILENT_AFTER_S: Final = 2.0
-"""A running job without a tick for so long says when the last one came."""
+SILENT_AFTER_S: Final = 2.0  # a running job without a tick for so long says when the last one came
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
 _ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
 ASKED_TO_STOP: Final = "cancel requested, still working"

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.snapshots.servers import Health, Retry, ServerSnapshot, Waiting
 
-_PATIENT_S: Final = 3.0
-"""How long connecting may take before the row says what it is waiting for."""
+_PATIENT_S: Final = 3.0  # how long connecting may take before the row says what it is waiting for
 _UPDATES_TOLD: Final = 10
 _NAME: Final = 60
 _TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
 
 _NAME: Final = 60
-_NAMES: Final = 10
-"""Servers that are named; of more, their number is told."""
+_NAMES: Final = 10  # servers that are named; of more, their number is told
 _NEXT: Final[Mapping[str, str]] = {
     CLAUDE_DESKTOP.key: "Quit Claude Desktop completely and start it again.",
     CLAUDE_CODE.key: "New sessions of Claude Code use it; in a running one, reconnect with /mcp.",

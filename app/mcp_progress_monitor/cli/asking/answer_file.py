@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 
 SAYINGS: Final = ("accept", "decline", "cancel", "text", "result")
 """The members that hold an answer; an entry has exactly one of them."""
-OF_TEXT: Final = ("model", "stopReason")
-"""The optional members beside `text`."""
+OF_TEXT: Final = ("model", "stopReason")  # the optional members beside `text`
 KINDS: Final = ("form", "url", "sampling", "roots")
-MODEL: Final = "human"
-"""The default model name: a person, or a file written by one, answers."""
+MODEL: Final = "human"  # the default model name: a person, or a file written by one, answers
 _SHOWN: Final = 60
 
 

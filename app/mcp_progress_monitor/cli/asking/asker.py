@@ -102,8 +102,7 @@ class AnswerMeans(NamedTuple):
     dialogue: Dialogue | None = None
 
 
-NO_MEANS = AnswerMeans()
-"""Every question is declined."""
+NO_MEANS = AnswerMeans()  # every question is declined
 
 
 def means_of(path: Path | None, *, as_json: bool) -> AnswerMeans:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
 
 _BETWEEN: Final = ","
-_EMPTY: Final = '""'
-"""What to type for an empty string."""
+_EMPTY: Final = '""'  # what to type for an empty string
 _WORDS: Final = 400
 _AROUND: Final = ("$schema", "$defs", "definitions")
 """The parts of a form's schema that a field's own may refer to."""

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.questions import Answer, Question
 
 _FORM_CHOICES: Final = ("answer", "decline", "cancel")
-_MOST_FIELDS: Final = 100
-"""A form with more fields is answered as JSON instead of field by field."""
-_LEFT_OUT: Final = "-"
-"""What to type to omit a field."""
+_MOST_FIELDS: Final = 100  # a form with more fields is answered as JSON instead of field by field
+_LEFT_OUT: Final = "-"  # what to type to omit a field
 
 
 async def fill_in(question: Question, dialogue: Dialogue, earlier: JsonObject) -> Answer:

@@ -37,8 +37,7 @@ def _finite(digits: str) -> float:
     return number
 
 
-LARGEST: Final = 256 * 1024 * 1024
-"""The most bytes to read: a device may have no end."""
+LARGEST: Final = 256 * 1024 * 1024  # the most bytes to read: a device may have no end
 
 
 def read_typed(path: Path) -> str:
@@ -63,8 +62,7 @@ _EXAMPLES = {
     "object": '{"key": "value"}',
 }
 """Each JSON Schema type with an example."""
-_DEEPEST = 10
-"""How far references are followed: they may be circular."""
+_DEEPEST = 10  # how far references are followed: they may be circular
 _MOST_EXAMPLES = 20
 
 

@@ -64,14 +64,10 @@ def first_failure(codes: Iterable[ExitCode]) -> ExitCode:
 class Plan:
     """What one command requests from its server."""
 
-    where: str
-    """The place named in errors: `tool 'x'`."""
-    repeat = 1
-    """How many requests to send at the same time."""
-    lists: frozenset[str] = frozenset()
-    """The lists to read before the request."""
-    wording = USUAL_RESULT_FORMAT
-    """How results are shown."""
+    where: str  # the place named in errors: `tool 'x'`
+    repeat = 1  # how many requests to send at the same time
+    lists: frozenset[str] = frozenset()  # the lists to read before the request
+    wording = USUAL_RESULT_FORMAT  # how results are shown
     owns_jobs = True
     """Whether the requests are jobs of the command: Ctrl+C cancels them, progress is shown."""
 

@@ -28,8 +28,7 @@ class SavedStore(NamedTuple):
     restores: bool = False
 
 
-NOTHING_SAVED = SavedStore()
-"""For commands that neither save nor resume anything."""
+NOTHING_SAVED = SavedStore()  # for commands that neither save nor resume anything
 
 
 def saved_jobs(common: CommonOptions, *, restores: bool = False) -> SavedStore:

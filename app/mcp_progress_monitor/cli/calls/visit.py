@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
-LAST_S: Final = 2.0
-"""How long the command may take to end after a request to exit immediately."""
-_TELL_S: Final = 0.2
-"""How long to wait for a busy loop before the servers are ended."""
+LAST_S: Final = 2.0  # how long the command may take to end after a request to exit immediately
+_TELL_S: Final = 0.2  # how long to wait for a busy loop before the servers are ended
 
 
 class Interrupts:
@@ -130,8 +128,7 @@ def _show_cursor() -> None:
             os.write(2, b"\x1b[?25h\n")
 
 
-_NEWCOMERS_S = 0.1
-"""How often to look for jobs and attempts that started after Ctrl+C."""
+_NEWCOMERS_S = 0.1  # how often to look for jobs and attempts that started after Ctrl+C
 
 _CANCEL_GRACE_S = 1.0
 """Most servers never reply to a cancelled request, as the specification requires.
@@ -144,18 +141,15 @@ class Command:
     """A command's work with the engine that `run_visit` opens for it."""
 
     output: StandardOutput
-    restores = False
-    """Whether it begins with saved jobs."""
-    means: AnswerMeans = NO_MEANS
-    """What questions of servers are answered by."""
+    restores = False  # whether it begins with saved jobs
+    means: AnswerMeans = NO_MEANS  # what questions of servers are answered by
     lists: frozenset[str] = frozenset({"tools"})
     """The lists that are read once, as soon as a server is connected.
 
     No others, and nothing is listened for, so that nothing of ours stands between a request and its
     answer.
     """
-    server_log: LogLevel | None = None
-    """The level of log messages to ask servers for."""
+    server_log: LogLevel | None = None  # the level of log messages to ask servers for
 
     def make_front(self, engine: Engine) -> Front:
         raise NotImplementedError

@@ -71,8 +71,7 @@ class Front(Protocol):
         """Show the last things; nothing is shown afterwards."""
 
 
-_LONGEST: Final = 8000
-"""The most characters of a URL: browsers accept no more."""
+_LONGEST: Final = 8000  # the most characters of a URL: browsers accept no more
 
 
 class SignInNotices:

@@ -30,8 +30,7 @@ class ResultFormat(NamedTuple):
     exact: Callable[[bytes], str] = exact_outcome
 
 
-USUAL_RESULT_FORMAT = ResultFormat()
-"""The format of tool results."""
+USUAL_RESULT_FORMAT = ResultFormat()  # the format of tool results
 
 
 def front_of(

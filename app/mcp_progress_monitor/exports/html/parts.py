@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobDetail
 
-Html: TypeAlias = Markup
-"""Markup; any other string is escaped."""
+Html: TypeAlias = Markup  # markup; any other string is escaped
 
 _LINE: Final = 300
 _ROWS: Final = 50
@@ -161,8 +160,7 @@ _HEIGHT: Final = 230
 _TOP: Final = 12.0
 _RIGHT: Final = 12.0
 _BELOW: Final = 24.0
-_LETTER: Final = 6.5
-"""Width of a digit; a drawing cannot measure its letters."""
+_LETTER: Final = 6.5  # width of a digit; a drawing cannot measure its letters
 _LABEL: Final = 13.0
 _LARGEST: Final = 1e300
 

@@ -251,8 +251,7 @@ class SessionOverview:
         return render("job_name", job.id, name, job.id in self._told)
 
 
-_TOLD: Final = 200
-"""The most jobs with a section of their own, failed ones first."""
+_TOLD: Final = 200  # the most jobs with a section of their own, failed ones first
 _EVENTS: Final = 100
 _SECRETS: Final = "Not redacted: this file may contain secrets."
 

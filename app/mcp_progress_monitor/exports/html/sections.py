@@ -35,8 +35,7 @@ if TYPE_CHECKING:
         ViolationCount,
     )
 
-READ: Final = 64 * 1024
-"""Bytes of a message that are read for a report."""
+READ: Final = 64 * 1024  # bytes of a message that are read for a report
 _MESSAGE_SHOWN: Final = 2_000
 _ARROWS: Final = {
     Channel.SENT: "→ sent",
@@ -148,11 +147,9 @@ class TicksTable:
 
 
 _QUESTION_TITLES: Final = ("After", "Method", "Question", "Answer", "Duration", "No.")
-_MOST: Final = 200
-"""Newest requests of a server that are shown."""
+_MOST: Final = 200  # newest requests of a server that are shown
 _TOLD: Final = frozenset({"message", META})
-_QUESTION_SHOWN: Final = 600
-"""Characters of a question, and of an answer."""
+_QUESTION_SHOWN: Final = 600  # characters of a question, and of an answer
 
 
 class _AskedQuestion(NamedTuple):

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
 
-LINES: Final = 10_000
-"""Newest lines that are kept of one server, and shown of all."""
+LINES: Final = 10_000  # newest lines that are kept of one server, and shown of all
 ALL_LINES: Final = 100_000
 """Lines kept of all servers together: then the one that has most gives up its oldest."""
 KEPT_BYTES: Final = 8 * 1024

@@ -33,10 +33,8 @@ class StderrPane(QWidget):
     cleared. A connection that begins or ends has a line of its own between.
     """
 
-    frame_opened = Signal(object)
-    """The number of a line's frame, to be shown in the log."""
-    save_requested = Signal()
-    """What is shown is to be saved; see `plain_text`."""
+    frame_opened = Signal(object)  # the number of a line's frame, to be shown in the log
+    save_requested = Signal()  # what is shown is to be saved; see `plain_text`
 
     def __init__(
         self,

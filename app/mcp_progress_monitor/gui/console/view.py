@@ -106,8 +106,7 @@ def _readable(ink: QColor, ground: QColor) -> QColor:
 SLICE: Final = 200
 """Lines given to the widget at one go: a few milliseconds, while 10,000 take a tenth of a second
 and more."""
-_SLICE_BYTES: Final = 32 * 1024
-"""The same of long lines: 200 of 8 KB each were 170 ms (measured)."""
+_SLICE_BYTES: Final = 32 * 1024  # the same of long lines: 200 of 8 KB each were 170 ms (measured)
 _SLICE_PAUSE_MS: Final = 15
 _NAME: Final = 24
 
@@ -121,11 +120,9 @@ class StderrView(QPlainTextEdit):
     """
 
     painted = Signal()
-    grown = Signal()
-    """Lines were written."""
+    grown = Signal()  # lines were written
     emptied = Signal()
-    frame_opened = Signal(object)
-    """The number of a line's frame: double click or Enter."""
+    frame_opened = Signal(object)  # the number of a line's frame: double click or Enter
 
     def __init__(self, appearance: Appearance, titles: ServerTitles, parent: QWidget) -> None:
         super().__init__(parent)

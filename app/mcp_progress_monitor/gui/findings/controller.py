@@ -26,8 +26,7 @@ _MOST_IGNORED: Final = 500
 class FindingsController(QObject):
     """Joins the Findings pane of a window with Traffic, the jobs and the settings."""
 
-    counted = Signal(int)
-    """How many findings there are by now that are not ignored."""
+    counted = Signal(int)  # how many findings there are by now that are not ignored
 
     def __init__(
         self,

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.findings.model import FindingsModel
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-GROUP: Final = FINDING + 5
-"""Role of the rule whose group a row is; None for a finding."""
+GROUP: Final = FINDING + 5  # role of the rule whose group a row is; None for a finding
 _NONE: Final = ()
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -62,8 +61,7 @@ class Summary(NamedTuple):
     servers: tuple[str, ...]
     messages: int
     first: int
-    row: int
-    """The row of the first finding."""
+    row: int  # the row of the first finding
 
 
 class RuleGroups(QAbstractItemModel):

@@ -27,27 +27,20 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.checking.results import Result, RuleState
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-FINDING: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `Checked`."""
-IGNORED: Final = FINDING + 1
-"""Role of whether the user ignores the rule for the server."""
-SORTED: Final = FINDING + 2
-"""Role of what a cell is sorted by."""
-RULES: Final = FINDING + 3
-"""Role of a server's `ServerRules`."""
-GRAVITY: Final = FINDING + 4
-"""Role of a row's `Level`."""
+FINDING: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `Checked`
+IGNORED: Final = FINDING + 1  # role of whether the user ignores the rule for the server
+SORTED: Final = FINDING + 2  # role of what a cell is sorted by
+RULES: Final = FINDING + 3  # role of a server's `ServerRules`
+GRAVITY: Final = FINDING + 4  # role of a row's `Level`
 LEVEL, RULE, TEXT, SERVER, JOB, COUNT, FIRST = range(7)
 TITLES: Final = ("Level", "Rule", "Finding", "Server", "Job", "Count", "First")
 _RANKS: Final = {level: rank for rank, level in enumerate(Level)}
 _LONGEST: Final = 300
 _MORE_THAN_ROWS: Final = 1_000_000
-_APART: Final = 64
-"""Changed rows that are announced one by one."""
+_APART: Final = 64  # changed rows that are announced one by one
 _DIGITS: Final = re.compile(r"\d+")
 _Index = QModelIndex | QPersistentModelIndex
-Ignored = tuple[str, str]
-"""A rule's id and a server's name."""
+Ignored = tuple[str, str]  # a rule's id and a server's name
 
 
 class FindingsModel(TitledTable):
@@ -56,10 +49,8 @@ class FindingsModel(TitledTable):
     The badges of jobs and servers are counted here as well, without what is ignored.
     """
 
-    badges_changed = Signal()
-    """`job_badges`, `server_badges` or `total` may have changed."""
-    seen_again = Signal()
-    """Findings that were there were seen in more messages."""
+    badges_changed = Signal()  # `job_badges`, `server_badges` or `total` may have changed
+    seen_again = Signal()  # findings that were there were seen in more messages
     ignored_changed = Signal()
 
     def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 class JobFindings(JobSection):
     """Lists what is wrong with a job; without what the user ignores."""
 
-    jump_requested = Signal(object)
-    """The `Checked` whose first message is to be shown in Traffic."""
+    jump_requested = Signal(object)  # the `Checked` whose first message is to be shown in Traffic
 
     def __init__(
         self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None

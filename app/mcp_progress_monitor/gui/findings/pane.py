@@ -54,8 +54,7 @@ if TYPE_CHECKING:
 
 _WIDE: Final = 900
 _RULES_MS: Final = 1000
-_TYPED_MS: Final = 250
-"""After the last key a filter is applied; Enter does it at once."""
+_TYPED_MS: Final = 250  # after the last key a filter is applied; Enter does it at once
 _SHARES: Final = [640, 360]
 _NOTHING: Final = (
     "No findings.\n\nEvery message is checked against the rules of the protocol while it is "
@@ -82,14 +81,10 @@ _ACTIONS: Final = (
 class FindingsPane(QWidget):
     """Lists the findings of a model; every action that leaves the pane is a signal."""
 
-    jump_requested = Signal(object)
-    """The `Checked` whose first message is to be shown in Traffic."""
-    job_opened = Signal(object)
-    """The `JobId` the user wants to see."""
-    issue_requested = Signal(object)
-    """The `Checked` to be copied as the text of an issue."""
-    ignored_changed = Signal(object)
-    """`tuple[Ignored, ...]`: what the user ignores from now on."""
+    jump_requested = Signal(object)  # the `Checked` whose first message is to be shown in Traffic
+    job_opened = Signal(object)  # the `JobId` the user wants to see
+    issue_requested = Signal(object)  # the `Checked` to be copied as the text of an issue
+    ignored_changed = Signal(object)  # `tuple[Ignored, ...]`: what the user ignores from now on
 
     def __init__(
         self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None

@@ -59,15 +59,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.wording.findings import Section
 
 _DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
-_NARROW: Final = 80
-"""Digits; a narrower list has fewer columns."""
+_NARROW: Final = 80  # digits; a narrower list has fewer columns
 _SHARE_OF_SERVER: Final = 3
 """Of what a wider one has more, a third goes to the server: `db (Claude Code)`."""
 _LESS: Final = frozenset({SERVER, FIRST})
 _ROOM: Final = 6
 _INDENTATION: Final = 14
-_MARGIN: Final = 5
-"""Digits more for the arrows of rules."""
+_MARGIN: Final = 5  # digits more for the arrows of rules
 _Index = QModelIndex | QPersistentModelIndex
 
 

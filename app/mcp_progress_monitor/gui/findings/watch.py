@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-INTERVAL_MS: Final = 100
-"""Between two publications, at least."""
+INTERVAL_MS: Final = 100  # between two publications, at least
 _SHARE: Final = 10
 """After a publication that took long there is a pause of so many times its length."""
-_MOST_AT_ONCE: Final = 250
-"""Findings of one publication: some 30 ms of work for the list."""
-_PASSING_MS: Final = 5_000
-"""Between two looks at what time alone shows, at most."""
+_MOST_AT_ONCE: Final = 250  # findings of one publication: some 30 ms of work for the list
+_PASSING_MS: Final = 5_000  # between two looks at what time alone shows, at most
 _LATER_MS: Final = 500
 """So long after something was due: a tap's recording is read a little later than it is written."""
 _WORK_S: Final = 0.004
@@ -64,12 +61,9 @@ class FindingsWatch(QObject):
     counted.
     """
 
-    changed = Signal(object)
-    """`list[Result]`: those that are new or were seen again; never empty."""
-    rested = Signal()
-    """No message waits for the official schemas any more."""
-    restarted = Signal()
-    """All that was found is gone."""
+    changed = Signal(object)  # `list[Result]`: those that are new or were seen again; never empty
+    rested = Signal()  # no message waits for the official schemas any more
+    restarted = Signal()  # all that was found is gone
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

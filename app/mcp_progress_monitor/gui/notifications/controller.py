@@ -32,14 +32,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.user_settings import UserSettings
     from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot
 
-GATHERED_MS: Final = 1_000
-"""Events of one second are one notification."""
+GATHERED_MS: Final = 1_000  # events of one second are one notification
 _APART_MS: Final = 5_000
 """Least time between two notifications: what comes meanwhile is in the next."""
 SHARE_MS: Final = 4_000
 """Between two looks at the progress of what runs: each costs a snapshot of every such job."""
-_AVERAGED: Final = 20
-"""So many running jobs make the progress in the task bar, the oldest first."""
+_AVERAGED: Final = 20  # so many running jobs make the progress in the task bar, the oldest first
 _TITLE: Final = "MCP Progress Monitor"
 
 
@@ -63,8 +61,7 @@ class NotificationsController(QObject):
         self._preferences = preferences
         self._settings = settings
         self._open_job = open_job
-        self.mini: MiniWindow | None = None
-        """Made when it is first wanted."""
+        self.mini: MiniWindow | None = None  # made when it is first wanted
         self._running: dict[JobId, None] = {}
         self._pending: list[JobEvent] = []
         self._events = JobEvents(time.time())

@@ -29,15 +29,13 @@ if TYPE_CHECKING:
 _CLICK: Final = "default"
 _KEPT: Final = 100
 _SHOWN_MS: Final = 10_000
-_LOW, _CRITICAL = 1, 2
-"""Urgency in the desktop's terms; a critical one stays until it is read."""
+_LOW, _CRITICAL = 1, 2  # urgency in the desktop's terms; a critical one stays until it is read
 
 
 class DesktopNotifier(QObject):
     """Shows notices, the newest in place of none: the desktop keeps and groups them."""
 
-    clicked = Signal(object)
-    """The `JobId` of the notice that was clicked."""
+    clicked = Signal(object)  # the `JobId` of the notice that was clicked
 
     def __init__(self, window: QWidget, bus: Callable[[], SessionBus | None]) -> None:
         super().__init__(window)

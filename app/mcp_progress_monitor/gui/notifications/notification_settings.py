@@ -61,8 +61,7 @@ _RULES: Final[Mapping[ServerRule, str]] = {
 class NotificationPage(QWidget):
     """Shows and edits `NotificationSettings`; whoever shows it applies what `changed` says."""
 
-    changed = Signal(object)
-    """The settings chosen now."""
+    changed = Signal(object)  # the settings chosen now
 
     def __init__(
         self,

@@ -51,8 +51,7 @@ _ADDRESSES: Final = {
 }
 """Where a call goes to, and where a signal comes from."""
 _HEARD: Final = _ADDRESSES["notifications"]
-_AGAIN_AFTER_S: Final = 60.0
-"""A bus that is not there is not asked for again sooner."""
+_AGAIN_AFTER_S: Final = 60.0  # a bus that is not there is not asked for again sooner
 
 
 class SessionBus(QObject):

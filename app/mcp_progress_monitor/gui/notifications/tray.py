@@ -31,12 +31,9 @@ LOOK_MS: Final = 10_000
 class TrayIcon(QObject):
     """An icon in the tray, while it is wanted and the desktop has a place for it."""
 
-    shown = Signal()
-    """The window is to come to the front."""
-    job_opened = Signal(object)
-    """A `JobId` that was chosen from the menu."""
-    icon_changed = Signal()
-    """There is an icon, or none any more."""
+    shown = Signal()  # the window is to come to the front
+    job_opened = Signal(object)  # a `JobId` that was chosen from the menu
+    icon_changed = Signal()  # there is an icon, or none any more
 
     def __init__(
         self,
@@ -52,8 +49,7 @@ class TrayIcon(QObject):
         self._actions = actions
         self._text = ""
         self._tone: Tone | None = None
-        self.icon: QSystemTrayIcon | None = None
-        """The system's own; None while there is none."""
+        self.icon: QSystemTrayIcon | None = None  # the system's own; None while there is none
         self._look = QTimer(self)
         self._look.setInterval(LOOK_MS)
         self._look.timeout.connect(self._show_icon)

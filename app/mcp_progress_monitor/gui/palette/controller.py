@@ -36,23 +36,18 @@ _REMEMBERED: Final = 50
 _JOBS: Final = 2_000
 _RECORDINGS: Final = 200
 _LONGEST: Final = 120
-_OF_THIS_RUN: Final = "job/"
-"""Ids that mean something else in the next run."""
+_OF_THIS_RUN: Final = "job/"  # ids that mean something else in the next run
 
 
 class PaletteController(QObject):
     """Opens the palette of a window; what is no action of the window is asked for by signals."""
 
-    server_chosen = Signal(str)
-    """A server that is connected: what it offers is to be shown."""
-    connect_chosen = Signal(str)
-    """A server that is not connected."""
+    server_chosen = Signal(str)  # a server that is connected: what it offers is to be shown
+    connect_chosen = Signal(str)  # a server that is not connected
     offer_chosen = Signal(str, str, str)
     """A server, the method, and the name of the tool, prompt or resource."""
-    job_chosen = Signal(object)
-    """A `JobId`."""
-    recording_chosen = Signal(object)
-    """The `Path` of a recording."""
+    job_chosen = Signal(object)  # a `JobId`
+    recording_chosen = Signal(object)  # the `Path` of a recording
 
     def __init__(
         self,

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 _WORD_START: Final = 8
 _IN_A_ROW: Final = 5
-_SAME_CASE: Final = 1
-"""Of capitals alone: who types small letters means any."""
+_SAME_CASE: Final = 1  # of capitals alone: who types small letters means any
 _FIRST: Final = 6
 _GAP: Final = 1
 _GAP_AT_MOST: Final = 10

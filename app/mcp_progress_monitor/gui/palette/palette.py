@@ -78,8 +78,7 @@ class PaletteModel(QAbstractListModel):
         self._recent: dict[str, int] = {}
         self._shown: list[tuple[PaletteEntry, Match]] = []
         self._query = ""
-        self.matching = 0
-        """How many match, of which the first are shown."""
+        self.matching = 0  # how many match, of which the first are shown
 
     def set_entries(self, entries: Iterable[PaletteEntry], recent: Sequence[str]) -> None:
         """Offer other entries; those in `recent`, the latest first, come before others."""
@@ -193,8 +192,7 @@ class PaletteEdit(QLineEdit):
 class Palette(QDialog):
     """Opens over the window; what is chosen is run once it is closed."""
 
-    chosen = Signal(object)
-    """The `PaletteEntry`."""
+    chosen = Signal(object)  # the `PaletteEntry`
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Popup)

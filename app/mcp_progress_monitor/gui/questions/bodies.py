@@ -32,16 +32,13 @@ class QuestionBody(QWidget):
     `accept_words`, `decline_words` and `dismiss_words` name the buttons; an empty one is not there.
     """
 
-    remade = Signal()
-    """There may be other controls than before."""
-    link_opened = Signal(object)
-    """`str`: an address to be opened, by a click of the user alone."""
+    remade = Signal()  # there may be other controls than before
+    link_opened = Signal(object)  # `str`: an address to be opened, by a click of the user alone
 
     accept_words = ""
     decline_words = ""
     dismiss_words = ""
-    has_json = True
-    """Whether the answer can be entered as raw JSON."""
+    has_json = True  # whether the answer can be entered as raw JSON
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)

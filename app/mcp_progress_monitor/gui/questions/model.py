@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
-QUESTION: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `Question`."""
-ABOUT: Final = QUESTION + 1
-"""Role of the words about it: server, job, since when, phase."""
+QUESTION: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `Question`
+ABOUT: Final = QUESTION + 1  # role of the words about it: server, job, since when, phase
 
 _Index = QModelIndex | QPersistentModelIndex
 

@@ -88,12 +88,9 @@ class QuestionPanel(QWidget):
     being answered, nor the focus.
     """
 
-    answer_requested = Signal(object, object)
-    """The question's id and the `Answer`."""
-    link_opened = Signal(object)
-    """`str`: an address that the user clicked to open."""
-    job_opened = Signal(object)
-    """`JobId` of a question."""
+    answer_requested = Signal(object, object)  # the question's id and the `Answer`
+    link_opened = Signal(object)  # `str`: an address that the user clicked to open
+    job_opened = Signal(object)  # `JobId` of a question
 
     def __init__(
         self, questions: QuestionsModel, appearance: Appearance, parent: QWidget | None = None

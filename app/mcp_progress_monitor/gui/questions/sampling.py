@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.questions import Answer, Question
     from mcp_progress_monitor.wording.content import ResultPart
 
-_SHOWN: Final = 20_000
-"""Characters of one part; the job's request has the whole."""
+_SHOWN: Final = 20_000  # characters of one part; the job's request has the whole
 _IMAGES_AT_MOST: Final = 8
 _THUMBNAIL: Final = 160  # pixels
 

@@ -214,8 +214,7 @@ class RuleBox(QGroupBox):
 class RulesDialog(SettingsDialog):
     """One rule for each kind of question of one server."""
 
-    rules_chosen = Signal(str, object)
-    """The server's name and its `QuestionRules`."""
+    rules_chosen = Signal(str, object)  # the server's name and its `QuestionRules`
 
     def __init__(
         self,
@@ -285,8 +284,7 @@ def as_folder(uri: str) -> str:
 class RootsDialog(SettingsDialog):
     """One row for each folder, entered as a path or a file:// URL."""
 
-    roots_chosen = Signal(str, object)
-    """The server's name and `tuple[Root, ...]`."""
+    roots_chosen = Signal(str, object)  # the server's name and `tuple[Root, ...]`
 
     def __init__(
         self,

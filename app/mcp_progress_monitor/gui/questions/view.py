@@ -40,14 +40,10 @@ _BODIES: Final[dict[str, type[QuestionBody]]] = {
 class QuestionView(QWidget):
     """One question; emits the answer as a signal and keeps the input until the question closes."""
 
-    answer_requested = Signal(object, object)
-    """The question's id and the `Answer`."""
-    link_opened = Signal(object)
-    """`str`: an address that the user clicked to open."""
-    job_opened = Signal(object)
-    """`JobId` of the question."""
-    remade = Signal()
-    """There may be other controls than before."""
+    answer_requested = Signal(object, object)  # the question's id and the `Answer`
+    link_opened = Signal(object)  # `str`: an address that the user clicked to open
+    job_opened = Signal(object)  # `JobId` of the question
+    remade = Signal()  # there may be other controls than before
 
     def __init__(
         self, question: Question, appearance: Appearance, parent: QWidget | None = None

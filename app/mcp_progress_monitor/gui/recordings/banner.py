@@ -26,8 +26,7 @@ _ICON: Final = 16
 class RecordingBanner(QWidget):
     """Names the recording and shows its first error; the button shows all errors."""
 
-    problems_opened = Signal(object)
-    """`tuple[Problem, ...]`: the user wants to read them."""
+    problems_opened = Signal(object)  # `tuple[Problem, ...]`: the user wants to read them
 
     def __init__(self, path: Path, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-_KEYED: Final = 10
-"""From this one on, recordings in the menu have no letter of their own."""
+_KEYED: Final = 10  # from this one on, recordings in the menu have no letter of their own
 
 
 def start_detached(command: Sequence[str]) -> bool:

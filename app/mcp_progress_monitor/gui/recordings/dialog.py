@@ -41,14 +41,10 @@ _BEGUN, _SIZE, _NAME = 0, 1, 4
 class RecordingsDialog(QDialog):
     """Shows the entries of `show_entries`; every action is a signal."""
 
-    open_requested = Signal(object)
-    """`Path` of a recording."""
-    folder_requested = Signal()
-    """The folder is to be shown by the desktop."""
-    delete_requested = Signal(object)
-    """`tuple[RecordingEntry, ...]`, after the user has confirmed."""
-    settings_changed = Signal(object)
-    """`RecordingSettings`."""
+    open_requested = Signal(object)  # `Path` of a recording
+    folder_requested = Signal()  # the folder is to be shown by the desktop
+    delete_requested = Signal(object)  # `tuple[RecordingEntry, ...]`, after the user has confirmed
+    settings_changed = Signal(object)  # `RecordingSettings`
 
     def __init__(
         self, folder: Path, settings: RecordingSettings, parent: QWidget | None = None

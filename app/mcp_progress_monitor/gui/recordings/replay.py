@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SPEEDS: Final = (1.0, 10.0, 100.0)
-"""How many times faster than it happened."""
+SPEEDS: Final = (1.0, 10.0, 100.0)  # how many times faster than it happened
 
 _SLICE_S: Final = 0.004
 """How long the window stands still for reading, each time. What a task waits for may take three."""
@@ -79,8 +78,7 @@ class Mode(enum.Enum):
     """The state of a replay."""
 
     READING = "reading"
-    FOLLOWING = "following"
-    """All was read, and what is added to the recording is shown at once."""
+    FOLLOWING = "following"  # all was read, and what is added to the recording is shown at once
     SEEKING = "seeking"
     PLAYING = "playing"
     PAUSED = "paused"
@@ -99,8 +97,7 @@ class Replay(QObject):
 
     changed = Signal()
     """Mode, speed or position has changed; at most ten times a second during playback."""
-    restarted = Signal()
-    """All that was shown is gone."""
+    restarted = Signal()  # all that was shown is gone
 
     def __init__(
         self,

@@ -26,12 +26,10 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
-_STEPS: Final = 10_000
-"""Positions of the slider: finer than it has pixels."""
+_STEPS: Final = 10_000  # positions of the slider: finer than it has pixels
 
 _ICON: Final = 16
-_WIDE: Final = 900
-"""From this width on, in device-independent pixels, there is room for more words."""
+_WIDE: Final = 900  # from this width on, in device-independent pixels, there is room for more words
 _TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 

@@ -27,8 +27,7 @@ _AT_ONCE: Final = 24
 """How much is made before the form is shown: a field is 1, with a long list of choices more …"""
 
 
-_SLICE: Final = 10
-"""… and how much in each turn of the event loop after that: some 20 ms."""
+_SLICE: Final = 10  # … and how much in each turn of the event loop after that: some 20 ms
 
 
 _CHOICES_PER_FIELD: Final = 40
@@ -43,8 +42,7 @@ class FormBuild(QObject):
     `watch` limits the time that the whole form may take to find out which variants fit.
     """
 
-    finished = Signal()
-    """All that was put off is made."""
+    finished = Signal()  # all that was put off is made
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

@@ -47,8 +47,7 @@ class FormField(QWidget):
     handed on as it was typed, so that nothing is lost and the check of the schema names it.
     """
 
-    changed = Signal()
-    """The user, and only the user, changed the value."""
+    changed = Signal()  # the user, and only the user, changed the value
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(parent)

@@ -85,10 +85,8 @@ def root_field(
 
 _CHECK_MS: Final = 150
 _MOST_SHOWN: Final = 3
-_LARGEST: Final = 100_000
-"""Characters and parts of a schema; a larger one is filled in as JSON …"""
-_LARGEST_DEFAULT: Final = 5_000
-"""… and so is one with a larger default, which takes long to show."""
+_LARGEST: Final = 100_000  # characters and parts of a schema; a larger one is filled in as JSON …
+_LARGEST_DEFAULT: Final = 5_000  # … and so is one with a larger default, which takes long to show
 
 
 class SchemaForm(QWidget):
@@ -100,8 +98,7 @@ class SchemaForm(QWidget):
     """
 
     changed = Signal()
-    remade = Signal()
-    """The controls may have changed: the tab order must be set again."""
+    remade = Signal()  # the controls may have changed: the tab order must be set again
 
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
@@ -114,8 +111,7 @@ class SchemaForm(QWidget):
         self._insists = False
         self._field: ValueField | None = None
         self._work = FormBuild(self)
-        self._page: QWidget | None = None
-        """The form while it is being made."""
+        self._page: QWidget | None = None  # the form while it is being made
         self._is_json_shown = True
         self._note = plain_label(self)
         self._wrong = plain_label(self)

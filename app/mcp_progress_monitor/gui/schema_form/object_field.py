@@ -27,8 +27,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Tone, emphasised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HELP: Final = 600
-"""Characters of a description that are shown."""
+_HELP: Final = 600  # characters of a description that are shown
 
 _AT_ONCE: Final = frozenset(
     {
@@ -158,8 +157,7 @@ class MemberRow(QWidget):
         self.changed.emit()
 
 
-_MOST_MEMBERS: Final = 100
-"""Members with a field of their own; those beyond are entered as JSON."""
+_MOST_MEMBERS: Final = 100  # members with a field of their own; those beyond are entered as JSON
 
 
 class ObjectField(FormField):

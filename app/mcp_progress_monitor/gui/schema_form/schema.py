@@ -14,16 +14,13 @@ from urllib.parse import unquote
 
 Schema: TypeAlias = dict[str, Any]
 
-DEEPEST: Final = 12
-"""Levels of nested fields; what lies deeper is entered as JSON."""
+DEEPEST: Final = 12  # levels of nested fields; what lies deeper is entered as JSON
 
 _REFERENCES: Final = 32
 _OFFERED: Final = 1_000
 _MOST_VARIANTS: Final = 50
-_MOST_MERGED: Final = 1_000
-"""Members of schemas that are put together; a form shows far fewer."""
-_TICKED: Final = 40
-"""Values that get a box to tick each; of more, some are added one by one."""
+_MOST_MERGED: Final = 1_000  # members of schemas that are put together; a form shows far fewer
+_TICKED: Final = 40  # values that get a box to tick each; of more, some are added one by one
 
 
 class Unset(enum.Enum):
@@ -46,14 +43,10 @@ class FieldKind(enum.Enum):
     NUMBER = "number"
     BOOLEAN = "boolean"
     NULL = "null"
-    CHOICE = "choice"
-    """One of listed values."""
-    SELECTION = "selection"
-    """Any of listed values, each once, in the order of the list."""
-    VARIANTS = "variants"
-    """One of several schemas."""
-    ANY = "any"
-    """Raw JSON."""
+    CHOICE = "choice"  # one of listed values
+    SELECTION = "selection"  # any of listed values, each once, in the order of the list
+    VARIANTS = "variants"  # one of several schemas
+    ANY = "any"  # raw JSON
 
 
 _TYPES: Final = {

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.schema_form.schema import Schema
     from mcp_progress_monitor.json_schema import Stopwatch
 
-Path: TypeAlias = tuple[str | int, ...]
-"""Names and positions from the root down to a field."""
+Path: TypeAlias = tuple[str | int, ...]  # names and positions from the root down to a field
 
 _MOST: Final = 100
 _WORDS: Final = 300

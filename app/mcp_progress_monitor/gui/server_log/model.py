@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import NotificationReceived
 
-KEPT: Final = 10_000
-"""Newest messages that are shown; the log has every one."""
+KEPT: Final = 10_000  # newest messages that are shown; the log has every one
 RANK: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a message's place in `LOG_LEVELS`; that of a level nobody knows is one past the end."""
-NUMBER: Final = RANK + 1
-"""Role of the number of the message's frame."""
+NUMBER: Final = RANK + 1  # role of the number of the message's frame
 TITLES: Final = (
     "Time",
     "Server",

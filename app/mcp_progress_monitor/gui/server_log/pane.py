@@ -43,8 +43,7 @@ def level_tone(rank: int) -> Tone:
 class ServerLogPane(QWidget):
     """The newest messages of all servers; follows the end while it is visible."""
 
-    frame_followed = Signal(object)
-    """The number of the frame that brought a message."""
+    frame_followed = Signal(object)  # the number of the frame that brought a message
 
     def __init__(
         self, messages: ServerLogModel, appearance: Appearance, parent: QWidget | None = None

@@ -37,10 +37,8 @@ class TasksDialog(QDialog):
     """A table of one server's tasks; every action is a signal."""
 
     refresh_requested = Signal()
-    cancel_requested = Signal(object)
-    """The `ListedTask` to be cancelled."""
-    job_opened = Signal(object)
-    """`JobId` of the task."""
+    cancel_requested = Signal(object)  # the `ListedTask` to be cancelled
+    job_opened = Signal(object)  # `JobId` of the task
 
     def __init__(self, server: str, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import TaskView
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-LISTED: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `ListedTask`."""
+LISTED: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `ListedTask`
 TITLES: Final = (
     "Id",
     "Status",

@@ -172,14 +172,10 @@ class Hold:
             clock.release(self._now())
 
 
-SIGN_IN_S: Final = 300.0
-"""How long a user may take for each sign-in."""
-URL_S: Final = 15.0
-"""Default connection timeout of a server with a URL."""
-YOUNG_S: Final = 30.0
-"""How long a new process may be silent."""
-SIGN_S: Final = 15.0
-"""How much longer it gets after it has written to standard error."""
+SIGN_IN_S: Final = 300.0  # how long a user may take for each sign-in
+URL_S: Final = 15.0  # default connection timeout of a server with a URL
+YOUNG_S: Final = 30.0  # how long a new process may be silent
+SIGN_S: Final = 15.0  # how much longer it gets after it has written to standard error
 LONGEST_S: Final = 60.0
 """How long a process may take in total, over all its starts, whatever it writes."""
 

@@ -25,10 +25,8 @@ class ExchangeEnd(enum.Enum):
 
     ANSWERED = enum.auto()
     CANCELLED = enum.auto()
-    LOST = enum.auto()
-    """The connection ended first, or the stream that should carry the reply."""
-    GIVEN_UP = enum.auto()
-    """This client gave up; `PendingRequest.words` say why."""
+    LOST = enum.auto()  # the connection ended first, or the stream that should carry the reply
+    GIVEN_UP = enum.auto()  # this client gave up; `PendingRequest.words` say why
     IDLE_TIMEOUT = enum.auto()
     TOTAL_TIMEOUT = enum.auto()
 

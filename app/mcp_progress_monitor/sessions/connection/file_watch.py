@@ -45,15 +45,13 @@ IGNORED: Final = frozenset(
     )
 )
 """Folders whose contents nobody edits: never watched."""
-_QUIET_MS: Final = 200
-"""A change is reported once nothing more has changed for this long …"""
+_QUIET_MS: Final = 200  # a change is reported once nothing more has changed for this long …
 _LONGEST_MS: Final = 2000
 """… or this long after the first one: saving all files counts as one change."""
 _LOOK_S: Final = 1.0
 """How often the watched paths are checked: folders are deleted and created again, links change, and
 network folders report nothing."""
-DELETED: Final = 3
-"""The names of `watchfiles.Change`."""
+DELETED: Final = 3  # the names of `watchfiles.Change`
 _NAMED: Final = 10
 
 

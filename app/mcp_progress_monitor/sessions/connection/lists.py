@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.connection.connection import Connection
     from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
 
-_LIMIT_S: Final = 60.0
-"""How long a server may take for one page."""
+_LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000
 _PAUSE_S: Final = 0.2
 """Between two refreshes: a server may announce a change with each list it returns."""
@@ -52,8 +51,7 @@ class _ListKind(NamedTuple):
     read: Callable[[JsonObject], ListPage[Any]]
     member: str
     """The result's member with the items; also the attribute of `ServerLists` that keeps them."""
-    method: str
-    """Its method."""
+    method: str  # its method
 
 
 _KINDS: Final = (

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.snapshots.settings import ServerSettings
 
-_LONGEST: Final = 80
-"""Most characters of a name: it is part of every line in a recording."""
+_LONGEST: Final = 80  # most characters of a name: it is part of every line in a recording
 
 
 def unique_name(wanted: str, taken: Collection[str]) -> str:
@@ -61,8 +60,7 @@ class _ManagedServer:
         self.session: Session | None = None
         self.reconnecting = reconnecting
         self.watch_problem: ErrorDetails | None = None
-        self.learnt: ProvenEra | None = None
-        """How the newest session was opened, as saved."""
+        self.learnt: ProvenEra | None = None  # how the newest session was opened, as saved
         self._printed: tuple[ServerDefinition, str] | None = None
 
     @property

@@ -33,8 +33,7 @@ class ReopenError(Exception):
 
     def __init__(self, step: Reopen) -> None:
         super().__init__(step.why)
-        self.why = step.why
-        """What happened and what is done next, for display."""
+        self.why = step.why  # what happened and what is done next, for display
 
 
 def opening_of(

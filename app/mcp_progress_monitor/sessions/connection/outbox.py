@@ -105,12 +105,10 @@ class Outbox:
         """Called when the server cancels an open request of its own."""
         self.continuations: list[Callable[[PendingRequest, RequestAnswered, bytes], bool]] = []
         """Called with each awaited reply: whether the exchange continues after it."""
-        self.hold_watchers: list[Callable[[], None]] = []
-        """Called when `is_on_hold` has changed."""
+        self.hold_watchers: list[Callable[[], None]] = []  # called when `is_on_hold` has changed
         self.is_on_hold = False
         """Whether we have stopped reading because the server does not read its input."""
-        self.in_line = 0
-        """How many messages wait to be written."""
+        self.in_line = 0  # how many messages wait to be written
         self.rubbish: list[bytes] = []
         """The first lines from the server that were no messages, cut for quoting."""
         self.closes_streams = False

@@ -34,10 +34,8 @@ class ReconnectPolicy:
         self.is_on = is_on
         self.retry: Retry | None = None
         """The attempt that is due or in progress; None when the server is not being reconnected."""
-        self.restarts = 0
-        """How often it was reconnected or restarted."""
-        self.is_restarting = False
-        """Whether it was ended in order to be restarted immediately."""
+        self.restarts = 0  # how often it was reconnected or restarted
+        self.is_restarting = False  # whether it was ended in order to be restarted immediately
         self.is_dismissed = False
         """Whether the user wanted no further attempt: then the failure is not reported."""
         self._made = 0

@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
 
-_PATIENCE_S: Final = 10.0
-"""How long a server may take to answer; less if it is pinged more often."""
+_PATIENCE_S: Final = 10.0  # how long a server may take to answer; less if it is pinged more often
 _STOOD_STILL_S: Final = 1.0
 """A wait that overran by this much means that the program was suspended and has not read yet."""
 
@@ -84,8 +83,7 @@ class Keepalive:
         `on_change` is called when `health` has changed; `spawn` runs the task that waits for the
         answer.
         """
-        self.health: Health | None = None
-        """None while there is nothing to report."""
+        self.health: Health | None = None  # none while there is nothing to report
         self._connection = connection
         self._method = PING if era is Era.HANDSHAKE else DISCOVER
         self._interval_s = interval_s
@@ -162,10 +160,8 @@ class Keepalive:
 
 _log = logging.getLogger(__name__)
 
-_LEVEL_LIMIT_S: Final = 5.0
-"""How long a server may take to set its log level before the first call."""
-_LISTED_S: Final = 3.0
-"""How long calls wait for lists that the server is slow to return."""
+_LEVEL_LIMIT_S: Final = 5.0  # how long a server may take to set its log level before the first call
+_LISTED_S: Final = 3.0  # how long calls wait for lists that the server is slow to return
 _DISCONNECTED: Final = "You disconnected the server"
 
 
@@ -190,12 +186,9 @@ class Session:
 
         `context` answers the server's requests. `reconnecting` is told how it ends.
         """
-        self.definition = definition
-        """The definition when this began; it may be edited meanwhile."""
-        self.cause: JsonObject | None = None
-        """Why it was begun automatically, for the recording."""
-        self.agreement: Agreement | None = None
-        """What was agreed with the server, None before."""
+        self.definition = definition  # the definition when this began; it may be edited meanwhile
+        self.cause: JsonObject | None = None  # why it was begun automatically, for the recording
+        self.agreement: Agreement | None = None  # what was agreed with the server, None before
         self.opening: ConnectionOpening | None = None
         """How it is opened; None before the first connection."""
         self.current: Connection | None = None
@@ -206,8 +199,7 @@ class Session:
         """Continues calls whose results require input over that connection."""
         self.news: Subscriptions | None = None
         """Subscribes to the server's notifications; None unless it is connected."""
-        self.pulse: Keepalive | None = None
-        """Pings it; None unless it is or was connected."""
+        self.pulse: Keepalive | None = None  # pings it; None unless it is or was connected
         self._context = context
         self._reconnecting = reconnecting or ReconnectPolicy(definition.name)
         self._limit: ConnectLimit | None = None

@@ -38,8 +38,7 @@ _LISTS: Final = {
 _LIMIT_S: Final = 60.0
 _PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
 """Before listening again to a server that ended the subscription, one pause after the other."""
-_MOST_UPDATES: Final = 1000
-"""Most resources whose updates are counted; a server may name any."""
+_MOST_UPDATES: Final = 1000  # most resources whose updates are counted; a server may name any
 
 
 def with_update(
@@ -73,10 +72,8 @@ class Subscriptions:
 
         Without `follows_lists`, changes of lists are not subscribed to.
         """
-        self.problem: ErrorDetails | None = None
-        """What the server refused, None when nothing."""
-        self.begun = anyio.Event()
-        """Set once the server has received the initial log level."""
+        self.problem: ErrorDetails | None = None  # what the server refused, None when nothing
+        self.begun = anyio.Event()  # set once the server has received the initial log level
         self._connection = connection
         self._agreement = agreement
         self._settings = settings

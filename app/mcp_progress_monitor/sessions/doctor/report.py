@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-_SHORTEST_SECRET: Final = 6
-"""Shorter values are part of too many other texts."""
+_SHORTEST_SECRET: Final = 6  # shorter values are part of too many other texts
 
 
 def report_of(

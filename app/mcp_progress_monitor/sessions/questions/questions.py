@@ -107,8 +107,7 @@ class Pending:
         """Begin to wait; `on_phase` is called when an answer is checked or rejected."""
         self.question = question
         self.on_phase = on_phase
-        self.answer: Answer | None = None
-        """The answer; None also when none is needed."""
+        self.answer: Answer | None = None  # the answer; None also when none is needed
         self._over = anyio.Event()
 
     @property

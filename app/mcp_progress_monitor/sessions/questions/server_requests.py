@@ -231,8 +231,7 @@ def _data_problem(block: JsonObject) -> str:
 
 
 TOO_MANY: Final = -32000
-_MOST_OPEN: Final = 100
-"""Most open questions of one connection: a person answers them."""
+_MOST_OPEN: Final = 100  # most open questions of one connection: a person answers them
 _ENDED: Final = "the connection ended"
 _OVER: Final = "the request that asked it has ended"
 
@@ -286,8 +285,7 @@ class ServerRequests:
     def __init__(
         self, connection: Connection, context: ServerContext, client: ClientIdentity
     ) -> None:
-        self.era: Era | None = None
-        """The era of the connection, None before it is known."""
+        self.era: Era | None = None  # the era of the connection, None before it is known
         self._connection = connection
         self._context = context
         self._client = client

@@ -51,16 +51,11 @@ if TYPE_CHECKING:
 class TaskFate(enum.Enum):
     """Why a task is no longer followed."""
 
-    ENDED = enum.auto()
-    """It reached a final status, and its outcome is known."""
-    NO_RESULT = enum.auto()
-    """It reached a final status, but the server does not return its result."""
-    UNKNOWN = enum.auto()
-    """The server does not know it, or no longer."""
-    DISCONNECTED = enum.auto()
-    """The connection ended first: the task may continue."""
-    GIVEN_UP = enum.auto()
-    """We stopped waiting for it."""
+    ENDED = enum.auto()  # it reached a final status, and its outcome is known
+    NO_RESULT = enum.auto()  # it reached a final status, but the server does not return its result
+    UNKNOWN = enum.auto()  # the server does not know it, or no longer
+    DISCONNECTED = enum.auto()  # the connection ended first: the task may continue
+    GIVEN_UP = enum.auto()  # we stopped waiting for it
 
     @property
     def is_open(self) -> bool:
@@ -87,8 +82,7 @@ class TaskEnd(NamedTuple):
 SHORTEST_S: Final = 0.1
 """Shortest time between two polls, whatever a server or its notifications say."""
 LONGEST_S: Final = 300.0
-USUAL_S: Final = 1.0
-"""The interval if the server suggests none."""
+USUAL_S: Final = 1.0  # the interval if the server suggests none
 _MOST_DOUBLINGS: Final = 6
 
 
@@ -180,8 +174,7 @@ class ResultRequest:
 InputAsker: TypeAlias = "Callable[[JsonObject, int], Awaitable[JsonObject]]"
 """Asks the questions of the message in a frame, by key; `InputError` when they cannot be asked."""
 
-_PAUSES_S: Final = (0.5, 2.0)
-"""Before answers that a server did not accept are sent again."""
+_PAUSES_S: Final = (0.5, 2.0)  # before answers that a server did not accept are sent again
 
 
 class Refuse(Protocol):
@@ -262,10 +255,8 @@ class TaskInput:
         self._shown = {key: asked for key, asked in self._shown.items() if key not in answers}
 
 
-_AFTERMATH_S: Final = 30.0
-"""How long a cancelled task is still polled, to see the outcome."""
-_TRIES: Final = 3
-"""How often a result that should exist is requested."""
+_AFTERMATH_S: Final = 30.0  # how long a cancelled task is still polled, to see the outcome
+_TRIES: Final = 3  # how often a result that should exist is requested
 
 
 class Followed(NamedTuple):
@@ -298,17 +289,13 @@ class TaskRun:
         ask: InputAsker | None = None,
     ) -> None:
         """Follow a task of a server with the capabilities `offer`; its questions go to `ask`."""
-        self.view = followed.view
-        """The task as last reported."""
-        self.end: TaskEnd | None = None
-        """How following it ended, None while it is followed."""
+        self.view = followed.view  # the task as last reported
+        self.end: TaskEnd | None = None  # how following it ended, None while it is followed
         self.clock = clock
         self.connection = connection
         self.offer = offer
-        self.is_left = False
-        """Whether the program is closing: then the task is left as it is."""
-        self.settled = anyio.Event()
-        """Set by the code that saves tasks, once the end was saved."""
+        self.is_left = False  # whether the program is closing: then the task is left as it is
+        self.settled = anyio.Event()  # set by the code that saves tasks, once the end was saved
         self._followed = followed
         self._wire = TaskRequests(connection, followed.view.id)
         self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)

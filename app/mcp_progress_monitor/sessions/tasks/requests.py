@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601
-_LIMIT_S: Final = 60.0
-"""How long a server may take to answer about a task."""
+_LIMIT_S: Final = 60.0  # how long a server may take to answer about a task
 _WORDS: Final = 300
 
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.doctor import HttpNote
 
-_ENOUGH: Final = 4096
-"""A thousand servers; any system allows a user that many."""
+_ENOUGH: Final = 4096  # a thousand servers; any system allows a user that many
 
 
 @functools.cache
@@ -50,8 +49,7 @@ def open_files_error(error: OSError, where: str) -> ErrorDetails | None:
     )
 
 
-FIRST_BYTES: Final = 512
-"""How many of a server's first bytes are kept for display."""
+FIRST_BYTES: Final = 512  # how many of a server's first bytes are kept for display
 
 CLOSED_INPUT: Final = "The server closed its input and was stopped"
 """Why a connection ended whose server no longer reads."""

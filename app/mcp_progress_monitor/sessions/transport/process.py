@@ -123,14 +123,12 @@ def _advice(near: list[str], otherwise: str) -> str:
 
 
 READ_BYTES: Final = 256 * 1024
-_POLITE_S: Final = 2.0
-"""How long a server may take to exit after its stdin was closed."""
+_POLITE_S: Final = 2.0  # how long a server may take to exit after its stdin was closed
 _FAREWELL_S: Final = 0.25
 """A command that starts the server as its child may exit a moment before it."""
 _TERMINATE_S: Final = 1.5
 """How long it may take after SIGTERM. With the rest below five seconds in all."""
-_CHILDREN_S: Final = 0.5
-"""How long children that outlived the server may take after SIGTERM."""
+_CHILDREN_S: Final = 0.5  # how long children that outlived the server may take after SIGTERM
 _LAST_WORDS_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
 _LAST_READS: Final = (4, 64)
@@ -300,8 +298,7 @@ class _RemainingOutput:
     """What may still be read from a pipe after the server and its children have ended."""
 
     def __init__(self) -> None:
-        self.scope = anyio.CancelScope()
-        """The time of the newest read."""
+        self.scope = anyio.CancelScope()  # the time of the newest read
         self._reads = 0
         self._waited_s = 0.0
 

@@ -94,8 +94,7 @@ else:
 
 _log = logging.getLogger(__name__)
 
-_END_S: Final = 3.0
-"""How long the watchdog may take to end all servers."""
+_END_S: Final = 3.0  # how long the watchdog may take to end all servers
 _CLOSE_S: Final = 0.5
 
 
@@ -187,5 +186,4 @@ def _libraries() -> list[str]:
     return [] if spec is None or spec.origin is None else [str(Path(spec.origin).parents[1])]
 
 
-guard: Final = ProcessGuard()
-"""The guard of this process."""
+guard: Final = ProcessGuard()  # the guard of this process

@@ -27,13 +27,11 @@ class _ProcessTable:
     def __init__(self) -> None:
         self.lock = anyio.Lock()
         self.begun = 0
-        self.held = 0
-        """The number of the reading in `found`, as counted by `begun`."""
+        self.held = 0  # the number of the reading in `found`, as counted by `begun`
         self.found: Mapping[int, ProcessEntry] = {}
         self.marks: Mapping[int, str] = {}
         """The marks of the processes in `found`, once they were needed."""
-        self.marked = 0
-        """The number of the reading in `marks`."""
+        self.marked = 0  # the number of the reading in `marks`
 
 
 _census: Final = RunVar[_ProcessTable]("census")

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
-_SLICE_LINES: Final = 64
-"""Most lines of standard error returned at once."""
-MOST_BYTES: Final = 256 * 1024 * 1024
-"""Longer messages are refused: they may never end."""
-_KEPT_BYTES: Final = 64 * 1024
-"""How much of such a message is recorded."""
+_SLICE_LINES: Final = 64  # most lines of standard error returned at once
+MOST_BYTES: Final = 256 * 1024 * 1024  # longer messages are refused: they may never end
+_KEPT_BYTES: Final = 64 * 1024  # how much of such a message is recorded
 STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""
 
@@ -62,8 +59,7 @@ class StdioTransport(Piped):
         self._lines: Sequence[bytes] = ()
         """Lines that are being framed, of which the first `_framed` are."""
         self._framed = 0
-        self._held = 0
-        """The size of an incomplete line."""
+        self._held = 0  # the size of an incomplete line
 
     @property
     def pid(self) -> int | None:

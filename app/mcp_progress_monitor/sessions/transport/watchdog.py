@@ -20,8 +20,7 @@ MARK: Final = "MCP_PROGRESS_MONITOR_SERVER"
 
 _PROC: Final = "/proc"
 _HAS_PROC: Final = sys.platform == "linux"
-_STAT_BYTES: Final = 4096
-"""More than any process's status contains."""
+_STAT_BYTES: Final = 4096  # more than any process's status contains
 _ENVIRONMENT_BYTES: Final = 4 * 1024 * 1024
 _MARK_AT: Final = b"\0" + MARK.encode() + b"="
 _POLITE_S: Final = 2.0

@@ -154,10 +154,8 @@ class HttpEndpoint:
         self.wire = HttpClient(self.record, definition.connect_timeout_s or URL_S)
         self.session: str | None = None
         """The id that a server of the handshake era assigned to the session."""
-        self.revision: str | None = None
-        """The agreed revision; None before."""
-        self.failure: ErrorDetails | None = None
-        """Why the connection ended unexpectedly."""
+        self.revision: str | None = None  # the agreed revision; None before
+        self.failure: ErrorDetails | None = None  # why the connection ended unexpectedly
         self.is_listening = False
         """Whether messages may arrive on a stream of their own, even one that is opening only
         now."""
@@ -167,8 +165,7 @@ class HttpEndpoint:
         self.turn_older = turn_older
         self.take_up_again: dict[int, Callable[[], None]] = {}
         """Resumes a broken stream immediately, by the frame of its request."""
-        self.probing = anyio.Lock()
-        """Held by a probe of the server."""
+        self.probing = anyio.Lock()  # held by a probe of the server
         self._open: set[int] = set()
 
     def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:

@@ -35,8 +35,7 @@ class LegacySseStream:
 
         In a trial, a server without such a stream is no error.
         """
-        self.is_found = False
-        """Whether the server has named the endpoint."""
+        self.is_found = False  # whether the server has named the endpoint
         self._site = site
         self._is_trial = is_trial
         self._scope = anyio.CancelScope()

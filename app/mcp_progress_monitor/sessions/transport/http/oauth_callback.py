@@ -28,12 +28,9 @@ PATH: Final = "/callback"
 REGISTERED_PORT: Final = 47815
 """The redirect port for a client ID that was registered manually. Clients that register dynamically
 use any free port."""
-_LONGEST: Final = 16 * 1024
-"""Bytes of a request's head; longer ones are refused."""
-_PATIENCE_S: Final = 10.0
-"""How long a request may take to arrive."""
-_MOST: Final = 16
-"""Requests that are read in parallel; others wait."""
+_LONGEST: Final = 16 * 1024  # bytes of a request's head; longer ones are refused
+_PATIENCE_S: Final = 10.0  # how long a request may take to arrive
+_MOST: Final = 16  # requests that are read in parallel; others wait
 _LONGEST_WORDS: Final = 500
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
@@ -64,8 +61,7 @@ class OAuthCallback:
 
     def __init__(self, listener: Listener[SocketStream], port: int) -> None:
         self.port = port
-        self.strangers = 0
-        """Requests to the page without the right state."""
+        self.strangers = 0  # requests to the page without the right state
         self._listener = listener
         self._state = ""
         self._answer: CallbackAnswer | None = None

@@ -82,8 +82,7 @@ class SignInStorage:
         server: str,
         registered: OAuthClientInformationFull | None,
     ) -> None:
-        self.context: OAuthContext
-        """The SDK's state, set before anything else is called."""
+        self.context: OAuthContext  # the SDK's state, set before anything else is called
         self._store = store
         self._key = key
         self._server = server
@@ -322,8 +321,7 @@ def _identity(url: str) -> tuple[object, ...]:
 _MOST_TRIES: Final = 4
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _TIMEOUT: Final = {"connect": 15.0, "read": 30.0, "write": 30.0, "pool": 30.0}
-_LONG_AGO: Final = 1.0
-"""An expiry in the past; the SDK ignores 0."""
+_LONG_AGO: Final = 1.0  # an expiry in the past; the SDK ignores 0
 _FAILURES: Final = (OAuthFlowError, ValueError, httpx2.InvalidURL)
 """What the SDK raises for a server's mistakes: `ValueError` is pydantic's, and of invalid UTF-8."""
 
@@ -358,8 +356,7 @@ class _Attempt:
         self.request = request
         self.sent = ""
         self.refusal: httpx2.Response | None = None
-        self.has_asked = False
-        """Whether the user was asked to sign in for it."""
+        self.has_asked = False  # whether the user was asked to sign in for it
 
 
 class SignInAuth(httpx2.Auth):

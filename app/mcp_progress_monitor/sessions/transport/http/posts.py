@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.transport.http.streams import StreamOutcome
 
 _LIMIT_S: Final = 5.0
-_TRIES: Final = 2
-"""A kept connection may end just when it is reused: that proves nothing."""
+_TRIES: Final = 2  # a kept connection may end just when it is reused: that proves nothing
 
 
 async def end_unless_there(site: HttpEndpoint, request: int) -> None:

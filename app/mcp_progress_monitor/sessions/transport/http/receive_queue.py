@@ -40,8 +40,7 @@ _BARE_JSON: Final = 'the content looks like JSON, but events must start with "da
 _REPLIES: Final = frozenset({Kind.RESULT, Kind.ERROR})
 _OPENING: Final = frozenset({b"{", b"["})
 
-_TOLD_BYTES: Final = 64 * 1024
-"""So many bytes of events, beside messages, are described at once."""
+_TOLD_BYTES: Final = 64 * 1024  # so many bytes of events, beside messages, are described at once
 
 _monotonic_of: Final = operator.itemgetter(1)
 
@@ -211,14 +210,11 @@ class EventStream:
 
         Events that are no messages go to `on_other`.
         """
-        self.retry_ms: int | None = None
-        """When to reconnect, as the server said."""
+        self.retry_ms: int | None = None  # when to reconnect, as the server said
         self.too_large: SseTooLargeError | None = None
         """Why no more is accepted; None as long as it is."""
-        self.count = 0
-        """How many messages arrived."""
-        self.oddity = ""
-        """A note about its end, once that is framed; it follows another text."""
+        self.count = 0  # how many messages arrived
+        self.oddity = ""  # a note about its end, once that is framed; it follows another text
         self._inbound = inbound
         self._exchange = exchange
         self._on_other = on_other

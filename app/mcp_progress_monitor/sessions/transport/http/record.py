@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Redactor", "hidden", "shown_url"]
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Digest|Negotiate|ApiKey|Token|DPoP) +", re.IGNORECASE)
-_SHORTEST: Final = 8
-"""Shorter values are too common to be searched in texts."""
+_SHORTEST: Final = 8  # shorter values are too common to be searched in texts
 _ADDRESSES: Final = frozenset({"location", "content-location", "link", "referer", "refresh"})
 
 
@@ -97,8 +96,7 @@ def _of_url(url: str) -> list[str]:
     return [form for value in (*values, password) for form in (value, urllib.parse.unquote(value))]
 
 
-BODY_KEPT: Final = 64 * 1024
-"""How much is recorded of a body that is no message."""
+BODY_KEPT: Final = 64 * 1024  # how much is recorded of a body that is no message
 _NOTES: Final = 20
 _NOTED_BODY: Final = 500
 _TELLING: Final = (
@@ -125,8 +123,7 @@ class RecordedExchange:
     purpose: str
     request: str
     at: float
-    when: float = 0.0
-    """When the head of its response arrived, in seconds since the epoch."""
+    when: float = 0.0  # when the head of its response arrived, in seconds since the epoch
     status: int | None = None
     headers: Headers = dataclasses.field(default_factory=list)
     words: str = "no answer yet"
@@ -140,8 +137,7 @@ class ExchangeRecorder:
     def __init__(self, inbound: ReceiveQueue, secret_names: Iterable[str] = ()) -> None:
         """Values of headers called `secret_names` are hidden, beside those of known names."""
         self.redactor = Redactor(secret_names)
-        self.last_byte_at: float | None = None
-        """When the last byte of a response's body arrived."""
+        self.last_byte_at: float | None = None  # when the last byte of a response's body arrived
         self._inbound = inbound
         self._count = 0
         self._last: deque[RecordedExchange] = deque(maxlen=_NOTES)

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.transport.http.endpoint import HttpEndpoint
 
 CLOSED: Final = "the server closed the stream"
-REFUSAL_S: Final = 10.0
-"""How long the body of a refusal may take: its status is what matters."""
+REFUSAL_S: Final = 10.0  # how long the body of a refusal may take: its status is what matters
 _FIRST_DELAY_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 _LONGEST_RETRY_S: Final = 300.0
@@ -46,14 +45,12 @@ _IN_VAIN_STEP: Final = 10
 _FIRST_SILENCE_S: Final = 20.0
 """How long a resumed stream may be silent before it is resumed again. Some servers replay what was
 missed and then send nothing more on it: the next time they replay the rest."""
-_LONGEST_SILENCE_S: Final = 300.0
-"""That pause doubles, up to this, while nothing arrives."""
+_LONGEST_SILENCE_S: Final = 300.0  # that pause doubles, up to this, while nothing arrives
 _SHORT_CHUNK: Final = 256
 """Bytes of a chunk that may be only a comment, which keeps a connection alive."""
 _MOST_ATTEMPTS: Final = 100
 _UNREACHABLE_S: Final = 600.0
-_UNHEARD: Final = 3
-"""How often in a row a server may be unreachable before it is given up."""
+_UNHEARD: Final = 3  # how often in a row a server may be unreachable before it is given up
 _OTHER_REPLY: Final = (
     "it contained a reply to another request: the server may have used the wrong id"
 )
@@ -68,8 +65,7 @@ _FORGOTTEN: Final = "The server no longer knows the session."
 _NO_MORE: Final = "All attempts to resume it failed."
 _SILENT: Final = "nothing received for {:g} s"
 _WANTED: Final = "reconnect requested by the user"
-_CONFLICT: Final = 409
-"""How a server answers that considers a stream open that we have left."""
+_CONFLICT: Final = 409  # how a server answers that considers a stream open that we have left
 _SHOWN_KIND: Final = 80
 _SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -89,8 +85,7 @@ class SilenceWatch:
     """Stops reading a stream when nothing arrives for `silence_s`, or on request."""
 
     def __init__(self, silence_s: float) -> None:
-        self.reason = ""
-        """Why reading was stopped; empty when it was not."""
+        self.reason = ""  # why reading was stopped; empty when it was not
         self._silence_s = silence_s
         self._scope = anyio.CancelScope()
 

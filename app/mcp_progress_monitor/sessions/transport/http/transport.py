@@ -46,8 +46,7 @@ _NO_REQUEST_S: Final = 30.0
 _LINGER_S: Final = 30.0
 """How long a stream is read after its request was settled: late messages are shown, too."""
 _LOOK_S: Final = 5.0
-_TRIAL_S: Final = 5.0
-"""How long a server may take to show that it is one of 2024-11-05."""
+_TRIAL_S: Final = 5.0  # how long a server may take to show that it is one of 2024-11-05
 _FAREWELL_S: Final = 1.5
 
 
