@@ -30,8 +30,8 @@ from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
-from mcp_progress_monitor.gui.confirmation_settings import ConfirmationPage
 from mcp_progress_monitor.gui.confirmations import (
+    ConfirmationPage,
     EndAction,
     EndQuestion,
     ForgetQuestion,
@@ -39,7 +39,7 @@ from mcp_progress_monitor.gui.confirmations import (
     RemoveQuestion,
 )
 from mcp_progress_monitor.gui.crash_bar import CrashReportDialog
-from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog
+from mcp_progress_monitor.gui.help.controller import AboutDialog, ReportDialog
 from mcp_progress_monitor.gui.help.manual import ManualWindow
 from mcp_progress_monitor.gui.jobs.compare import CompareDialog
 from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow

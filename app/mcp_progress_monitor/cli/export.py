@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,7 +14,6 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.open import opened
-from mcp_progress_monitor.cli.output.share import share_line
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.formats import export_chunks
@@ -20,12 +21,13 @@ from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, Fi
 from mcp_progress_monitor.exports.output_file import OutputFile
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.imports.convert import convert, form_of
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.recorder import check_new
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import CommonOptions
@@ -169,3 +171,33 @@ def _tell_secrets(redaction: Redaction, errors: StandardOutput) -> None:
     if redaction.count:
         places = formatting.count(redaction.count, "place")
         errors.text(f"Redacted secrets in {places}. To keep them, use --with-secrets.\n")
+
+
+_EVERY_S: Final = 0.2
+_NAME: Final = 60
+
+
+@contextlib.contextmanager
+def share_line(what: str) -> Iterator[Callable[[float], None]]:
+    """A function that shows shares from 0 to 1 behind `what`, such as "Exporting a.csv".
+
+    The line appears after a moment, and is gone at the end.
+    """
+    errors = StandardOutput(sys.stderr)
+    words = one_line(what, _NAME)
+    shown_at = time.monotonic()
+    length = 0
+
+    def show(share: float) -> None:
+        nonlocal shown_at, length
+        now = time.monotonic()
+        if errors.is_terminal and now - shown_at >= _EVERY_S:
+            line = f"{words}: {share * 100:.0f} %"
+            errors.text(f"\r{line.ljust(length)}")
+            shown_at, length = now, len(line)
+
+    try:
+        yield show
+    finally:
+        if length:
+            errors.text(f"\r{' ' * length}\r")

@@ -6,11 +6,18 @@ Loaded by `--help`. `tap -- COMMAND` itself is run without this module (`cli.tap
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import click
 
-from mcp_progress_monitor.cli.options import CommonOptions, Invocation, group_options
-from mcp_progress_monitor.cli.tap_entries import COMMANDS
+from mcp_progress_monitor.cli.options import (
+    CommonOptions,
+    Invocation,
+    OwnCommand,
+    group_options,
+    own_options,
+)
+from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
 
 _EXAMPLES = """\b
 Examples:
@@ -146,5 +153,88 @@ def _refuse_others(common: CommonOptions) -> None:
             raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")
 
 
-for _command in COMMANDS:
-    tap.add_command(_command)
+_CLIENTS = f"""\b
+Clients:
+  {", ".join(KNOWN_CLIENTS[:6])},
+  {", ".join(KNOWN_CLIENTS[6:])}
+"""
+_INSTALL_EXAMPLES = f"""{_CLIENTS}
+\b
+Examples:
+  mcp-progress-monitor tap install
+  mcp-progress-monitor tap install cursor --all --dry-run
+  mcp-progress-monitor tap install claude-code files github
+
+\b
+The server keeps working if this program is uninstalled. The first time a file is
+changed, a copy of it is kept beside it, as FILE.before.
+"""
+_REMOVE_EXAMPLES = f"""{_CLIENTS}
+\b
+Examples:
+  mcp-progress-monitor tap remove cursor files
+  mcp-progress-monitor tap remove --all
+"""
+_client = click.argument(
+    "client", metavar="[CLIENT]", required=False, type=click.Choice(KNOWN_CLIENTS)
+)
+_names = click.argument("names", metavar="[SERVER]...", nargs=-1)
+_all = click.option(
+    "--all", "takes_all", is_flag=True, help="Choose all servers of the client, or of every client."
+)
+_dry_run = click.option(
+    "--dry-run", "is_dry_run", is_flag=True, help="Show what would change, and change nothing."
+)
+
+
+@tap.command(
+    cls=OwnCommand,
+    epilog=_INSTALL_EXAMPLES,
+    short_help="Watch servers that another client starts.",
+)
+@own_options
+@_client
+@_names
+@_all
+@_dry_run
+def install(invocation: Invocation, /, **chosen: Any) -> int:
+    """Watch the servers that CLIENT starts: those named, or --all.
+
+    Changes their commands in the client's configuration file so that this program records what
+    client and server say. Shows the change first. Without CLIENT, lists the servers of all clients
+    on this computer.
+    """
+    from mcp_progress_monitor.cli.servers.taps import TapsOrder, install_taps
+
+    return install_taps(invocation.common, TapsOrder(**chosen))
+
+
+@tap.command(
+    cls=OwnCommand,
+    epilog=_REMOVE_EXAMPLES,
+    short_help="Stop watching servers that another client starts.",
+)
+@own_options
+@_client
+@_names
+@_all
+@_dry_run
+def remove(invocation: Invocation, /, **chosen: Any) -> int:
+    """Stop watching the servers that CLIENT starts: those named, or --all.
+
+    Restores their commands in the client's configuration file. Without CLIENT, --all does so for
+    every client. Recordings are kept.
+    """
+    from mcp_progress_monitor.cli.servers.taps import TapsOrder, remove_taps
+
+    return remove_taps(invocation.common, TapsOrder(**chosen))
+
+
+@tap.command(name="list", cls=OwnCommand, short_help="List the servers that are watched.")
+@own_options
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
+def list_(invocation: Invocation, as_json: bool) -> int:
+    """List the servers that are watched: in which client and file, and whether they run now."""
+    from mcp_progress_monitor.cli.servers.taps import list_taps
+
+    return list_taps(invocation.common, in_json=as_json)

@@ -1,23 +1,64 @@
-"""The questions themselves: forms with every kind of field, addresses to visit, sampling, roots.
+"""Questions to the client: forms with every kind of field, addresses to visit, sampling, roots.
 
 Source of the shapes: "Elicitation", "Sampling" and "Roots" of revisions 2025-11-25 and 2026-07-28;
 revision 2025-06-18 knows neither modes, nor titles of choices but `enumNames`, nor several choices.
+
+They are asked in the way of the revision. With a handshake the server sends requests of its own. In
+2026-07-28 the call is answered with `input_required` and made again. A task waits in its state
+`input_required`: the core lets the requests come while `tasks/result` is open, the extension lists
+them in `tasks/get`.
 """
 
 import base64
+import json
 import struct
+import time
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_progress_monitor.demo.asking import Query
-from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.wire import JsonObject
+from mcp_progress_monitor.demo.call import Call, RefusedError
+from mcp_progress_monitor.demo.eras import Dialect, missing_capability
+from mcp_progress_monitor.demo.questions import InputRequiredError, Question
+from mcp_progress_monitor.demo.tasks import Task
+from mcp_progress_monitor.demo.tool import flag, number
+from mcp_progress_monitor.demo.wire import JsonObject, text_result
 
 FORM: Final = ("elicitation", "form")
 URL: Final = ("elicitation", "url")
 SAMPLING: Final = ("sampling",)
 SAMPLING_TOOLS: Final = ("sampling", "tools")
 ROOTS: Final = ("roots",)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question before it is asked."""
+
+    key: str  # what tells it from the others of its call
+    method: str
+    params: Any
+    needs: tuple[str, ...] = ()
+    """The path of the client's capability that it needs; nothing for none."""
+
+    @property
+    def request(self) -> JsonObject:
+        request: JsonObject = {"method": self.method}
+        return request if self.params is None else {**request, "params": self.params}
+
+    def exists_in(self, dialect: Dialect) -> bool:
+        return self.needs[:1] != ("elicitation",) or dialect.has_elicitation
+
+    def may_be_asked(self, dialect: Dialect) -> bool:
+        if not self.exists_in(dialect):
+            return False
+        if self.needs == ("elicitation", "form") and dialect.client.get("elicitation") == {}:
+            return True  # an empty object stands for forms alone
+        if self.needs == ("elicitation", "form") and not dialect.has_rich_questions:
+            return dialect.declares("elicitation")
+        return not self.needs or dialect.declares(*self.needs)
+
 
 _TEXT: Final[dict[str, JsonObject]] = {
     "name": {
@@ -216,3 +257,151 @@ SAMPLING_TOOL_LIST: Final[list[JsonObject]] = [
     },
 ]
 """The tools a language model may use in sampling."""
+
+
+LOOK_EVERY_S: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to ask."""
+
+    has_token: bool = True
+    timeout_s: float = 600
+    even_if_undeclared: bool = False
+    listen_after_s: float = 0
+    state_is: str = "awkward"
+    at_once: bool = True  # whether a task asks before `tasks/result` is open
+
+
+MANNER: Final[dict[str, JsonObject]] = {
+    "has_token": flag("Send a progress token with questions (handshake era only)", default=True),
+    "timeout_s": number("Seconds to wait for an answer (handshake era only)", 600, 0, 86_400),
+    "even_if_undeclared": flag("Ask even if the client did not declare the capability"),
+    "listen_after_s": number("Seconds to wait for late progress", 0, 0, 600),
+}
+"""The arguments of every tool that asks."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question and what came of it."""
+
+    query: Query
+    reply: JsonObject | None = None
+    """The client's reply, with its `result` or `error`; None when there was none in time."""
+    phases: list[JsonObject] = field(default_factory=list)
+    late_phases: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def result(self) -> JsonObject:
+        result = (self.reply or {}).get("result")
+        return result if isinstance(result, dict) else {}
+
+    def told(self) -> JsonObject:
+        return {
+            "key": self.query.key,
+            "method": self.query.method,
+            "reply": self.reply,
+            "phases": self.phases,
+            "late_phases": self.late_phases,
+        }
+
+
+def ask(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
+    """Ask all of `queries` at the same time and return what came of each.
+
+    Raises:
+        RefusedError: The client did not declare it can be asked that (with a handshake).
+        RpcError: The same in revision 2026-07-28.
+        InputRequiredError: The call is to be made again with the answers.
+        CancelledCallError: The client cancelled the call.
+    """
+    if not manner.even_if_undeclared:
+        _require(call.dialect, queries)
+    given = call.replay.next() or _asked_now(call, queries, manner)
+    if isinstance(given, list):
+        return given
+    missing = {query.key: query.request for query in queries if query.key not in given}
+    if missing and call.dialect.is_per_request:
+        raise InputRequiredError(missing, manner.state_is, given)
+    return [Asked(query, _reply(given.get(query.key))) for query in queries]
+
+
+def answer(words: str, *asked: Asked) -> JsonObject:
+    return text_result(words, json.dumps([each.told() for each in asked], ensure_ascii=False))
+
+
+def _asked_now(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked] | JsonObject:
+    if call.task is not None:
+        return _asked_in_task(call, call.task, queries, manner)
+    if call.dialect.is_per_request:
+        raise InputRequiredError({query.key: query.request for query in queries}, manner.state_is)
+    return _asked_by_requests(call, queries, manner)
+
+
+def _require(dialect: Dialect, queries: Sequence[Query]) -> None:
+    for query in queries:
+        if not query.exists_in(dialect):
+            raise RefusedError(f"Revision {dialect.version} does not support {query.method}.")
+        if not query.may_be_asked(dialect):
+            if dialect.is_per_request:
+                raise missing_capability(_nested(query.needs))
+            needed = ".".join(query.needs)
+            raise RefusedError(f"The client did not declare {needed}, so it was not asked.")
+
+
+def _nested(path: tuple[str, ...]) -> JsonObject:
+    return {path[0]: _nested(path[1:])} if path else {}
+
+
+def _reply(given: object) -> JsonObject | None:
+    return given if isinstance(given, dict) else None
+
+
+def _asked_in_task(
+    call: Call, task: Task, queries: Sequence[Query], manner: Manner
+) -> list[Asked] | JsonObject:
+    task.ask({query.key: query.request for query in queries})
+    if not task.terms.is_core:
+        while (given := task.given) is None:
+            call.sleep(LOOK_EVERY_S)
+        return given
+    while not (manner.at_once or task.is_awaited):
+        call.sleep(LOOK_EVERY_S)
+    asked = _asked_by_requests(call, queries, manner)
+    task.answered({each.query.key: each.reply for each in asked})
+    return asked
+
+
+def _asked_by_requests(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
+    open_questions: list[Question] = []
+    try:
+        for query in queries:
+            params = _related(call, query.params)
+            question = call.questions.ask(query.method, params, has_token=manner.has_token)
+            open_questions.append(question)
+        _wait(call, open_questions, manner)
+        return [
+            Asked(query, each.reply, each.phases, each.late_phases)
+            for query, each in zip(queries, open_questions, strict=True)
+        ]
+    finally:
+        for question in open_questions:
+            call.questions.cancel(question, "The call has ended, or no answer came in time")
+            call.questions.forget(question)
+
+
+def _related(call: Call, params: Any) -> Any:
+    if call.task is None or not isinstance(params, dict):
+        return params
+    return {**params, "_meta": {**params.get("_meta", {}), **call.task.related}}
+
+
+def _wait(call: Call, questions: Sequence[Question], manner: Manner) -> None:
+    deadline = time.monotonic() + manner.timeout_s
+    while any(question.reply is None for question in questions):
+        if time.monotonic() >= deadline:
+            return
+        call.sleep(LOOK_EVERY_S)
+    call.sleep(manner.listen_after_s)

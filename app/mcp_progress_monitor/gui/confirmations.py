@@ -1,4 +1,4 @@
-"""Confirmations before something is lost: running jobs, saved jobs, a server.
+"""Confirmations before something is lost, such as running jobs; their page in the settings.
 
 Dialogs are opened, never run in an event loop of their own.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
+from PySide6.QtWidgets import QCheckBox, QLabel, QMessageBox, QPushButton, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.theme import GAP
+from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -431,3 +434,66 @@ def _show_again(window: QWidget) -> None:
     """Bring up a minimized window, which may be closed from the task bar: it would hide this."""
     if window.isMinimized():
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+
+
+_QUESTIONS: Final = (
+    ("quit", "&Quit while jobs are running"),
+    ("disconnect", "&Disconnect a server that has running jobs"),
+    ("restart", "&Restart a server that has running jobs"),
+    ("disable", "D&isable a server that has running jobs"),
+    ("sign_out", "Sign &out of a server that has running jobs"),
+    ("remove", "Re&move a server"),
+    ("forget", "&Forget a resumable job"),
+    ("reissue", "Re-i&ssue a request, which may do its work twice"),
+)
+
+
+class ConfirmationPage(QWidget):
+    """Shows and edits `ConfirmationSettings`; whoever shows it applies what `changed` says."""
+
+    changed = Signal(object)  # the settings chosen now
+
+    def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        column = QVBoxLayout(self)
+        column.setSpacing(GAP)
+        column.addWidget(QLabel("Ask before you", self))
+        self._boxes = {name: QCheckBox(words, self) for name, words in _QUESTIONS}
+        for box in self._boxes.values():
+            box.setToolTip("Turned off by “Don't ask again” in the question")
+            column.addWidget(box)
+        self._all = QPushButton("Ask about &everything again", self)
+        self._all.setToolTip("Undo every “Don't ask again”")
+        self._all.setAutoDefault(False)
+        column.addSpacing(GAP)
+        column.addWidget(self._all, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        order_tabs(self)
+        self.show_settings(settings)
+        for box in self._boxes.values():
+            box.toggled.connect(self._on_edited)
+        self._all.clicked.connect(self._on_all)
+
+    @property
+    def settings(self) -> ConfirmationSettings:
+        return self._settings
+
+    def show_settings(self, settings: ConfirmationSettings) -> None:
+        with QSignalBlocker(self):
+            for name, box in self._boxes.items():
+                box.setChecked(bool(getattr(settings, name)))
+        self._settings = settings
+        self._all.setEnabled(settings != ConfirmationSettings())
+
+    @Slot()
+    def _on_edited(self) -> None:
+        chosen = {name: box.isChecked() for name, box in self._boxes.items()}
+        self._settings = ConfirmationSettings(**chosen)
+        self._all.setEnabled(self._settings != ConfirmationSettings())
+        self.changed.emit(self._settings)
+
+    @Slot()
+    def _on_all(self) -> None:
+        self.show_settings(ConfirmationSettings())
+        self.changed.emit(self._settings)

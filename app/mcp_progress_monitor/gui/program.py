@@ -12,7 +12,7 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
-from mcp_progress_monitor.gui.confirmations import EndGuard
+from mcp_progress_monitor.gui.confirmations import ConfirmationPage, EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
@@ -319,8 +319,6 @@ class Program(QObject):
         return page
 
     def _confirmation_page(self, parent: QWidget) -> QWidget:
-        from mcp_progress_monitor.gui.confirmation_settings import ConfirmationPage
-
         page = ConfirmationPage(self.settings.confirmations, parent)
         page.changed.connect(self.settings.set_confirmations)
         return page

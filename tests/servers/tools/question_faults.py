@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.asking import LOOK_EVERY_S, MANNER, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.call import Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect
+from mcp_progress_monitor.demo.queries import LOOK_EVERY_S, MANNER, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.questions import InputRequiredError
 from mcp_progress_monitor.demo.tool import Tool, choice, number, record
 from mcp_progress_monitor.demo.wire import JsonObject, text_result

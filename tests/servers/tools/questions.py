@@ -5,8 +5,16 @@ import time
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.asking import LOOK_EVERY_S, MANNER, Asked, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.call import Call, RefusedError
+from mcp_progress_monitor.demo.queries import (
+    LOOK_EVERY_S,
+    MANNER,
+    Asked,
+    Manner,
+    Query,
+    answer,
+    ask,
+)
 from mcp_progress_monitor.demo.questions import STATES, InputRequiredError
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps

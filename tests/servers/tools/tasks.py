@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.asking import LOOK_EVERY_S
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, RefusedError
+from mcp_progress_monitor.demo.queries import LOOK_EVERY_S
 from mcp_progress_monitor.demo.tasks import Task
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps

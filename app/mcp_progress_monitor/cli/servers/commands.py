@@ -225,7 +225,7 @@ def trust(invocation: Invocation, name: str, is_agreed: bool) -> int:
 
     Shows exactly what would run. If the file changes it later, you must approve it again.
     """
-    from mcp_progress_monitor.cli.servers.access import trust_server
+    from mcp_progress_monitor.cli.servers.saved import trust_server
 
     return trust_server(invocation.common, name, is_agreed=is_agreed)
 
@@ -238,7 +238,7 @@ def sign_out(invocation: Invocation, name: str) -> int:
 
     Open connections keep theirs. The authorization server is not notified.
     """
-    from mcp_progress_monitor.cli.servers.access import sign_out_server
+    from mcp_progress_monitor.cli.servers.saved import sign_out_server
 
     return sign_out_server(invocation.common, name)
 
@@ -254,7 +254,7 @@ def client_metadata(invocation: Invocation, url: str) -> int:
     Use that URL as a server's client ID. Authorization servers that support such documents then
     identify this program without registration. This command sends nothing.
     """
-    from mcp_progress_monitor.cli.servers.access import print_client_metadata
+    from mcp_progress_monitor.cli.servers.saved import print_client_metadata
 
     return print_client_metadata(url)
 

@@ -9,8 +9,8 @@ import uuid
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.asking import MANNER, Asked, Manner, answer, ask
 from mcp_progress_monitor.demo.call import Call, RefusedError
+from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, answer, ask
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record, text
 from mcp_progress_monitor.demo.wire import URL_NEEDED, JsonObject, RpcError, notification
 

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
-from mcp_progress_monitor.demo.asking import MANNER, Asked, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.queries import MANNER, Asked, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.tool import TaskTraits, Tool, flag, integer, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps
 from mcp_progress_monitor.demo.wire import JsonObject, text_result

@@ -1,13 +1,34 @@
-"""Opens the windows of the Help menu, which are imported when first opened."""
+"""The windows of the Help menu: the manual, what this program is, a report to be filled in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib.metadata
+import platform
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Slot
+import PySide6
+from PySide6.QtCore import QObject, QSize, Qt, QUrl, Slot, qVersion
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import __version__, bundle, paths
+from mcp_progress_monitor.crash_reports import LOG_NAME
+from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, emphasised
+from mcp_progress_monitor.path_checks import home, is_there
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QDialog
+    from pathlib import Path
 
     from mcp_progress_monitor.gui.help.manual import ManualWindow
     from mcp_progress_monitor.gui.main_window import MainWindow
@@ -27,14 +48,10 @@ class Help(QObject):
 
     @Slot()
     def show_about(self) -> None:
-        from mcp_progress_monitor.gui.help.dialogs import AboutDialog
-
         _open(AboutDialog(self._window))
 
     @Slot()
     def show_report(self) -> None:
-        from mcp_progress_monitor.gui.help.dialogs import ReportDialog
-
         _open(ReportDialog(self._window.data_dir, self._window))
 
     @Slot()
@@ -52,3 +69,159 @@ class Help(QObject):
 def _open(dialog: QDialog) -> None:
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.open()
+
+
+_LIBRARIES: Final = ("mcp", "anyio", "httpx2", "pydantic", "qasync")
+
+
+def versions() -> list[str]:
+    """What the program runs on, a thing a line; nothing in it is about the user."""
+    lines = [
+        f"MCP Progress Monitor {__version__}{' (bundle)' if bundle.is_bundled() else ''}",
+        f"Python {platform.python_version()}, {platform.python_implementation()}",
+        f"Qt {qVersion()}, PySide6 {PySide6.__version__}, {QGuiApplication.platformName()}",
+        f"System {platform.system()} {platform.release()}, {platform.machine()}",
+    ]
+    scale = QGuiApplication.primaryScreen()
+    if scale is not None:
+        size = scale.size()
+        ratio = scale.devicePixelRatio()
+        lines.append(f"Screen {size.width()} x {size.height()} at {ratio:g}x")
+    lines.append("Libraries " + ", ".join(filter(None, map(_version, _LIBRARIES))))
+    return lines
+
+
+def _version(library: str) -> str:
+    try:
+        return f"{library} {importlib.metadata.version(library)}"
+    except importlib.metadata.PackageNotFoundError:  # as in a bundle
+        return ""
+
+
+def report_text(data_dir: Path) -> str:
+    """A report to be filled in: the questions, then what the program runs on."""
+    log = data_dir / LOG_NAME
+    state = "has entries" if is_there(log) else "not written so far"
+    lines = [
+        "What I did:",
+        "",
+        "What I expected:",
+        "",
+        "What happened instead:",
+        "",
+        "",
+        *versions(),
+        f"Log {_without_home(log)} ({state}; read it before you attach it)",
+    ]
+    return "\n".join(lines)
+
+
+def _without_home(path: Path) -> str:
+    """A path without the user's name in it."""
+    own = home()
+    if own is not None and path.is_relative_to(own):
+        return str("~" / path.relative_to(own))
+    return str(path)
+
+
+class AboutDialog(QDialog):
+    """Says what this program is; its versions can be copied."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("About MCP Progress Monitor")
+        icon = QLabel(self)
+        icon.setPixmap(QIcon(str(paths.resource("icons/app.svg"))).pixmap(QSize(48, 48)))
+        icon.setAlignment(Qt.AlignmentFlag.AlignTop)
+        title = QLabel(f"MCP Progress Monitor {__version__}", self)
+        title.setFont(emphasised(title.font()))
+        about = plain_label(
+            self,
+            "Shows every MCP request with a progress token as a live row and records every "
+            "message. Licensed under Apache-2.0.",
+        )
+        self.versions = _text_box("Versions", "\n".join(versions()), self)
+        self.versions.setReadOnly(True)
+        self.versions.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        buttons, self.copy = _buttons(self, "&Copy versions", "Copy the versions as text")
+        self.copy.clicked.connect(self._on_copy)
+        words = QVBoxLayout()
+        words.setSpacing(GAP)
+        words.addWidget(title)
+        words.addWidget(about)
+        top = QHBoxLayout()
+        top.setSpacing(GAP_L)
+        top.addWidget(icon)
+        top.addLayout(words, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setSpacing(GAP_L)
+        column.addLayout(top)
+        column.addWidget(self.versions, 1)
+        column.addWidget(buttons)
+        fit_to_screen(self, QSize(480, 340))
+        order_tabs(self)
+        buttons.button(QDialogButtonBox.StandardButton.Close).setFocus()
+
+    @Slot()
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.versions.toPlainText())
+        self.copy.setText("Copied")
+
+
+class ReportDialog(QDialog):
+    """A prepared text about a defect; nothing is sent, the user copies it."""
+
+    def __init__(self, data_dir: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Report a defect")
+        self._log = data_dir / LOG_NAME
+        intro = plain_label(
+            self,
+            "Fill in what happened and copy the text into an issue where you got this program. "
+            "It names no servers, arguments or messages. Nothing is sent from here.",
+        )
+        self.text = _text_box("Report", report_text(data_dir), self)
+        buttons, self.copy = _buttons(self, "&Copy report", "Copy the whole report")
+        self.copy.clicked.connect(self._on_copy)
+        self.show_log = QPushButton("Show &log", self)
+        self.show_log.setToolTip("Open the log of this program's own errors")
+        self.show_log.setAutoDefault(False)
+        self.show_log.setEnabled(is_there(self._log))
+        self.show_log.clicked.connect(self._on_show_log)
+        buttons.addButton(self.show_log, QDialogButtonBox.ButtonRole.ActionRole)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setSpacing(GAP)
+        column.addWidget(intro)
+        column.addWidget(self.text, 1)
+        column.addWidget(buttons)
+        fit_to_screen(self, QSize(600, 440))
+        order_tabs(self)
+        self.text.setFocus()
+
+    @Slot()
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text.toPlainText())
+        self.copy.setText("Copied")
+
+    @Slot()
+    def _on_show_log(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._log)))
+
+
+def _text_box(name: str, words: str, parent: QWidget) -> QPlainTextEdit:
+    box = QPlainTextEdit(words, parent)
+    box.setAccessibleName(name)
+    box.setTabChangesFocus(True)
+    return box
+
+
+def _buttons(parent: QDialog, words: str, tip: str) -> tuple[QDialogButtonBox, QPushButton]:
+    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, parent)
+    box.rejected.connect(parent.reject)
+    button = QPushButton(words, parent)
+    button.setToolTip(plain_tip(tip))
+    button.setAutoDefault(False)
+    box.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+    return box, button

@@ -10,8 +10,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.imports import json_stream
-from mcp_progress_monitor.imports.json_stream import JsonStreamError, elements
+from mcp_progress_monitor.imports import har
+from mcp_progress_monitor.imports.har import JsonStreamError, elements
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -50,7 +50,7 @@ def test_the_entries_are_found_wherever_they_stand(
     for ascii_only in (True, False):
         text = json.dumps(document, indent=indent, ensure_ascii=ascii_only)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(json_stream, "_BLOCK", block)
+            patch.setattr(har, "_BLOCK", block)
             raws = found(text.encode(errors="surrogatepass"))
         assert [json.loads(raw) for raw in raws] == entries
 
@@ -74,8 +74,8 @@ def test_a_file_that_is_cut_gives_what_is_whole() -> None:
 
 
 def test_an_element_that_is_too_large_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "LARGEST", 1000)
-    monkeypatch.setattr(json_stream, "_BLOCK", 100)
+    monkeypatch.setattr(har, "LARGEST", 1000)
+    monkeypatch.setattr(har, "_BLOCK", 100)
     small, large = {"a": "x" * 500}, {"b": "x" * 5000}
     stream = elements(
         cast("FileIO", io.BytesIO(json.dumps({"log": {"entries": [small, large]}}).encode())), PATH
@@ -86,8 +86,8 @@ def test_an_element_that_is_too_large_ends_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_precedes_the_entries_may_be_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "LARGEST", 10_000)
-    monkeypatch.setattr(json_stream, "_BLOCK", 100)
+    monkeypatch.setattr(har, "LARGEST", 10_000)
+    monkeypatch.setattr(har, "_BLOCK", 100)
     pages = [{"title": "x" * 100}] * 1000
     text = json.dumps({"log": {"pages": pages, "entries": [{"a": 1}]}})
     assert [json.loads(raw) for raw in found(text.encode())] == [{"a": 1}]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QCheckBox, QPushButton
 
-from mcp_progress_monitor.gui.confirmation_settings import ConfirmationPage
+from mcp_progress_monitor.gui.confirmations import ConfirmationPage
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
 
 if TYPE_CHECKING:

@@ -14,10 +14,13 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from PySide6.QtCore import QObject
 
-from mcp_progress_monitor.gui import single_instance
+from mcp_progress_monitor.gui import recording_program
 from mcp_progress_monitor.gui.options import RecordingOptions
-from mcp_progress_monitor.gui.recording_program import RecordingProgram
-from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
+from mcp_progress_monitor.gui.recording_program import (
+    RecordingProgram,
+    SingleInstance,
+    brought_to_front,
+)
 from mcp_progress_monitor.playback.playback import Playback
 from tests.architecture.source import ROOT
 from tests.gui.programs import until, until_quit
@@ -35,15 +38,15 @@ ANOTHER = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from mcp_progress_monitor.gui import single_instance
+from mcp_progress_monitor.gui import recording_program
 application = QCoreApplication([])
 recording, data_dir, what, limit_ms = *map(Path, sys.argv[1:3]), sys.argv[3], int(sys.argv[4])
 if what == "open":
     # A busy machine is not a window that hangs.
-    single_instance._CONNECT_MS = single_instance._ANSWER_MS = limit_ms
-    print(single_instance.brought_to_front(recording, data_dir))
+    recording_program._CONNECT_MS = recording_program._ANSWER_MS = limit_ms
+    print(recording_program.brought_to_front(recording, data_dir))
 else:
-    single_instance.SingleInstance(recording, data_dir, application)
+    recording_program.SingleInstance(recording, data_dir, application)
     print("listening", flush=True)
     application.exec()
 """
@@ -104,7 +107,7 @@ async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
     parent = QObject()
     only = SingleInstance(recording, data_dir, parent)
     assert only.is_listening
-    monkeypatch.setattr(single_instance, "_ANSWER_MS", 50)
+    monkeypatch.setattr(recording_program, "_ANSWER_MS", 50)
     # Nobody answers while this thread waits: as a window that hangs.
     assert not brought_to_front(recording, data_dir)
     only.close()

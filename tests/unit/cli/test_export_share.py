@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.cli.output import share
-from mcp_progress_monitor.cli.output.share import share_line
+from mcp_progress_monitor.cli import export
+from mcp_progress_monitor.cli.export import share_line
 
 if TYPE_CHECKING:
     import pytest
@@ -21,8 +21,8 @@ def _said(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -> list[str]:
         def text(self, text: str) -> None:
             said.append(text)
 
-    monkeypatch.setattr(share, "StandardOutput", Errors)
-    monkeypatch.setattr(share, "_EVERY_S", 0.0)
+    monkeypatch.setattr(export, "StandardOutput", Errors)
+    monkeypatch.setattr(export, "_EVERY_S", 0.0)
     with share_line("Exporting a.csv") as on_share:
         on_share(0.1)
         on_share(0.556)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.crash_reports import LOG_NAME
-from mcp_progress_monitor.gui.help.dialogs import AboutDialog, ReportDialog, report_text
+from mcp_progress_monitor.gui.help.controller import AboutDialog, ReportDialog, report_text
 
 if TYPE_CHECKING:
     from pathlib import Path
