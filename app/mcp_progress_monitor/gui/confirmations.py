@@ -9,11 +9,11 @@ import enum
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QCheckBox, QLabel, QMessageBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QMessageBox, QPushButton, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.theme import GAP
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
 from mcp_progress_monitor.protocol.facts import Side
@@ -456,9 +456,7 @@ class ConfirmationPage(QWidget):
     def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        column.addWidget(QLabel("Ask before you", self))
+        column = in_column(QLabel("Ask before you", self), of=self, spacing=GAP)
         self._boxes = {name: QCheckBox(words, self) for name, words in _QUESTIONS}
         for box in self._boxes.values():
             box.setToolTip("Turned off by “Don't ask again” in the question")

@@ -10,18 +10,16 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.crash_reports import reports
 from mcp_progress_monitor.formatting import count, visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import monospaced
 
 if TYPE_CHECKING:
@@ -55,11 +53,7 @@ class CrashBar(QFrame):
         dismiss = QPushButton("Dismiss", self)
         dismiss.setToolTip("Keep the reports, and do not mention them again")
         dismiss.clicked.connect(self.hide)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 6, 8, 6)
-        row.addWidget(label, 1)
-        row.addWidget(show)
-        row.addWidget(dismiss)
+        in_row((label, 1), show, dismiss, of=self, margins=(10, 6, 8, 6))
         order_tabs(self)
 
     @Slot()
@@ -96,10 +90,7 @@ class CrashReportDialog(QDialog):
             button.setAutoDefault(False)
             button.clicked.connect(act)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.addWidget(intro)
-        column.addWidget(self.text, 1)
-        column.addWidget(buttons)
+        in_column(intro, (self.text, 1), buttons, of=self)
         fit_to_screen(self, _FIRST_SIZE)
 
     @Slot()

@@ -8,17 +8,15 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import visible
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import GAP_S, monospaced
 
 if TYPE_CHECKING:
@@ -107,17 +105,9 @@ class NoticeBar(QFrame):
         return label
 
     def _lay_out(self, page: QWidget) -> None:
-        words = QVBoxLayout(page)
-        words.setContentsMargins(0, 0, 0, 0)
-        words.setSpacing(GAP_S)
-        words.addWidget(self._what)
-        words.addWidget(self._hint)
-        words.addWidget(self._detail)
-        words.addStretch(1)
+        in_column(self._what, self._hint, self._detail, 1, of=page, margins=0, spacing=GAP_S)
         self._words.setAccessibleName("Notice text")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 6, 8, 6)
-        row.addWidget(self._words, 1)
+        row = in_row((self._words, 1), of=self, margins=(10, 6, 8, 6))
         row.addWidget(self._doctor, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)

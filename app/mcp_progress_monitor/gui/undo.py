@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.theme import GAP_S
 
 if TYPE_CHECKING:
@@ -43,11 +44,7 @@ class UndoOffer(QWidget):
         button.setText("Undo")
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP_S)
-        row.addWidget(self._label, 1)
-        row.addWidget(button)
+        in_row((self._label, 1), button, of=self, margins=0, spacing=GAP_S)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(OFFERED_MS)

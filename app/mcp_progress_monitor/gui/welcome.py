@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayo
 
 from mcp_progress_monitor.formatting import count, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 
 if TYPE_CHECKING:
@@ -154,9 +155,7 @@ class Welcome(QWidget):
 
     def _centre(self) -> None:
         inner = QWidget(self)
-        column = QVBoxLayout(inner)
-        column.addStretch(1)
-        column.addLayout(self._layout)
+        column = in_column(1, self._layout, of=inner)
         column.setAlignment(self._layout, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
         # A small window, or large letters, must not hide the last choice.
@@ -165,6 +164,4 @@ class Welcome(QWidget):
         scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
         scrolled.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scrolled.setWidget(inner)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scrolled)
+        in_column(scrolled, of=self, margins=0)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
+    QHBoxLayout,
+    QLayout,
     QScrollArea,
     QSplitter,
     QTabBar,
     QTabWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from PySide6.QtGui import QResizeEvent
-    from PySide6.QtWidgets import QLayout
+    from PySide6.QtWidgets import QBoxLayout
 
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -28,6 +31,54 @@ _FRAME: Final = QSize(2, 40)
 """What a desktop adds around a window: above all its title bar."""
 _UNSEEN: Final = QSize(1920, 1080)
 _LEAST: Final = QSize(120, 80)
+
+Box = TypeVar("Box", bound="QBoxLayout")
+Part: TypeAlias = QWidget | QLayout | tuple[QWidget | QLayout, int] | int
+"""Of a row or a column: what stands there, with its stretch if it has one; or a stretch alone."""
+
+
+def in_row(
+    *parts: Part,
+    of: QWidget | None = None,
+    margins: int | tuple[int, int, int, int] | None = None,
+    spacing: int | None = None,
+) -> QHBoxLayout:
+    """Lay `parts` out from left to right, in the widget `of` or to be put into another layout.
+
+    Pixels; without `margins` (left, top, right, bottom) or `spacing` those of the style.
+    """
+    return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), parts, margins, spacing)
+
+
+def in_column(
+    *parts: Part,
+    of: QWidget | None = None,
+    margins: int | tuple[int, int, int, int] | None = None,
+    spacing: int | None = None,
+) -> QVBoxLayout:
+    """Lay `parts` out from top to bottom: see `in_row`."""
+    return _filled(QVBoxLayout() if of is None else QVBoxLayout(of), parts, margins, spacing)
+
+
+def _filled(
+    layout: Box,
+    parts: Sequence[Part],
+    margins: int | tuple[int, int, int, int] | None,
+    spacing: int | None,
+) -> Box:
+    if margins is not None:
+        layout.setContentsMargins(*((margins,) * 4 if isinstance(margins, int) else margins))
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for each in parts:
+        part, stretch = each if isinstance(each, tuple) else (each, 0)
+        if isinstance(part, int):
+            layout.addStretch(part)
+        elif isinstance(part, QWidget):
+            layout.addWidget(part, stretch)
+        else:
+            layout.addLayout(part, stretch)
+    return layout
 
 
 def fit_to_screen(window: QWidget, size: QSize) -> None:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.labels import ServerTitles
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.console.lines import LINES, StderrLines
 from mcp_progress_monitor.gui.console.search import StderrSearch
 from mcp_progress_monitor.gui.console.view import SLICE, StderrView, plain_line
@@ -171,11 +172,7 @@ class StderrPane(QWidget):
         head.addWidget(self.search, 1)
         for part in (self.state_label, self.jump, self.clear_button, self.save):
             head.addWidget(part)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(self.text, 1)
+        in_column(head, (self.text, 1), of=self, margins=0, spacing=0)
         self.setFocusProxy(self.text)
 
     def _connect(self) -> None:

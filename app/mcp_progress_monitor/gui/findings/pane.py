@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStackedWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,7 +26,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.filter_field import FilterField
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
@@ -235,12 +234,7 @@ class FindingsPane(QWidget):
         self._splitter.setStretchFactor(1, 2)
         self.details.setMinimumSize(160, 60)
         self._lists.setMinimumSize(200, 60)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(self.notice)
-        layout.addWidget(self._splitter, 1)
+        in_column(head, self.notice, (self._splitter, 1), of=self, margins=0, spacing=0)
         order_tabs(self)
 
     def _connect(self) -> None:

@@ -12,18 +12,16 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import __version__, bundle, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, emphasised
 from mcp_progress_monitor.path_checks import home, is_there
 
@@ -145,20 +143,9 @@ class AboutDialog(QDialog):
         self.versions.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         buttons, self.copy = _buttons(self, "&Copy versions", "Copy the versions as text")
         self.copy.clicked.connect(self._on_copy)
-        words = QVBoxLayout()
-        words.setSpacing(GAP)
-        words.addWidget(title)
-        words.addWidget(about)
-        top = QHBoxLayout()
-        top.setSpacing(GAP_L)
-        top.addWidget(icon)
-        top.addLayout(words, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP_L)
-        column.addLayout(top)
-        column.addWidget(self.versions, 1)
-        column.addWidget(buttons)
+        words = in_column(title, about, spacing=GAP)
+        top = in_row(icon, (words, 1), spacing=GAP_L)
+        in_column(top, (self.versions, 1), buttons, of=self, margins=GAP_L, spacing=GAP_L)
         fit_to_screen(self, QSize(480, 340))
         order_tabs(self)
         buttons.button(QDialogButtonBox.StandardButton.Close).setFocus()
@@ -190,12 +177,7 @@ class ReportDialog(QDialog):
         self.show_log.setEnabled(is_there(self._log))
         self.show_log.clicked.connect(self._on_show_log)
         buttons.addButton(self.show_log, QDialogButtonBox.ButtonRole.ActionRole)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP)
-        column.addWidget(intro)
-        column.addWidget(self.text, 1)
-        column.addWidget(buttons)
+        in_column(intro, (self.text, 1), buttons, of=self, margins=GAP_L, spacing=GAP)
         fit_to_screen(self, QSize(600, 440))
         order_tabs(self)
         self.text.setFocus()

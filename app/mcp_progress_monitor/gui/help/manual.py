@@ -14,12 +14,11 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QSplitter,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import paths
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP
@@ -95,20 +94,14 @@ class ManualWindow(QDialog):
 
     def _lay_out(self) -> None:
         side = QWidget(self)
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.search)
-        column.addWidget(self.list, 1)
+        in_column(self.search, (self.list, 1), of=side, margins=0, spacing=GAP)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.addWidget(side)
         splitter.addWidget(self.page)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([230, 650])
         splitter.setChildrenCollapsible(False)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(GAP, GAP, GAP, GAP)
-        whole.addWidget(splitter)
+        in_column(splitter, of=self, margins=GAP)
 
     @Slot(str)
     def _on_searched(self, text: str) -> None:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_row, order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
 
@@ -126,9 +126,7 @@ class NotificationPage(QWidget):
         rows.setSpacing(GAP_S)
         rows.addWidget(QLabel("When a job", self))
         for name, words, why in _EVENTS:
-            row = QHBoxLayout()
-            row.setContentsMargins(GAP_L, 0, 0, 0)
-            row.addWidget(self._box(name, words, why))
+            row = in_row(self._box(name, words, why), margins=(GAP_L, 0, 0, 0))
             rows.addLayout(row)
         rows.addSpacing(GAP_S)
         rows.addLayout(self._least_row())

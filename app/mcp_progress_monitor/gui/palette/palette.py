@@ -24,12 +24,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import count
-from mcp_progress_monitor.gui.common.layout import room
+from mcp_progress_monitor.gui.common.layout import in_column, room
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.palette.matching import Match, match
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
@@ -203,10 +202,7 @@ class Palette(QDialog):
         self.list = QListView(self)
         self.status = QLabel(self)
         self._set_up(appearance)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP, GAP, GAP)
-        for widget in (self.edit, self.list, self.status):
-            column.addWidget(widget)
+        in_column(self.edit, self.list, self.status, of=self, margins=GAP)
         self.edit.textChanged.connect(self._on_typed)
         self.edit.moved.connect(self._on_moved)
         self.edit.returnPressed.connect(self._on_entered)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, 
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET, Schema, properties_of
 from mcp_progress_monitor.gui.schema_form.validation import Path, SchemaViolation
@@ -156,9 +157,7 @@ class RootsBody(QuestionBody):
         self.decline_words = "Re&fuse"
         self.editor = JsonEditor(appearance, self, name="Folders")
         self.editor.show_value({"roots": []})
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.editor)
+        in_column(self.editor, of=self, margins=0)
 
     def accepted(self) -> Answer | None:
         """Send the list, unless it is no JSON."""

@@ -23,12 +23,11 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QStyleOptionViewItem,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_tip, recolour
-from mcp_progress_monitor.gui.common.layout import controls_in, order_tabs
+from mcp_progress_monitor.gui.common.layout import controls_in, in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.questions.model import ABOUT, QUESTION, QuestionsModel
 from mcp_progress_monitor.gui.questions.view import QuestionView
@@ -186,9 +185,7 @@ class QuestionPanel(QWidget):
         halves.addWidget(self._stack)
         halves.setStretchFactor(1, 1)
         halves.setSizes([190, 700])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(halves)
+        in_column(halves, of=self, margins=0)
 
     def _add(self, question: Question) -> None:
         view = QuestionView(question, self._appearance, self)

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QGroupBox,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QPushButton,
@@ -29,7 +28,7 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
@@ -239,8 +238,7 @@ class RulesDialog(SettingsDialog):
         area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        whole = QVBoxLayout()
-        whole.addWidget(area)
+        whole = in_column(area)
         self.lay_out(
             (
                 "Choose what happens automatically when this server asks, so that long runs "
@@ -312,13 +310,8 @@ class RootsDialog(SettingsDialog):
         self._add_line = self._button("&Add row", self._on_add_line)
         self._remove = self._button("&Remove", self._on_remove)
         self.table.itemChanged.connect(self.note_change)
-        buttons = QVBoxLayout()
-        for button in (self._add_folder, self._add_line, self._remove):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
-        row = QHBoxLayout()
-        row.addWidget(self.table, 1)
-        row.addLayout(buttons)
+        buttons = in_column(self._add_folder, self._add_line, self._remove, 1)
+        row = in_row((self.table, 1), buttons)
         self.lay_out(
             (
                 "The server receives these folders when it asks for them, and is notified when "

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, RootsBody, UrlBody
 from mcp_progress_monitor.gui.questions.sampling import SamplingBody
@@ -112,9 +112,7 @@ class QuestionView(QWidget):
         halves.setStretchFactor(0, 2)
         halves.setStretchFactor(1, 3)
         halves.setSizes([260, 400])
-        said = QHBoxLayout()
-        said.setContentsMargins(GAP, 0, GAP, 0)
-        said.addWidget(self.note)
+        said = in_row(self.note, margins=(GAP, 0, GAP, 0))
         foot = QHBoxLayout()
         foot.setContentsMargins(GAP, 0, GAP, GAP_S)
         foot.setSpacing(GAP)
@@ -123,20 +121,13 @@ class QuestionView(QWidget):
         foot.addStretch()
         for button in (self.dismiss, self.decline, self.accept):
             foot.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP_S)
-        column.addWidget(halves, 1)
-        column.addLayout(said)
-        column.addLayout(foot)
+        in_column((halves, 1), said, foot, of=self, margins=0, spacing=GAP_S)
 
     def _said(self) -> QWidget:
         page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        column.setSpacing(GAP_S)
-        column.addWidget(self.head)
-        column.addWidget(self.about)
+        column = in_column(
+            self.head, self.about, of=page, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP_S
+        )
         if self.question.problem:
             shown = formatting.visible(
                 formatting.elide(self.question.problem, 2_000), keep_line_ends=True

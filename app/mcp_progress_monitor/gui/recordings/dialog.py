@@ -9,20 +9,18 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QMessageBox,
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.key_table import give_keys
@@ -123,18 +121,11 @@ class RecordingsDialog(QDialog):
             button.setAutoDefault(False)
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.open_button)
-        buttons.addWidget(self.delete_button)
-        buttons.addWidget(self.folder_button)
-        buttons.addStretch(1)
+        buttons = in_row(self.open_button, self.delete_button, self.folder_button, 1)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.tree, 1)
-        layout.addWidget(self.total)
-        layout.addLayout(buttons)
+        layout = in_column((self.tree, 1), self.total, buttons, of=self)
         layout.addSpacing(GAP)
         layout.addWidget(self.limits)
         layout.addWidget(close)

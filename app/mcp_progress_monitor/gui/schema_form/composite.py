@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QToolButton, 
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import QuietComboBox
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.schema_form.field import FieldContext, FormField
 from mcp_progress_monitor.gui.schema_form.inputs import JsonField
 from mcp_progress_monitor.gui.schema_form.schema import (
@@ -124,9 +125,7 @@ class ArrayField(FormField):
         self._add = QPushButton("Add item", self)
         self._add.setToolTip("Add an item at the end")
         self._add.clicked.connect(self._on_add_clicked)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._add)
-        buttons.addStretch(1)
+        buttons = in_row(self._add, 1)
         self.column.addLayout(buttons)
 
     def value(self) -> object:

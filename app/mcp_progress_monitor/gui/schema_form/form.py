@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QVBoxLayou
 from mcp_progress_monitor.formatting import number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.schema_form.build import (
     MOST_FIELDS,
     FormBuild,
@@ -252,12 +253,7 @@ class SchemaForm(QWidget):
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._note)
-        column.addWidget(self._splitter, 1)
-        column.addWidget(self._wrong)
-        column.addWidget(self._unchecked)
+        in_column(self._note, (self._splitter, 1), self._wrong, self._unchecked, of=self, margins=0)
         set_text_colour(self._wrong, self._appearance, Tone.BAD)
         set_text_colour(self._note, self._appearance, Tone.WARNING)
         set_text_colour(self._unchecked, self._appearance, Tone.WARNING)

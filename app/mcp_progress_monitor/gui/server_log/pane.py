@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Signal, Slot
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import count
 from mcp_progress_monitor.gui.common.controls import QuietComboBox
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable, scroll_to_end
 from mcp_progress_monitor.gui.server_log.model import NUMBER, RANK, ServerLogFilter, ServerLogModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
@@ -84,17 +83,10 @@ class ServerLogPane(QWidget):
             self.table.setColumnWidth(column, digit * digits)
         label = QLabel("Minimum l&evel", self)
         label.setBuddy(self.least)
-        head = QHBoxLayout()
-        head.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        head.setSpacing(GAP)
-        head.addWidget(label)
-        head.addWidget(self.least)
-        head.addWidget(self.state, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(self.table, 1)
+        head = in_row(
+            label, self.least, (self.state, 1), margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP
+        )
+        in_column(head, (self.table, 1), of=self, margins=0, spacing=0)
 
     @Slot(int)
     def _on_least_chosen(self, place: int) -> None:

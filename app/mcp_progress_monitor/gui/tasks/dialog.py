@@ -8,16 +8,14 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, QTimer, Sign
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QHeaderView,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.tasks.model import LISTED, ListedTask, ServerTasksModel
@@ -95,16 +93,8 @@ class TasksDialog(QDialog):
             self.table.setColumnWidth(column, digit * digits)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GAP)
-        for button in (self.refresh, self.cancel, self.open_job):
-            buttons.addWidget(button)
-        buttons.addStretch()
-        buttons.addWidget(close)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.table, 1)
-        layout.addWidget(self.message)
-        layout.addLayout(buttons)
+        buttons = in_row(self.refresh, self.cancel, self.open_job, 0, close, spacing=GAP)
+        in_column((self.table, 1), self.message, buttons, of=self)
         self._enable()
 
     def _button(self, words: str, tip: str) -> QPushButton:
