@@ -234,8 +234,8 @@ class WindowsAssociation:
             raise _windows_refused(error) from error
         return AssociationResult(
             (
-                rf"Wrote HKEY_CURRENT_USER\{_TYPE}",
-                rf"Wrote HKEY_CURRENT_USER\{_ENDING}",
+                rf"Updated registry key HKCU\{_TYPE}",
+                rf"Updated registry key HKCU\{_ENDING}",
             ),
             ("If recordings open in another program, change it in Settings > Default apps.",),
         )

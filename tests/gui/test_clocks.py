@@ -68,14 +68,14 @@ async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
     async with running(qapp, data_dir) as program:
         await silent_call(program, idle_s=30)
         clocks = program.window.job_pane.header.clocks
-        await until(lambda: "idle limit in" in status_of_row(program))
+        await until(lambda: "idle timeout in" in status_of_row(program))
         QTest.mouseClick(clocks.idle.ten, Qt.MouseButton.LeftButton)
         assert idle_limit_s(program) == 630
-        await until(lambda: clocks.idle.words.text().startswith("Idle limit in 10 min"))
-        await until(lambda: "idle limit in" not in status_of_row(program))
+        await until(lambda: clocks.idle.words.text().startswith("Idle timeout in 10 min"))
+        await until(lambda: "idle timeout in" not in status_of_row(program))
         QTest.mouseClick(clocks.idle.off, Qt.MouseButton.LeftButton)
         assert idle_limit_s(program) is None
-        await until(lambda: clocks.idle.words.text() == "No idle limit")
+        await until(lambda: clocks.idle.words.text() == "No idle timeout")
         program.engine.calls.set_limits(1, Limits(0.05))
         await until(lambda: state_of_job(program) is JobState.TIMED_OUT)
         await until(lambda: not clocks.isVisible())

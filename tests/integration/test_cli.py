@@ -208,17 +208,17 @@ class TestFailures:
             (
                 ("never_answers", *QUICK, "--total-timeout", "0.5"),
                 4,
-                "Total limit of 500 ms reached: tools/call",
+                "Total timeout of 500 ms reached: tools/call",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0.5"),
                 4,
-                "Idle limit of 500 ms reached: tools/call",
+                "Idle timeout of 500 ms reached: tools/call",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0", "--total-timeout", "0.5"),
                 4,
-                "Total limit",
+                "Total timeout",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0.5", "--total-timeout", "0"),

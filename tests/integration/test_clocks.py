@@ -99,7 +99,7 @@ async def test_a_call_is_extended_in_time_and_ends_at_the_limit_it_is_given_then
     assert outcome.state is JobState.TIMED_OUT
     assert outcome.failure is not None
     words = outcome.failure.message
-    assert "Idle limit of 200 ms reached: tools/call (id " in words
+    assert "Idle timeout of 200 ms reached: tools/call (id " in words
     assert "has no reply after" in words
     assert "Last byte from the server: " in words
     assert "Last tick: " in words

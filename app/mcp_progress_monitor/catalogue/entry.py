@@ -108,10 +108,12 @@ EXTRAS: Final = "mcpProgressMonitor"  # the key of what other clients know nothi
 _RESTART: Final = {
     "on": "is_on",
     "firstDelay": "first_delay_s",
-    "longestDelay": "longest_delay_s",
+    "maxDelay": "longest_delay_s",
     "limit": "limit",
-    "calm": "calm_s",
+    "stableAfter": "calm_s",
 }
+_RENAMED: Final = {"restart": {"longestDelay": "maxDelay", "calm": "stableAfter"}}
+"""Members as earlier versions wrote them, by group; read, and written with the new name."""
 _WATCH: Final = {"on": "is_on", "paths": "paths", "patterns": "patterns"}
 _OAUTH: Final = {"clientId": "client_id", "clientSecret": "client_secret", "scope": "scope"}
 _PLAIN: Final = {
@@ -131,7 +133,10 @@ _KNOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("type", "command", "args", "env", "cwd", "url", "headers", *_EARLIER)),
     EXTRAS: {
         **dict.fromkeys(("disabled", "connectAtStart", "origin", *_PLAIN)),
-        **{group: dict.fromkeys(names) for group, names in _GROUPS.items()},
+        **{
+            group: dict.fromkeys((*names, *_RENAMED.get(group, ())))
+            for group, names in _GROUPS.items()
+        },
     },
 }
 """What we make something of, with what we make something of inside."""
@@ -168,7 +173,10 @@ def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
 def extra_fields(extras: Mapping[str, Any], where: str) -> dict[str, Any]:
     fields = {ours: extras[key] for key, ours in _PLAIN.items() if extras.get(key) is not None}
     for group, names in _GROUPS.items():
-        inside = _object(extras, group, where)
+        found = _object(extras, group, where)
+        renamed = _RENAMED.get(group, {})
+        old = {new: found[key] for key, new in renamed.items() if key in found}
+        inside = {**old, **found}
         if inside:
             fields[group] = {ours: inside[key] for key, ours in names.items() if key in inside}
     return fields

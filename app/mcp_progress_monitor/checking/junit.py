@@ -85,7 +85,7 @@ def _texts(results: Sequence[Checked]) -> str:
         lines += [
             f"{result.rule}: {result.text} ({result.by}: {result.place})",
             f"  {result.times} in frames {result.frames[0]} to {result.last}",
-            f"  Due: {advice.due}",
+            f"  Expected: {advice.due}",
             f"  Fix: {advice.fix}",
         ]
     return "\n".join(lines)

@@ -320,7 +320,7 @@ def _rule_lines(results: list[Checked]) -> Iterable[str]:
             yield f"    {_place(each)}"
         if len(of_text) > _PLACES_TOLD:
             yield f"    and {formatting.number(len(of_text) - _PLACES_TOLD)} more"
-    yield f"    Due since {advice.since}: {advice.due}"
+    yield f"    Required since {advice.since}: {advice.due}"
     yield f"    Source: {result.source} ({advice.certainty.value})"
     yield f"    Fix: {advice.fix}"
     for name, call in (("Python", advice.python), ("TypeScript", advice.typescript)):

@@ -401,7 +401,7 @@ _TOKENS = (
 
 
 def limits(idle_s: float) -> Callable[[Any], Any]:
-    """Add the two time limits; `idle_s` is the default idle limit in seconds."""
+    """Add the two time limits; `idle_s` is the default idle timeout in seconds."""
     return _all(
         click.option(
             "--idle-timeout",

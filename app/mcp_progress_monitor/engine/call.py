@@ -35,8 +35,8 @@ class Call:
     """A request to a server.
 
     `params` have no `_meta`. Limits are in seconds: 0 disables one, and None uses the default of
-    the server or else of the protocol. The idle limit counts from the last message that belongs to
-    the call, the total one from the call. With `auto_resume` the outcome is that of the last
+    the server or else of the protocol. The idle timeout counts from the last message of the call,
+    the total one from its start. With `auto_resume` the outcome is that of the last
     attempt; the limits hold for each. `as_task` requests a task or a plain call; None uses what the
     tool requires. In 2026-07-28 the server decides, unless that is False. `task_ttl_ms` is how long
     a server of 2025-11-25 is asked to keep the task. The outcome of a task is that of its end.

@@ -160,7 +160,7 @@ def _by_command(change: FileChange, running: Sequence[int]) -> None:
             reason = "its command, claude, was not found"
         if reason:
             count = formatting.count(len(running), "process", "processes")
-            what = f"Claude Code is running ({count}) and would overwrite the change"
+            what = f"Claude Code is running ({count}) and may overwrite this change"
             hint = "Close Claude Code and try again."
             detail = f"{formatting.one_line(server.name, 60)}: {reason}"
             raise UserError(ErrorDetails(what, str(change.path), hint, detail))

@@ -93,8 +93,8 @@ def _story(
 
 def _limit(limit: Limit, limits: Limits) -> str:
     if limit is Limit.TOTAL:
-        return f"Total limit of {_chosen(limits.total_s)} reached"
-    return f"Idle limit of {_chosen(limits.idle_s)} reached"
+        return f"Total timeout of {_chosen(limits.total_s)} reached"
+    return f"Idle timeout of {_chosen(limits.idle_s)} reached"
 
 
 def _chosen(seconds: float | None) -> str:

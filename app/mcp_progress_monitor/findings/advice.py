@@ -399,7 +399,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Output that is no message",
         "Each line is one valid JSON-RPC message in UTF-8 and nothing else is written.",
         _A, _SURE, Needs.MESSAGE,
-        "Standard output is for messages only: write logs and prints to standard error.",
+        "Write only protocol messages to stdout; send log output to stderr.",
         _PY_STDOUT, _TS_STDOUT,
     ),
     "JR-3": Advice(
@@ -426,7 +426,7 @@ ADVICE: Final[dict[str, Advice]] = {
     ),
     "LOG-1": Advice(
         "Log message that nobody asked for",
-        "Log messages belong to a request with io.modelcontextprotocol/logLevel.",
+        "Log messages are sent only for requests that set io.modelcontextprotocol/logLevel.",
         _E, _SURE, Needs.LOG,
         "Log through the request's context, which knows the level.",
         "await ctx.info('…')", "await ctx.mcpReq.log('info', '…')",
@@ -465,7 +465,7 @@ ADVICE: Final[dict[str, Advice]] = {
         "Form of a resume token",
         "A resume token is a non-empty string in _meta that gives nothing away.",
         _RESUME_DRAFT, _LIKELY, Needs.RESUME,
-        "Return a random id and keep the state on the server.",
+        "Use an opaque random token; store the state on the server.",
         "token = secrets.token_urlsafe()", "const token = crypto.randomUUID()",
     ),
     "RSM-6": Advice(
@@ -507,7 +507,7 @@ ADVICE: Final[dict[str, Advice]] = {
     ),
     "CLI-3": Advice(
         "The client times out while progress comes",
-        "Progress shows that the work goes on, and resets the idle limit.",
+        "Progress shows that the work goes on, and resets the idle timeout.",
         _A, _LIKELY, Needs.WATCHED | Needs.PROGRESS,
         "Let progress reset the timeout.",
         "await session.call_tool(name, arguments, read_timeout_seconds=3600)  # for the whole call",

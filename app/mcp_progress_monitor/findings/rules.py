@@ -47,7 +47,7 @@ _TIMEOUTS: Final = Source(_D, "Base Protocol, Lifecycle, Timeouts")
 _BATCHES: Final = Source(_C, "Key Changes")
 _SCHEMAS: Final = Source("MCP JSON schema", "Definition of the message")
 _TOOLS: Final = Source(_D, "Server Features, Tools")
-_KNOWN_CLIENTS: Final = Source("Known clients", "Idle limits, November 2026")
+_KNOWN_CLIENTS: Final = Source("Known clients", "Idle timeouts, November 2026")
 _OPTIONS: Final = Source("mcp-progress-monitor check", "Options")
 
 
@@ -152,7 +152,11 @@ SERVER_REQUEST: Final = Rule(
     "the server sent the request {method}, which 2026-07-28 does not allow",
 )
 RESERVED_CODE: Final = Rule(
-    "JR-4", _ERROR, _PER_REQUEST, _CODES, "the error code {code} is reserved, and not defined"
+    "JR-4",
+    _ERROR,
+    _PER_REQUEST,
+    _CODES,
+    "error code {code} is in the reserved range but not defined by MCP",
 )
 RETIRED_CODE: Final = RESERVED_CODE._replace(
     text="the error code {code} was retired; 2026-07-28 uses {instead} instead"
@@ -363,7 +367,7 @@ OTHER_STREAM: Final = Rule(
     _ERROR,
     _PER_REQUEST,
     _HTTP,
-    "received in the response to another request",
+    "sent on the response stream of a different request",
     "other-stream",
 )
 

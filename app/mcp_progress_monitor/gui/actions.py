@@ -29,7 +29,7 @@ _MADE = (
         "&Watch another client's servers…",
         "watched",
         "",
-        "Record what another client and its servers say",
+        "Record traffic between another client and its servers",
     ),
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Run ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource or get a prompt"),

@@ -102,7 +102,7 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
     parts = (
         ("Lost, because no resume token was saved:", lost),
         ("Resumable from the saved token:", saved),
-        ("Tasks that can be picked up if the server keeps them:", tasks),
+        ("Tasks that can be followed later if the server keeps them:", tasks),
     )
     lines: list[str] = []
     left = _NAMED_AT_MOST

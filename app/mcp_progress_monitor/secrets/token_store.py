@@ -111,7 +111,7 @@ def _records(raw: bytes) -> dict[str, Any]:
         raise ValueError(f"The file is not a sign-in file of version {_VERSION}")
     records = document.get("signIns")
     if not isinstance(records, dict) or not all(isinstance(v, dict) for v in records.values()):
-        raise ValueError('"signIns" is not an object of objects')
+        raise ValueError('"signIns" must map each server to an object')
     return records
 
 

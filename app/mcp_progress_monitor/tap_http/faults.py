@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_WAITING: Final = 1000
 """Pieces of a stream that wait to be passed on later; then the server waits."""
-_ONE_ONLY: Final = "a body that is no stream holds one message"
+_ONE_ONLY: Final = "not applicable, the body is not an event stream"
 
 
 class _Piece(NamedTuple):

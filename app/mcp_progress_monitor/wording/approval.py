@@ -80,7 +80,7 @@ def _values(definition: ServerDefinition) -> Mapping[str, str]:
 def _of_command(definition: StdioDefinition) -> dict[str, str]:
     sources = _sources(taken_in(definition))
     folder = definition.deciding_folder or definition.cwd
-    used = {"Arguments use": f"{sources}, read at each start"} if sources else {}
+    used = {"Values read by arguments": f"{sources}, read at each start"} if sources else {}
     return {
         "Name": definition.name,
         "Command": shlex.join([definition.command, *definition.args]),

@@ -1,4 +1,4 @@
-"""Findings as text: what was seen, what was due, how sure that is, how to fix it."""
+"""Findings as text: what was observed and expected, the confidence, and the fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CERTAINTY: Final = {
 
 
 class Section(NamedTuple):
-    """A part of what is said about a finding; code is shown as it is, in a fixed font."""
+    """A part of a finding's description; code is shown verbatim, in a fixed font."""
 
     heading: str
     text: str
@@ -55,25 +55,25 @@ def frames(finding: Checked) -> str:
 
 
 def sections(finding: Checked) -> Iterator[Section]:
-    """All that is to be said about a finding, in the order in which one wants to know it."""
+    """The description of a finding, most useful part first."""
     advice = ADVICE[finding.rule]
-    yield Section("Seen", finding.text)
-    yield Section("Due", advice.due)
-    yield Section("By", place(finding))
-    yield Section("When", frames(finding))
-    yield Section("Since", f"{advice.since}. Source: {finding.source}")
+    yield Section("Observed", finding.text)
+    yield Section("Expected", advice.due)
+    yield Section("Violated by", place(finding))
+    yield Section("Messages", frames(finding))
+    yield Section("Required since", f"{advice.since}. Source: {finding.source}")
     yield from _advised(finding.rule)
 
 
 def advice_sections(rule: str) -> Iterator[Section]:
-    yield Section("Due", ADVICE[rule].due)
-    yield Section("Since", ADVICE[rule].since)
+    yield Section("Expected", ADVICE[rule].due)
+    yield Section("Required since", ADVICE[rule].since)
     yield from _advised(rule)
 
 
 def _advised(rule: str) -> Iterator[Section]:
     advice = ADVICE[rule]
-    yield Section("How sure", _CERTAINTY[advice.certainty])
+    yield Section("Confidence", _CERTAINTY[advice.certainty])
     yield Section("How to fix it", advice.fix)
     for name, code in (("Python", advice.python), ("TypeScript", advice.typescript)):
         if code:
@@ -88,6 +88,6 @@ def rule_sections(state: RuleState) -> Iterator[Section]:
     for heading, ids in (
         ("Broken", state.broken),
         ("Passed", state.passed),
-        ("Not applicable: nothing that they are about took place", state.not_applicable),
+        ("Not applicable: nothing to check them against took place", state.not_applicable),
     ):
         yield Section(f"{heading} ({len(ids)})", "\n".join(rule_names(ids)) or "None")

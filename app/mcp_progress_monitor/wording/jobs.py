@@ -238,7 +238,7 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif is_left_at_server(job):
-        here = "can be resumed here" if job.can_resume_here else "can be picked up"
+        here = "can be resumed here" if job.can_resume_here else "can be followed"
         parts = [task_left(job) or here]
     elif job.state.is_over:
         return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
@@ -259,7 +259,7 @@ def answered_in(job: JobSnapshot) -> str:
 
 
 def near_limit(job: JobSnapshot) -> str:
-    """`"idle limit in 42 s"` when that is the first and soon, else nothing."""
+    """`"idle timeout in 42 s"` when that is the first and soon, else nothing."""
     clocks = job.clocks
     if clocks is None or clocks.is_suspended or job.state.is_over:
         return ""
@@ -268,19 +268,19 @@ def near_limit(job: JobSnapshot) -> str:
     if not near:
         return ""
     left_s, limit = min(near, key=operator.itemgetter(0))
-    return f"{limit} limit in {formatting.duration(math.ceil(left_s))}"
+    return f"{limit} timeout in {formatting.duration(math.ceil(left_s))}"
 
 
 def limit_left(limit: str, left_s: float | None) -> str:
-    """`"Idle limit in 29 min 58 s"`, or that there is none; `limit` is "idle" or "total".
+    """`"Idle timeout in 29 min 58 s"`, or that there is none; `limit` is "idle" or "total".
 
     A time left that is seen to pass: with seconds up to a day.
     """
     if left_s is None:
-        return f"No {limit} limit"
+        return f"No {limit} timeout"
     seconds = math.ceil(left_s)
     more = f" {seconds % 60} s" if _HOUR <= seconds < _DAY else ""
-    return f"{limit.capitalize()} limit in {formatting.duration(seconds)}{more}"
+    return f"{limit.capitalize()} timeout in {formatting.duration(seconds)}{more}"
 
 
 def cancelling(job: JobSnapshot) -> str:

@@ -173,15 +173,15 @@ def test_a_token_that_is_no_integer_is_named(form: CallForm, calls: list[Call]) 
 def test_limits_are_seconds_off_or_as_usual(form: CallForm, calls: list[Call]) -> None:
     form.form.set_value({"rows": 1})
     for idle, total in (("0", "2.5"), ("off", " Off "), ("", "")):
-        _line(form, "Idle limit in seconds").setText(idle)
-        _line(form, "Total limit in seconds").setText(total)
+        _line(form, "Idle timeout in seconds").setText(idle)
+        _line(form, "Total timeout in seconds").setText(total)
         form.send()
     limits = [(call.idle_timeout_s, call.total_timeout_s) for call in calls]
     assert limits == [(None, 2.5), (None, None), (USUAL, USUAL)]
 
 
 @pytest.mark.parametrize("entered", ["soon", "-1", "NaN", "Infinity", "1e300", "86400001"])
-@pytest.mark.parametrize("name", ["Idle limit in seconds", "Total limit in seconds"])
+@pytest.mark.parametrize("name", ["Idle timeout in seconds", "Total timeout in seconds"])
 def test_what_is_no_limit_is_refused_in_words(
     form: CallForm, calls: list[Call], name: str, entered: str
 ) -> None:
@@ -193,15 +193,15 @@ def test_what_is_no_limit_is_refused_in_words(
 
 
 def test_the_usual_limits_are_those_of_the_server_and_the_kind(form: CallForm) -> None:
-    assert _line(form, "Idle limit in seconds").placeholderText() == "1800 (default)"
-    assert _line(form, "Total limit in seconds").placeholderText() == "off (default)"
+    assert _line(form, "Idle timeout in seconds").placeholderText() == "1800 (default)"
+    assert _line(form, "Total timeout in seconds").placeholderText() == "off (default)"
     _box(form, "What to call").setCurrentIndex(1)
-    assert _line(form, "Idle limit in seconds").placeholderText() == "60 (default)"
+    assert _line(form, "Idle timeout in seconds").placeholderText() == "60 (default)"
     limits = {"idle_timeout_s": 90.0, "total_timeout_s": 7200.0}
     own = _DEFINITION.model_copy(update=limits)
     form.set_servers([dataclasses.replace(_DB, definition=own)])
-    assert _line(form, "Idle limit in seconds").placeholderText() == "90 (default)"
-    assert _line(form, "Total limit in seconds").placeholderText() == "7200 (default)"
+    assert _line(form, "Idle timeout in seconds").placeholderText() == "90 (default)"
+    assert _line(form, "Total timeout in seconds").placeholderText() == "7200 (default)"
 
 
 def test_a_call_goes_on_by_itself_if_that_is_chosen_and_that_is_remembered(

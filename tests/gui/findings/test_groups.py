@@ -204,7 +204,7 @@ def test_a_rule_says_what_is_due_and_offers_what_is_about_findings_to_none(
     words = pane.details.toPlainText()
     assert "JR-2: Output that is no message" in words
     assert "How to fix it" in words
-    assert "Seen" not in words
+    assert "Observed" not in words
     assert not pane.action("open").isEnabled()
     assert pane.current() is None
 

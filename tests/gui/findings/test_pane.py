@@ -66,7 +66,15 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
     assert busy.tree.isVisible()
     assert rules(busy) == [("JR-2", "db"), ("JR-2", "a b"), ("PROG-9", "db")]
     words = busy.details.toPlainText()
-    for part in ("JR-2", "Seen", "Due", "How sure", "How to fix it", "Python", "TypeScript"):
+    for part in (
+        "JR-2",
+        "Observed",
+        "Expected",
+        "Confidence",
+        "How to fix it",
+        "Python",
+        "TypeScript",
+    ):
         assert part in words
 
 

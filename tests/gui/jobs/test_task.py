@@ -94,7 +94,7 @@ def test_a_task_left_at_its_server_is_picked_up_by_a_button_but_not_in_a_recordi
     pane.pick_up_requested.connect(wished.append)
     pane.show_job(3)
     button = next(
-        each for each in pane.header.findChildren(QToolButton) if each.text() == "Pick up"
+        each for each in pane.header.findChildren(QToolButton) if each.text() == "Follow task"
     )
     assert button.isVisible()
     QTest.mouseClick(button, LEFT)

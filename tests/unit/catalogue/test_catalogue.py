@@ -187,6 +187,18 @@ def test_unknown_members_are_kept_at_every_level(file: Path) -> None:
     assert written(file) == unknown
 
 
+def test_members_under_their_earlier_names_are_read_and_renamed(file: Path) -> None:
+    old = {"restart": {"longestDelay": 7, "calm": 8}}
+    servers = {"a": {"command": "c", "args": [], "mcpProgressMonitor": old}}
+    file.write_text(json.dumps({"mcpServers": servers}))
+    catalogue = Catalogue(file)
+    restart = catalogue.entry("a").definition.restart
+    assert (restart.longest_delay_s, restart.calm_s) == (7, 8)
+    catalogue.replace("a", catalogue.entry("a"))
+    servers["a"]["mcpProgressMonitor"] = {"restart": {"maxDelay": 7, "stableAfter": 8}}
+    assert written(file) == {"mcpServers": servers}
+
+
 def test_an_entry_that_cannot_be_used_costs_the_others_nothing_and_stays(file: Path) -> None:
     servers = {"bad": {"command": 3}, "good": {"command": "c"}, "worse": [], "": {"command": "c"}}
     file.write_text(json.dumps({"mcpServers": servers}))

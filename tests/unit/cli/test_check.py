@@ -28,7 +28,7 @@ def test_the_report_says_what_was_seen_due_and_to_be_done(
     out = capsys.readouterr().out
     assert "error PROG-3: Progress did not increase: 1 after 1" in out
     assert "By the server in tools/call work, job 1: frame 7" in out
-    assert "Due since 2024-11-05: Each notification has a greater progress" in out
+    assert "Required since 2024-11-05: Each notification has a greater progress" in out
     assert "Source: 2025-11-25, Basic, Utilities, Progress (certain)" in out
     assert "Fix: Report only when" in out
     assert "Python: if done > reported" in out

@@ -186,7 +186,7 @@ async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_th
 
 async def test_a_limit_that_is_refused_sends_nothing() -> None:
     async with request_broker() as at:
-        with pytest.raises(UserError, match="idle limit cannot be -1"):
+        with pytest.raises(UserError, match="idle timeout cannot be -1"):
             at.requests.ask(Call("played", "tools/call", {}, idle_timeout_s=-1))
         assert at.connection_.outbox.waiting_count == 0
 

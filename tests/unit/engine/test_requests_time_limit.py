@@ -40,7 +40,7 @@ async def story(
 
 async def test_it_tells_what_was_outstanding_and_since_when() -> None:
     words = await story(Limits(idle_s=5), ExchangeEnd.IDLE_TIMEOUT)
-    assert "Idle limit of 5 s" in words
+    assert "Idle timeout of 5 s" in words
     assert "tools/call (id 1)" in words
     assert "Last byte from the server: none." in words
     assert "Last tick: 14 s ago." in words
@@ -54,7 +54,7 @@ async def test_what_came_of_a_message_that_is_not_whole_counts_as_bytes() -> Non
 
 
 async def test_it_tells_which_limit_was_reached() -> None:
-    assert "Total limit of 9 s" in await story(Limits(5, 9), ExchangeEnd.TOTAL_TIMEOUT)
+    assert "Total timeout of 9 s" in await story(Limits(5, 9), ExchangeEnd.TOTAL_TIMEOUT)
 
 
 @pytest.mark.parametrize("is_read", [True, False])

@@ -10,7 +10,7 @@ def test_variables_are_told_with_what_they_take_in_and_what_they_steer() -> None
     env = {"T": "x${env:AWS_KEY}", "S": "s3cret", "LD_PRELOAD": "/srv/evil so"}
     words = rows(StdioDefinition(name="s", command="c", args=("${env:A}",), env=env))
     assert words["Command"] == "c '${env:A}'"
-    assert words["Arguments use"] == "A of the environment, read at each start"
+    assert words["Values read by arguments"] == "A of the environment, read at each start"
     assert words["Variables"] == (
         "LD_PRELOAD='/srv/evil so', S, T (from AWS_KEY of the environment)"
     )

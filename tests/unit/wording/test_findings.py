@@ -13,10 +13,10 @@ from tests.unit.filtering.test_findings import finding
 @pytest.mark.parametrize("rule", ADVICE)
 def test_each_rule_says_what_was_due_and_how_to_fix_it(rule: str) -> None:
     said = {each.heading: each for each in wording.sections(finding(rule=rule))}
-    assert said["Due"].text == ADVICE[rule].due
+    assert said["Expected"].text == ADVICE[rule].due
     assert said["How to fix it"].text == ADVICE[rule].fix
-    assert said["Since"].text.startswith(ADVICE[rule].since)
-    assert said["How sure"].text
+    assert said["Required since"].text.startswith(ADVICE[rule].since)
+    assert said["Confidence"].text
     assert ("Python" in said) is bool(ADVICE[rule].python)
     assert all(each.text for each in said.values())
 

@@ -235,7 +235,7 @@ def test_a_watched_server_is_shown_without_its_process() -> None:
 
 def test_a_task_that_was_left_says_where_it_goes_on() -> None:
     left = TaskSnapshot("t", "working", is_followed=False)
-    assert job_texts.status(job(task=left)) == "can be picked up"
+    assert job_texts.status(job(task=left)) == "can be followed"
     theirs = job(task=left, watched_client="Cursor", can_resume_here=True)
     assert job_texts.status(theirs) == "can be resumed here"
     assert job_texts.state(theirs) == "Left on its server"

@@ -97,7 +97,7 @@ def check_kind(kind: Kind, saying: ScriptedReply) -> None:
 
 _DUE: Final = {
     "accept": "true, an object with a form's content, or a list of roots",
-    "decline": "true or a string with the reason",
+    "decline": "true, or a reason as a string",
     "cancel": "true",
     "text": "a string",
     "result": "an object",

@@ -103,8 +103,8 @@ def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObj
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         done += -2 if step % every == 0 else 1
-        call.progress(done, steps, "Stepping back" if step % every == 0 else "Stepping on")
-    return text_result(f"Sent {steps} ticks; every {every}th was lower than the one before.")
+        call.progress(done, steps, "Stepping back" if step % every == 0 else "Stepping forward")
+    return text_result(f"Sent {steps} ticks; one in every {every} was lower than the one before.")
 
 
 def burst(call: Call, count: int) -> JsonObject:

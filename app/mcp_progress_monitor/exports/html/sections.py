@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.exports.html.parts import Html, RedactedText, facts, joined, render, table
 from mcp_progress_monitor.exports.ticks import RecordedTick, difference, tick_of
+from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
-from mcp_progress_monitor.protocol.messages import META
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, META
 from mcp_progress_monitor.tracker import requests
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import streams
@@ -395,17 +396,17 @@ def story(detail: JobDetail, evidence: Evidence, words: RedactedText) -> list[Ht
 def _asked(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     arguments = summary(detail, words)
-    asker = "The client asked the server" if job.sender.name == "CLIENT" else "The server"
-    yield joined(
-        (
-            f"{asker} ",
-            render("bold", words.line(job.server)),
-            " for " if job.sender.name == "CLIENT" else " asked for ",
-            render("bold", words.line(job.name)),
-            f" ({job.method})" if job.name != job.method else "",
-            f" on {formatting.date_and_clock(job.started_when)}",
-        )
-    )
+    server = render("bold", words.line(job.server))
+    name = render("bold", words.line(job.name))
+    method = f" ({job.method})" if job.name != job.method else ""
+    request: tuple[str, ...]
+    if job.method == CALL_TOOL:
+        request = ("The client called ", name, method, " on ", server)
+    elif job.sender is Side.CLIENT:
+        request = ("The client requested ", name, method, " from ", server)
+    else:
+        request = ("The server ", server, " requested ", name, method)
+    yield joined((*request, f" at {formatting.date_and_clock(job.started_when)}"))
     if arguments:
         yield joined(("with ", render("code", words.line(arguments))))
     yield "without a progress token." if job.token is None else "with a progress token."

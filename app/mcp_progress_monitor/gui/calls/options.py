@@ -61,8 +61,8 @@ class TaskOptions(QObject):
         self._why = ""
         self._has_ttl = False
         self.choice = QuietComboBox(parent)
-        self.choice.addItems(["Automatic", "Yes", "No"])
-        self.choice.setAccessibleName("As a task")
+        self.choice.addItems(["Auto", "Always", "Never"])
+        self.choice.setAccessibleName("Run as task")
         self.ttl = QLineEdit(parent)
         self.ttl.setAccessibleName("Time to live in seconds")
         self.choice.currentIndexChanged.connect(self._on_choice_changed)
@@ -119,19 +119,19 @@ class TaskOptions(QObject):
     def _tip(self, support: str | None, *, is_core: bool) -> str:
         if not is_core:
             return (
-                "In 2026-07-28 the server decides whether a call becomes a task. “No” declares "
-                "no support for tasks; “Yes” only says that one is expected"
+                "In 2026-07-28 the server decides whether a call becomes a task. “Never” declares "
+                "no support for tasks; “Always” only says that one is expected"
             )
         if support == "required":
             return (
-                "The tool declares taskSupport “required”. “No” sends a plain call, which the "
+                "The tool declares taskSupport “required”. “Never” sends a plain call, which the "
                 "server should reject"
             )
         if support == "optional":
-            return "The tool declares taskSupport “optional”. Automatic sends a plain call"
+            return "The tool declares taskSupport “optional”. “Auto” sends a plain call"
         return (
             "The tool declares no taskSupport, which means “forbidden”: the server should "
-            "reject a task. Automatic sends a plain call"
+            "reject a task. “Auto” sends a plain call"
         )
 
     def _read_ttl(self) -> float | None:
@@ -314,7 +314,7 @@ class CallOptions(QWidget):
             ),
             (
                 self._idle,
-                "Idle limit in seconds",
+                "Idle timeout in seconds",
                 (
                     "Time out after this many seconds without a message for the call; 0 or “off” "
                     "disables the limit, empty uses the server's default"
@@ -322,7 +322,7 @@ class CallOptions(QWidget):
             ),
             (
                 self._total,
-                "Total limit in seconds",
+                "Total timeout in seconds",
                 (
                     "Time out after this many seconds in total; 0 or “off” disables the limit, "
                     "empty uses the server's default"
@@ -376,8 +376,8 @@ class CallOptions(QWidget):
         grid.setVerticalSpacing(GAP_S)
         rows: tuple[tuple[tuple[str, QWidget], ...], ...] = (
             (("&Token", self._kind), ("", self._token), ("", self._allow)),
-            (("&Idle limit (s)", self._idle), ("T&otal limit (s)", self._total)),
-            (("As tas&k", self.task.choice), ("&Keep for (s)", self.task.ttl)),
+            (("&Idle timeout (s)", self._idle), ("T&otal timeout (s)", self._total)),
+            (("Run as tas&k", self.task.choice), ("&Keep for (s)", self.task.ttl)),
             (("Ti&mes", self._repeats), ("At on&ce", self._at_once), ("&Pause (s)", self._pause)),
         )
         for row, controls in enumerate(rows):
@@ -454,8 +454,8 @@ class CallOptions(QWidget):
         token = ("", f"token {self._token.text()!r}", f"token {self._token.text()}", "no token")
         chosen = (
             one_line(token[self._kind.currentIndex()], 40),
-            f"idle limit {one_line(self._idle.text(), 20)}" if self._idle.text() else "",
-            f"total limit {one_line(self._total.text(), 20)}" if self._total.text() else "",
+            f"idle timeout {one_line(self._idle.text(), 20)}" if self._idle.text() else "",
+            f"total timeout {one_line(self._total.text(), 20)}" if self._total.text() else "",
             "resume automatically" if self.automatic.isChecked() else "",
             count(len(self._sets), "argument set") if self._sets else "",
             f"{number(self._repeats.value())} times" if self._repeats.value() > 1 else "",

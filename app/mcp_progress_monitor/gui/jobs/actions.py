@@ -125,7 +125,7 @@ RESUME_HERE: Final = RowAction(
     "resume-here", "resume", watched_texts.RESUME_HERE, is_resumable_here
 )
 ANSWER: Final = RowAction("answer", "answer", "Answer", is_answerable)
-PICK_UP: Final = RowAction("pick-up", "resume", "Pick up", may_be_picked_up)
+PICK_UP: Final = RowAction("pick-up", "resume", "Follow task", may_be_picked_up)
 ROW_ACTIONS: Final = (ANSWER, RESUME, RESUME_HERE, PICK_UP, CANCEL)
 
 
@@ -166,11 +166,11 @@ _MADE: Final = (
     ),
     (
         "pick-up",
-        "&Pick up",
+        "Follow tas&k",
         "resume",
         "Ctrl+Alt+P",
         _WINDOW,
-        "Follow the selected tasks that were left running on their servers",
+        "Resume tracking tasks still running on their servers",
     ),
     (
         "automatic",

@@ -129,7 +129,7 @@ class ClockLine(QWidget):
         self._seconds: float | None = None
         self._before: float | None = None
         self._run_s = 0.0
-        name = "idle limit" if limit is Limit.IDLE else "total limit"
+        name = "idle timeout" if limit is Limit.IDLE else "total timeout"
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setAccessibleDescription(name)
@@ -244,7 +244,7 @@ class JobHeader(QWidget):
         self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
         self._resume = self._button(RESUME.name, _RESUME_TIP)
         self._pick_up = self._button(
-            "Pick up", "Follow this task, which was left running on its server (Ctrl+Alt+P)"
+            "Follow task", "Resume tracking this task, still running on its server (Ctrl+Alt+P)"
         )
         self._reissue = self._button(_REISSUE, _REISSUE_TIP)
         self._named_for: str | None = None

@@ -239,9 +239,9 @@ class Palette(QDialog):
         self.list.setMouseTracking(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setEditTriggers(self.list.EditTrigger.NoEditTriggers)
-        self.list.setAccessibleName("What matches")
+        self.list.setAccessibleName("Search results")
         self.status.setTextFormat(Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("How many match")
+        self.status.setAccessibleName("Number of results")
 
     @Slot(str)
     def _on_typed(self, text: str) -> None:

@@ -236,8 +236,8 @@ class ConnectionPage(EditorPage):
                 "for a URL, up to 60 s for a command that is starting."
             ),
         )
-        self.add("idle", "&Idle limit of calls", self.idle, off)
-        self.add("total", "T&otal limit of calls", self.total, off)
+        self.add("idle", "&Idle timeout of calls", self.idle, off)
+        self.add("total", "T&otal timeout of calls", self.total, off)
         self.add(
             "ping",
             "&Keep-alive after",

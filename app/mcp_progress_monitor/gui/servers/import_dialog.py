@@ -313,7 +313,7 @@ class ImportDialog(QDialog):
     def show_refusal(self, problem: ErrorDetails, *, is_of_keyring: bool = False) -> None:
         """Tell why the import failed; with `is_of_keyring` that secrets can be kept elsewhere."""
         self._enable()
-        instead = "Or choose another place for secrets." if is_of_keyring else ""
+        instead = "Alternatively, store the secrets somewhere else." if is_of_keyring else ""
         self._say("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
         if is_of_keyring:
             self.secrets.setFocus()

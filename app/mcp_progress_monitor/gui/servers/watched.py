@@ -242,7 +242,7 @@ _MADE: Final = (
     ("call", "&New call…", "new-call", ""),
     ("recording", "Open &recording", "open", ""),
     ("copy", "Co&py details", "copy", "Ctrl+C"),
-    ("dismiss", "Re&move ended", "remove", "Del"),
+    ("dismiss", "Re&move ended sessions", "remove", "Del"),
 )
 
 

@@ -185,7 +185,7 @@ class KeysPage(QWidget):
             font = self.tree.font()
             item.setFont(_KEYS, emphasised(font) if command.is_changed else font)
             others = clashes.get(name, [])
-            also = "Also the key of: " + ", ".join(each.title for each in others)
+            also = "Also assigned to: " + ", ".join(each.title for each in others)
             icon = self._appearance.icon("warning", Tone.WARNING)
             item.setIcon(_KEYS, icon if others else self._appearance.icon("event"))
             if not others:

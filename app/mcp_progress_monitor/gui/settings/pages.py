@@ -271,9 +271,9 @@ class LimitsPage(Page):
 
 
 _LIMIT_WORDS: Final = (
-    ("tool_idle_s", "&Idle limit of tools (s)", "End a tool call without progress for so long"),
-    ("other_idle_s", "Idle limit of &other calls (s)", "End other calls without an answer"),
-    ("total_s", "&Total limit (s)", "End a call after so long, whatever progress it makes"),
+    ("tool_idle_s", "&Idle timeout of tools (s)", "End a tool call without progress for so long"),
+    ("other_idle_s", "Idle timeout of &other calls (s)", "End other calls without an answer"),
+    ("total_s", "&Total timeout (s)", "End a call after so long, whatever progress it makes"),
 )
 
 
@@ -359,6 +359,6 @@ class PrivacyPage(Page):
 
 KEPT_OF_USER: Final[Sequence[tuple[str, str, str]]] = (
     ("arguments", "&Arguments of calls, by server and tool", "Forget arguments of calls"),
-    ("recordings", "&Recordings that were opened", "Forget opened recordings"),
-    ("palette", "What was chosen in the &command palette", "Forget chosen commands"),
+    ("recordings", "&Recently opened recordings", "Forget recently opened recordings"),
+    ("palette", "&Command palette history", "Forget the history of the command palette"),
 )

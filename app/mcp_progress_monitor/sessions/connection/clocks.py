@@ -50,13 +50,13 @@ class CallClock:
         return self._holds > 0
 
     def touch(self, at: float) -> None:
-        """Restart the idle limit: a message for the call arrived."""
+        """Restart the idle timeout: a message for the call arrived."""
         run_s = at - self._held_s if self._held_since is None else self._run_s(at)
         if run_s > self._touched:  # called for each message of a flood: `max` takes twice as long
             self._touched = run_s
 
     def hold(self, now: float) -> None:
-        """Stop counting until released as often as held; restarts the idle limit."""
+        """Stop counting until released as often as held; restarts the idle timeout."""
         self.touch(now)
         self._holds += 1
         if self._holds == 1:
@@ -108,7 +108,7 @@ class CallClock:
     async def until(self, is_over: Callable[[], bool], now: Callable[[], float]) -> Limit | None:
         """Wait until `is_over`, which is checked at each wake-up, or for a limit.
 
-        Returns the limit that was reached, None when none was; of two at once, the total limit. A
+        Returns the limit that was reached, None when none was; of two at once, the total timeout. A
         limit that passed while the whole program was suspended is checked again a little later:
         what arrived meanwhile is read first.
         """

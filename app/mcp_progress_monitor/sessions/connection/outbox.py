@@ -379,7 +379,7 @@ class Outbox:
         return oldest.request < answered.request
 
     def _touch_task(self, task: str | None, at: float) -> None:
-        """Restart the idle limit of the call that waits for this task."""
+        """Restart the idle timeout of the call that waits for this task."""
         clock = None if task is None else self.task_clocks.get(task)
         if clock is not None:
             clock.touch(at)

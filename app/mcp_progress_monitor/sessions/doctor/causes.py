@@ -451,8 +451,8 @@ _SIGNALS: Final = {
     ),
     "SIGABRT": ("It aborted", "Its last lines on stderr may show why."),
     "SIGILL": (
-        "It uses instructions that this processor does not support",
-        "Install the build for this processor.",
+        "The server was built for a different CPU (illegal instruction)",
+        "Install the build for this CPU.",
     ),
     "SIGKILL": (
         "It was killed",

@@ -98,7 +98,7 @@ def test_all_that_would_be_handed_on_is_shown(
         words = ["servers", "trust", name, "--config", str(file), "--data-dir", str(data_dir)]
         assert main(words) == 2
     said = capsys.readouterr().err
-    assert "Arguments use: A of the environment, read at each start" in said
+    assert "Values read by arguments: A of the environment, read at each start" in said
     assert "Variables:     KEY, LD_PRELOAD=/srv/evil.so" in said
     assert "URL:       https://a/b (with a user name and password)" in said
     assert "as me, with SECRET of the environment" in said

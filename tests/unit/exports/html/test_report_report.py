@@ -52,7 +52,7 @@ def test_the_report_of_a_failed_job_explains_the_failure() -> None:
     told = _report(_failed(), 1).text
 
     for words in (
-        "asked the server local-db for export_orders",
+        "called export_orders",
         'with region="eu" rows=4',
         "Progress reached 2 of 4 (50.0 %) in 2 ticks",
         "The last tick came 2.0 s after the start: Row 2 of 4",

@@ -346,10 +346,10 @@ def test_a_live_row_counts_down_to_a_limit_that_is_near_and_a_recorded_one_does_
 ) -> None:
     live = FakeJobs(job(id=1, clocks=Clocks(42.0, None, False, 1800.0, None)))
     model.set_source(live)
-    assert model.index(0, Column.STATUS).data().startswith("idle limit in 42 s")
+    assert model.index(0, Column.STATUS).data().startswith("idle timeout in 42 s")
     live.put(job(id=1, clocks=Clocks(41.0, None, False, 1800.0, None)))
     model.tick([0])
-    assert model.index(0, Column.STATUS).data().startswith("idle limit in 41 s")
+    assert model.index(0, Column.STATUS).data().startswith("idle timeout in 41 s")
     model.set_source(FakeJobs(job(id=1)))
     assert "limit" not in model.index(0, Column.STATUS).data()
 

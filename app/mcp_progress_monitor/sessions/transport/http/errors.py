@@ -40,7 +40,7 @@ _AUTHORITY: Final = (
     "file that contains it."
 )
 _CERTIFICATES_HINT: Final = (
-    "Set it to a file of certificates in PEM format, or unset it to use the system's certificates."
+    "Set SSL_CERT_FILE to a PEM file, or unset it to use the system's certificates."
 )
 _CUT: Final = ("incomplete chunked read", "complete message body", "unexpectedly closed")
 _SAID: Final = 200
@@ -259,7 +259,7 @@ _HINTS: Final = {
     "HTTP_PROXY or HTTPS_PROXY.",
     408: "The request was too slow for the server or its proxy: try again.",
     410: "The URL is permanently gone: ask the server's operator for the new one.",
-    413: "The message is too long for the server or its proxy: send less at once.",
+    413: "Payload too large for the server or its proxy. Send a smaller request.",
     414: "The URL is too long for the server or its proxy: check its parameters.",
     415: "The server does not accept JSON there: check that it is an MCP server.",
     429: "Too many requests: wait a while, then try again.",
