@@ -208,7 +208,7 @@ def _measure() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         from mcp_progress_monitor.gui.aio import run_on_qt
-        from mcp_progress_monitor.gui.options import WindowOptions
+        from mcp_progress_monitor.gui.launch_options import WindowOptions
         from mcp_progress_monitor.gui.program import Program
 
         application = QApplication([])

@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.filtering.filter import LogFilter
-from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.playback.playback import Playback

@@ -30,6 +30,7 @@ from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.calls.shelf import SaveCallDialog, SavedCallsDialog
+from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
 from mcp_progress_monitor.gui.confirmations import (
     ConfirmationPage,
     EndAction,
@@ -47,7 +48,6 @@ from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
-from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner

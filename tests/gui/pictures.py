@@ -17,7 +17,7 @@ import anyio
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mcp_progress_monitor.gui.aio import run_on_qt
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.architecture.source import ROOT

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.jobs.columns import Column
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.limits import Limits
 from mcp_progress_monitor.tracker.snapshot import JobState

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.lazy_panes import LazyPane
-from mcp_progress_monitor.gui.options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from tests.gui.programs import until, until_quit
 

@@ -14,7 +14,7 @@ import pytest
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.confirmations import running_jobs
-from mcp_progress_monitor.gui.options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
-from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
 from mcp_progress_monitor.playback.playback import Playback

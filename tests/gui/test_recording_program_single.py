@@ -15,7 +15,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from PySide6.QtCore import QObject
 
 from mcp_progress_monitor.gui import recording_program
-from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import (
     RecordingProgram,
     SingleInstance,

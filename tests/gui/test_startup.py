@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.application import run as run_application
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.startup import WindowStartup
 from mcp_progress_monitor.recording.settings import FOLDER

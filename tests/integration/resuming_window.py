@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QToolButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.aio import run_on_qt
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json
 from mcp_progress_monitor.catalogue.entry import EXAMPLE, place, read_entry, written_entry
-from mcp_progress_monitor.catalogue.files import alone, decoded, read_bytes, write_private
+from mcp_progress_monitor.catalogue.files import decoded, exclusive_lock, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import keyring_names
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
@@ -213,7 +213,7 @@ class Catalogue:
         with (
             contextlib.nullcontext()
             if self._path is None
-            else alone(self._path, "the saved servers")
+            else exclusive_lock(self._path, "the saved servers")
         ):
             self.look()
             if self.problem is not None:

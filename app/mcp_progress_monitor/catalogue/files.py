@@ -1,4 +1,4 @@
-"""Text files of the user and of other programs: read within bounds, locked, written whole."""
+"""Reads, locks and atomically replaces text files of the user and of other programs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,29 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 5.0
 
 
+class UnwritableError(UserError):
+    """A file cannot be written, because of the disk, its folder or its permissions."""
+
+
 @contextlib.contextmanager
-def alone(path: Path, what: str) -> Iterator[None]:
-    """While no other program of ours changes the file. Where locks cannot be, without one.
+def exclusive_lock(path: Path, what: str) -> Iterator[None]:
+    """Lock a file against other instances of this program while it is changed.
+
+    Proceeds unlocked where locking is unsupported, or the folder cannot be created.
 
     Raises:
-        UserError: another one takes too long; `what` is what it changes then, in words.
+        UserError: another instance holds the lock for too long; `what` names the data.
     """
-    from filelock import FileLock, Timeout  # only for who changes something
+    from filelock import FileLock, Timeout  # imported by writers only
 
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, timeout=_PATIENCE_S)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        said, hint = f"Another program is changing {what}", "Try again in a moment."
-        raise UserError(ErrorDetails(said, str(path), hint)) from error
+        hint = "Try again in a moment."
+        problem = ErrorDetails(f"Another program is changing {what}", str(path), hint)
+        raise UserError(problem) from error
     except (OSError, NotImplementedError):
         yield
         return
@@ -45,7 +52,7 @@ def alone(path: Path, what: str) -> Iterator[None]:
 
 
 LARGEST_BYTES: Final = 16 * 1024 * 1024
-"""A file that is larger is no configuration, and is not read."""
+"""Larger files are not configuration files and are not read."""
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -54,19 +61,19 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""What a file in another encoding begins with; the longer before the shorter."""
+"""Byte order marks with their encodings; longer marks before their prefixes."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file.
+    """Read a whole file.
 
     Raises:
-        UserError: it cannot be read, is no ordinary file, or is larger than `LARGEST_BYTES`.
-        FileNotFoundError: there is none.
+        UserError: it cannot be read, is not a regular file, or is larger than `LARGEST_BYTES`.
+        FileNotFoundError: it does not exist.
     """
     try:
         if path.exists() and not path.is_file():
-            # A pipe or a device would be waited for without end.
+            # Reading a pipe or a device could block forever.
             raise UserError(_unreadable(path, "it is a folder or a device, not a file"))
         with path.open("rb") as file:
             content = file.read(LARGEST_BYTES + 1)
@@ -83,22 +90,18 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """A file's text; `UserError` as well when there is none, or when it is no text."""
+    """Read a file's text; `UserError` also if it does not exist or is not text."""
     try:
         return decoded(read_bytes(path), path)
     except FileNotFoundError as error:
         raise UserError(_unreadable(path, error.strerror or str(error))) from error
 
 
-class UnwritableError(UserError):
-    """A file cannot be written: the disk, a folder or its rights are why."""
-
-
 def decoded(content: bytes, path: Path) -> str:
-    """UTF-8, or what a byte order mark says; a mark is left out.
+    """Decode UTF-8, or the encoding of the byte order mark, which is removed.
 
     Raises:
-        UserError: it is another encoding; with line and column of the first byte of that.
+        UserError: the text is not valid; names line and column of the first invalid byte.
     """
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
     try:
@@ -116,13 +119,12 @@ def decoded(content: bytes, path: Path) -> str:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Put a file in its place, whole or not at all, readable by its owner alone.
+    """Write a file atomically, readable only by its owner.
 
-    A folder that is missing is made, for its owner alone as well; a link stays, and what it points
-    to is written.
+    A missing folder is created with the same restriction. A link is followed and kept.
 
     Raises:
-        UserError: it cannot be written; what was there before is there still.
+        UserError: it cannot be written; the previous content is kept.
     """
     try:
         place = path.resolve()
@@ -137,16 +139,16 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def replace_content(path: Path, content: bytes) -> None:
-    """Give a file of another program new content, whole or not at all; its permissions stay.
+    """Replace the content of another program's file atomically, keeping its permissions.
 
-    A link stays as well, and what it points to is written.
+    A link is followed and kept.
 
     Raises:
-        UserError: it cannot be written; what was there before is there still.
+        UserError: it cannot be written; the previous content is kept.
     """
     try:
         place = path.resolve(strict=True)
-        if not os.access(place, os.W_OK):  # it could be replaced all the same
+        if not os.access(place, os.W_OK):  # replacing it would succeed
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # as below
         private_file.put(place, content, mode=stat.S_IMODE(place.stat().st_mode))
     except OSError as error:

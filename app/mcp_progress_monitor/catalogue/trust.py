@@ -15,7 +15,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.catalogue.files import alone, read_bytes, write_private
+from mcp_progress_monitor.catalogue.files import exclusive_lock, read_bytes, write_private
 from mcp_progress_monitor.catalogue.passed_values import steers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
@@ -206,7 +206,7 @@ class Trust:
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         """While no other program writes the file: what each of two agrees to is kept."""
         path = self._path
-        return contextlib.nullcontext() if path is None else alone(path, "your approvals")
+        return contextlib.nullcontext() if path is None else exclusive_lock(path, "your approvals")
 
     def _keep(self, held: dict[str, dict[str, Any]]) -> None:
         if self._path is None:

@@ -25,7 +25,7 @@ from mcp_progress_monitor.cli.options import CommonOptions
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.file_association import association_here
 from mcp_progress_monitor.formatting import visible
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.paths import data_dir, unwritable
 
 if TYPE_CHECKING:

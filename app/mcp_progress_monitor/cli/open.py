@@ -14,7 +14,7 @@ from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.language import parse
-from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.imports.convert import as_recording, form_of, temporary_recording
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.playback.following import Spool, followed_file, wait_for_header

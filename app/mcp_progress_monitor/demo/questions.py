@@ -25,7 +25,7 @@ from mcp_progress_monitor.demo.wire import (
 
 @dataclass(slots=True)
 class Question:
-    """One request of ours, as far as it has come."""
+    """One of our requests, with what was received for it so far."""
 
     id: str
     method: str
@@ -38,10 +38,10 @@ class Question:
 
 
 class Questions:
-    """Numbers our requests (`demo-1`, `demo-2`, …) and keeps each answer for who asked.
+    """Numbers our requests (`demo-1`, `demo-2`, …) and keeps each reply for its caller.
 
-    An answer to a question that is unknown or no longer pending is dropped: the client is what
-    is being watched here, not the server.
+    A reply to a request that is unknown or no longer pending is dropped: the client is under
+    observation here, not the server.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -51,7 +51,7 @@ class Questions:
         self._lock = threading.Lock()
 
     def ask(self, method: str, params: object, *, has_token: bool = False) -> Question:
-        """Send a request, with a progress token of its own if wanted, and return what it is now.
+        """Send a request, with its own progress token if `has_token`.
 
         `params` may be of any type, for the tools that break the rules; only an object can carry
         a token.
@@ -68,7 +68,7 @@ class Questions:
         return question
 
     def answered(self, reply: JsonObject) -> None:
-        """Take a reply of the client's; a second one changes nothing."""
+        """Store a reply of the client; a second one changes nothing."""
         question_id = reply.get("id")
         with self._lock:
             if isinstance(question_id, str) and question_id in self._open:
@@ -84,7 +84,7 @@ class Questions:
                     kept.append(params)
 
     def cancel(self, question: Question, reason: str) -> None:
-        """Tell the client that a question without a reply needs none any more."""
+        """Cancel a request that has no reply yet."""
         if question.reply is None:
             params = {"requestId": question.id, "reason": reason}
             self._wire.send(notification("notifications/cancelled", params))
@@ -94,7 +94,7 @@ class Questions:
             self._open.pop(question.id, None)
 
 
-_OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+_ROUND_KEYS: Final = frozenset({"_meta", "inputResponses", "requestState"})
 _LONG: Final = 50_000
 
 STATES: Final[dict[str, Callable[[], str]]] = {
@@ -103,7 +103,7 @@ STATES: Final[dict[str, Callable[[], str]]] = {
     "long": lambda: secrets.token_hex(_LONG // 2),
     "empty": lambda: "",
 }
-"""What a request state can be like: name, and what makes one."""
+"""Kinds of request state: name and factory."""
 
 
 class InputRequiredError(Exception):
@@ -117,7 +117,7 @@ class InputRequiredError(Exception):
     ) -> None:
         """Ask `requests`, a request by key; with none of them only the state is sent.
 
-        `given` is what was answered of this round already.
+        `given` are the answers to this round so far.
         """
         super().__init__("input is required")
         self.requests = dict(requests)
@@ -128,12 +128,12 @@ class InputRequiredError(Exception):
 @dataclass(frozen=True, slots=True)
 class _Round:
     requests: JsonObject
-    answers: tuple[JsonObject, ...]  # the answers of each round before this one, as replies by key
-    given: JsonObject  # what was answered of this one already
+    earlier_answers: tuple[JsonObject, ...]  # of each round before this one, as replies by key
+    partial_answers: JsonObject  # to this round so far
 
 
 class Rounds:
-    """Remembers what was asked under which state, for every call that was not done."""
+    """Remembers the questions asked under each state, for every unfinished call."""
 
     def __init__(self) -> None:
         self._rounds: dict[tuple[str, str], _Round] = {}
@@ -156,12 +156,12 @@ class Rounds:
         return result
 
     def answers(self, method: str, params: JsonObject) -> tuple[JsonObject, ...]:
-        """Return the answers of each round so far: none for a call that is made the first time.
+        """Return the answers of each round so far; none for a call's first request.
 
-        The last of them may be short of some, if the client left out some.
+        The last round may be incomplete if the client left out some answers.
 
         Raises:
-            RpcError: The state is not one that was given out for this call.
+            RpcError: The state was not issued for this call.
         """
         if "requestState" not in params and "inputResponses" not in params:
             return ()
@@ -173,7 +173,7 @@ class Rounds:
             if known is None:
                 raise RpcError(INVALID_PARAMS, self._why_unknown(state))
         given = checked_responses(known.requests, params.get("inputResponses", {}))
-        return (*known.answers, {**known.given, **given})
+        return (*known.earlier_answers, {**known.partial_answers, **given})
 
     def _why_unknown(self, state: str) -> str:
         if any(state == known for _, known in self._rounds):
@@ -196,7 +196,7 @@ def checked_responses(requests: JsonObject, given: object) -> JsonObject:
 
 
 def _identity(method: str, params: JsonObject) -> str:
-    same = {name: value for name, value in params.items() if name not in _OF_A_ROUND}
+    same = {name: value for name, value in params.items() if name not in _ROUND_KEYS}
     return json.dumps([method, same], sort_keys=True)
 
 

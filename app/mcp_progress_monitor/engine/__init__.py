@@ -1,1 +1,1 @@
-"""Resuming: what is saved of resumable jobs, and how they are gone on with, by hand or alone."""
+"""The application without a front end: servers, calls, jobs, resuming, questions, recording."""

@@ -1,4 +1,4 @@
-"""Calls as front ends make them: a call, its options, its outcome."""
+"""Makes, cancels and re-issues calls."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.chains import (
     Origin,
     SavedAttempt,
@@ -366,7 +366,7 @@ class Keeper:
         On disk it stays that client's.
         """
         origin = self.origins.get(job)
-        if origin is not None and watched_by(origin.server_key) is not None:
+        if origin is not None and split_watched_key(origin.server_key) is not None:
             self.move(job, server.definition, key)
 
     # Attempts
@@ -470,7 +470,7 @@ class Restorer:
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()
         for chain in saved:
-            watched = watched_by(chain.origin.server_key)
+            watched = split_watched_key(chain.origin.server_key)
             if watched is not None:
                 self._note_watched(chain.origin.server, watched[0])
         changes = self._tracker.restore(map(_restored, saved), now, wall)

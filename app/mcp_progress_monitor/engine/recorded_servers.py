@@ -405,7 +405,7 @@ def _with_gap(known: Gaps, fields: JsonObject) -> Gaps:
     messages, size = (_natural(fields.get(name)) for name in ("messages", "bytes"))
     why = fields.get("why")
     return Gaps(
-        known.messages + messages, known.size + size, why if isinstance(why, str) else known.why
+        known.messages + messages, known.bytes + size, why if isinstance(why, str) else known.why
     )
 
 

@@ -12,10 +12,10 @@ from mcp_progress_monitor.engine.origins import (
     WatchedServerError,
     definition_to_add,
     known_server,
+    split_watched_key,
 )
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import META, RESUME_TOKEN
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.tracker.endings import JobEnding
 from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobSnapshot, JobState
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.chain import Chain
 
 
-class Comebacks:
+class ReconnectWait:
     """Whether and when a job's server will be reconnected."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Comebacks:
     def is_due(self, job: JobId) -> bool:
         """Whether a job's server is about to be reconnected automatically."""
         reconnecting = self._reconnecting(job)
-        return reconnecting is not None and reconnecting.is_coming_back
+        return reconnecting is not None and reconnecting.is_reconnecting
 
     def due_at(self, job: JobId) -> float | None:
         """When that is tried next, if it waits."""
@@ -69,7 +69,7 @@ class Comebacks:
             return True
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_wake_ends, wake, tasks.cancel_scope)
-            await self._connector.mended(server)
+            await self._connector.reconnected(server)
             tasks.cancel_scope.cancel()
         return wake.is_set() or self._is_up(job)
 
@@ -93,7 +93,7 @@ async def _wake_ends(wake: anyio.Event, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-class _Drive:
+class _ResumeRun:
     """Makes a job's attempts, one at a time; there is at most one for each job."""
 
     def __init__(self) -> None:
@@ -134,10 +134,10 @@ class Resumer:
         self._manager = manager
         self._tracker, self._clock, self._publish = live
         self._connector = connector
-        self._comebacks = Comebacks(manager, connector, keeper.origins)
+        self._reconnect_wait = ReconnectWait(manager, connector, keeper.origins)
         self._look = look
         self._spawn = spawn
-        self._drives: dict[JobId, _Drive] = {}
+        self._runs: dict[JobId, _ResumeRun] = {}
         self._automatic: dict[JobId, AutoResume] = {}
         self._limits: dict[JobId, Limits] = {}
         self._removed: set[str] = set()
@@ -147,7 +147,7 @@ class Resumer:
     @property
     def size(self) -> int:
         """How much memory resumable jobs use; for tests of its bounds."""
-        decisions = len(self._drives) + len(self._automatic) + len(self._limits)
+        decisions = len(self._runs) + len(self._automatic) + len(self._limits)
         return self._tracker.chains.size + len(self._keeper.origins) + decisions
 
     @property
@@ -165,8 +165,8 @@ class Resumer:
         """Begin no further attempt."""
         self._is_closing = True
         self._automatic.clear()
-        for drive in self._drives.values():
-            drive.wake.set()
+        for run in self._runs.values():
+            run.wake.set()
 
     def drop(self, jobs: Iterable[JobId]) -> None:
         """Forget the decisions on jobs that no longer have a row."""
@@ -213,27 +213,27 @@ class Resumer:
             UserError: the job cannot be resumed, is in flight here or in another program, or
                 its server cannot be reached.
         """
-        while (drive := self._drives.get(job)) is not None:
-            if not (drive.is_pausing or self._rests(job)):
+        while (run := self._runs.get(job)) is not None:
+            if not (run.is_pausing or self._can_resume(job)):
                 raise UserError(ErrorDetails("This job is already being resumed"))
             if job in self._automatic:
                 self._switch(job, auto_resume or self._automatic[job])
-                return await drive.joined()
-            await drive.over.wait()  # it has ended, except for its last messages
+                return await run.joined()
+            await run.over.wait()  # it has ended, except for its last messages
         self._check(job)
-        drive = self._drives[job] = _Drive()
+        run = self._runs[job] = _ResumeRun()
         if auto_resume is not None:
             self._switch(job, auto_resume)
         try:
-            outcome = await self._attempt(drive, job, use_saved_definition)
-            drive.outcome = await self._go_on(drive, job, outcome)
+            outcome = await self._attempt(run, job, use_saved_definition)
+            run.outcome = await self._run_attempts(run, job, outcome)
         except UserError as error:
-            drive.error = error
+            run.error = error
             self._switch(job, None)
             raise
         finally:
-            self._end(drive, job)
-        return drive.outcome
+            self._end(run, job)
+        return run.outcome
 
     def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
         """Switch resuming a job automatically on or off; `UserError` if that is impossible."""
@@ -247,12 +247,12 @@ class Resumer:
         if chain is not None and chain.is_by_hand and found.state is JobState.RESUMABLE:
             what = "The server requires further input: jobs like this are not resumed automatically"
             raise UserError(ErrorDetails(what, found.server, "Resume it manually."))
-        if found.state.is_over and not found.can_resume and job not in self._drives:
+        if found.state.is_over and not found.can_resume and job not in self._runs:
             self._check(job)
         self._switch(job, automatic)
-        if found.can_resume and job not in self._drives:
-            self._drives[job] = _Drive()
-            self._spawn(self._drive_alone, job)
+        if found.can_resume and job not in self._runs:
+            self._runs[job] = _ResumeRun()
+            self._spawn(self._run_in_background, job)
 
     async def after_call(self, outcome: Outcome, call: Call, limits: Limits) -> Outcome:
         """Resume what a call began, if requested, with the limits that it ended with."""
@@ -264,14 +264,14 @@ class Resumer:
         self._limits[job] = limits
         if call.auto_resume is not None:
             self._switch(job, call.auto_resume)
-        if job not in self._automatic or job in self._drives:
+        if job not in self._automatic or job in self._runs:
             return outcome
-        drive = self._drives[job] = _Drive()
+        run = self._runs[job] = _ResumeRun()
         try:
-            drive.outcome = await self._go_on(drive, job, outcome)
+            run.outcome = await self._run_attempts(run, job, outcome)
         finally:
-            self._end(drive, job)
-        return drive.outcome
+            self._end(run, job)
+        return run.outcome
 
     def refuse_known_token(self, call: Call) -> None:
         """`UserError` for a call that would resume a job without its knowledge."""
@@ -291,69 +291,69 @@ class Resumer:
 
     # Automatic attempts
 
-    async def _drive_alone(self, job: JobId) -> None:
+    async def _run_in_background(self, job: JobId) -> None:
         """Make attempts without anyone waiting for them: the job shows what goes wrong."""
-        drive = self._drives[job]
+        run = self._runs[job]
         try:
-            drive.outcome = await self._go_on(drive, job, None)
+            run.outcome = await self._run_attempts(run, job, None)
         finally:
-            self._end(drive, job)
+            self._end(run, job)
 
-    async def _go_on(self, drive: _Drive, job: JobId, outcome: Outcome | None) -> Outcome:
+    async def _run_attempts(self, run: _ResumeRun, job: JobId, outcome: Outcome | None) -> Outcome:
         """Make attempts while the job is resumed automatically, and the last one stopped well."""
         made = 0
         while (automatic := self._automatic.get(job)) is not None and (
-            _stopped_well(outcome) or self._comes_back(job)
+            _stopped_well(outcome) or self._awaits_reconnect(job)
         ):
             if made >= automatic.limit:
                 self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
                 break
-            is_back = await self._server_is_back(drive, job)
-            if not is_back or not await self._pause(drive, job, automatic.pause_s(made)):
+            is_back = await self._wait_for_server(run, job)
+            if not is_back or not await self._pause(run, job, automatic.pause_s(made)):
                 break
             made += 1
             try:
-                outcome = await self._attempt(drive, job, use_saved_definition=False)
+                outcome = await self._attempt(run, job, use_saved_definition=False)
             except UserError as error:
-                if not self._comes_back(job):  # else it ended once more, and is waited for again
+                if not self._awaits_reconnect(job):  # else wait for it once more
                     self._stop(job, error.details.what)
                 outcome = self._standing_outcome(job, error.details.what, outcome)
         self._switch(job, None)
         return outcome or self._standing_outcome(job, "", None)
 
-    def _comes_back(self, job: JobId) -> bool:
+    def _awaits_reconnect(self, job: JobId) -> bool:
         """Whether a job stopped because its server ended, which is being reconnected."""
-        return not self._is_closing and self._rests(job) and self._comebacks.is_due(job)
+        return not self._is_closing and self._can_resume(job) and self._reconnect_wait.is_due(job)
 
-    async def _server_is_back(self, drive: _Drive, job: JobId) -> bool:
+    async def _wait_for_server(self, run: _ResumeRun, job: JobId) -> bool:
         """Wait while the server is being reconnected; whether it was, or need not be waited for."""
-        if not self._comebacks.is_due(job):
+        if not self._reconnect_wait.is_due(job):
             return True
-        due_at = self._comebacks.due_at(job)
+        due_at = self._reconnect_wait.due_at(job)
         note = self._tracker.chains.note_automatic
         self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
-        drive.is_pausing = True
-        if await self._comebacks.over(job, drive.wake):
+        run.is_pausing = True
+        if await self._reconnect_wait.over(job, run.wake):
             return True
         self._stop(job, "Could not reconnect to the server")
         return False
 
-    async def _pause(self, drive: _Drive, job: JobId, seconds: float) -> bool:
+    async def _pause(self, run: _ResumeRun, job: JobId, seconds: float) -> bool:
         """Wait before an attempt; whether it is still wanted."""
         due_at = self._clock.monotonic() + seconds
         note = self._tracker.chains.note_automatic
         self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
-        drive.is_pausing = True
+        run.is_pausing = True
         with anyio.move_on_after(seconds):
-            await drive.wake.wait()
-        drive.wake = anyio.Event()
+            await run.wake.wait()
+        run.wake = anyio.Event()
         return job in self._automatic and not self._is_closing
 
     # One attempt
 
-    async def _attempt(self, drive: _Drive, job: JobId, use_saved_definition: bool) -> Outcome:
+    async def _attempt(self, run: _ResumeRun, job: JobId, use_saved_definition: bool) -> Outcome:
         """Connect the server if necessary, claim the job, send its request, wait for the end."""
-        drive.is_pausing = False
+        run.is_pausing = False
         self._check(job)
         self._busy(job, "Connecting to the server")
         try:
@@ -381,7 +381,7 @@ class Resumer:
 
         `WatchedServerError` for that of another client's job, whose command is not approved here.
         """
-        watched = watched_by(origin.server_key)
+        watched = split_watched_key(origin.server_key)
         if watched is not None:
             return await self._reach_here(origin, watched[0])
         manager = self._manager
@@ -471,7 +471,7 @@ class Resumer:
 
     # The rest
 
-    def _rests(self, job: JobId) -> bool:
+    def _can_resume(self, job: JobId) -> bool:
         found = self._tracker.snapshot(job, self._clock.monotonic())
         return found is not None and found.can_resume
 
@@ -498,8 +498,8 @@ class Resumer:
         """Switch automatic resuming; whoever waits for the next attempt is notified."""
         if automatic is None:
             self._automatic.pop(job, None)
-            if job in self._drives:
-                self._drives[job].wake.set()
+            if job in self._runs:
+                self._runs[job].wake.set()
         else:
             self._automatic[job] = automatic
         is_automatic = automatic is not None
@@ -518,10 +518,10 @@ class Resumer:
         self._switch(job, None)
         self._publish(self._tracker.chains.note_reason(job, words))
 
-    def _end(self, drive: _Drive, job: JobId) -> None:
-        drive.over.set()
-        if self._drives.get(job) is drive:
-            del self._drives[job]
+    def _end(self, run: _ResumeRun, job: JobId) -> None:
+        run.over.set()
+        if self._runs.get(job) is run:
+            del self._runs[job]
 
 
 def _stopped_well(outcome: Outcome | None) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor.catalogue.clients import found_files
 from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.engine.origins import saved_definition
+from mcp_progress_monitor.engine.origins import saved_definition, split_watched_key
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.path_checks import home, is_folder
 from mcp_progress_monitor.protocol.eras import era_of
@@ -25,7 +25,6 @@ from mcp_progress_monitor.protocol.secrets import (
 )
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
         if not entry.is_disabled and is_same_server(entry.definition, known):
             return ServerHere(entry.definition, SAVED)
     label = origin.server.rpartition("@")[0] or origin.server
-    client = (watched_by(origin.server_key) or ("", ""))[0]
+    client = (split_watched_key(origin.server_key) or ("", ""))[0]
     found = [
         (config, server)
         for config in _configurations(known)

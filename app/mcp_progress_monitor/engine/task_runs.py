@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import origin_of
+from mcp_progress_monitor.engine.origins import origin_of, split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
 from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskFate, TaskRun
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
 from mcp_progress_monitor.store.watched import WatchedEnding
@@ -203,7 +202,7 @@ class TaskKeeper:
         """
         saved = await self._read()
         for task in saved:
-            watched = watched_by(task.origin.server_key)
+            watched = split_watched_key(task.origin.server_key)
             if watched is not None:
                 note_watched(task.origin.server, watched[0])
         now, wall = self._clock.monotonic(), self._clock.wall()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.engine.origins import only_watched
+from mcp_progress_monitor.engine.origins import only_watched, split_watched_key
 from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
@@ -17,7 +17,6 @@ from mcp_progress_monitor.sessions.connection.clocks import CallClock
 from mcp_progress_monitor.sessions.tasks.requests import list_tasks
 from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
 from mcp_progress_monitor.snapshots.servers import not_connected
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.watched import WatchedEnding
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class Tasks:
         session = self._manager.session_of(connection.id)
         assert session is not None  # noqa: S101  # it has that connection
         await self._keeper.claim(entry)
-        if watched_by(entry.origin.server_key) is not None:
+        if split_watched_key(entry.origin.server_key) is not None:
             self._tracker.note_task_server(job, self._manager.key_of(server))
         definition = self._manager.snapshot(server).definition
         limits = usual_limits(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import anyio.to_thread
 
+from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -37,7 +38,6 @@ from mcp_progress_monitor.snapshots.watched import (
     UNKNOWN_CLIENT,
     TapEnd,
     WatchedSnapshot,
-    watched_key,
 )
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Compiles a filter to a predicate over the index, and searches a timeline with it in slices.
 
-The cheapest test comes first; typing and painting never wait for a search.
+The cheapest predicate comes first; typing and painting never wait for a search.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.filtering.fields import FIELDS, FieldType
 from mcp_progress_monitor.filtering.filter import And, Comparison, Moment, Not, Or, Text
-from mcp_progress_monitor.filtering.index_tests import (
+from mcp_progress_monitor.filtering.index_predicates import (
     CONNECTIONS,
     DIRECTIONS,
     METHODS,
@@ -19,20 +19,25 @@ from mcp_progress_monitor.filtering.index_tests import (
     TOKENS,
     Deltas,
     Durations,
-    JobTest,
-    KindTest,
-    MomentTest,
-    NameTest,
-    NumberTest,
-    SecondsTest,
+    JobPredicate,
+    KindPredicate,
+    MomentPredicate,
+    NamePredicate,
+    NumberPredicate,
+    SecondsPredicate,
     numbers,
     requests,
     sizes,
 )
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.filtering.matching import Pattern, ValueJudge, Word
-from mcp_progress_monitor.filtering.message_tests import PatternTest, TextTest, ValueTest, WordsTest
-from mcp_progress_monitor.filtering.stride import Escapes, Rows, Stride, Test, Work
+from mcp_progress_monitor.filtering.message_predicates import (
+    PatternPredicate,
+    TextPredicate,
+    ValuePredicate,
+    WordsPredicate,
+)
+from mcp_progress_monitor.filtering.stride import Escapes, RowPredicate, Rows, Stride, Work
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import TASK_PATHS
 
@@ -43,10 +48,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 
-class AllTest:
-    """Chooses what all tests choose; the cheapest comes first."""
+class AllPredicate:
+    """Matches rows that match all parts; the cheapest comes first."""
 
-    def __init__(self, parts: Iterable[Test]) -> None:
+    def __init__(self, parts: Iterable[RowPredicate]) -> None:
         self._parts = sorted(parts, key=attrgetter("cost"))
         self.cost: int = self._parts[-1].cost
 
@@ -58,10 +63,10 @@ class AllTest:
         return rows
 
 
-class AnyTest:
-    """Chooses what one of the tests chooses; the most expensive see only the rest."""
+class AnyPredicate:
+    """Matches rows that match any part; the most expensive see only the rest."""
 
-    def __init__(self, parts: Iterable[Test]) -> None:
+    def __init__(self, parts: Iterable[RowPredicate]) -> None:
         self._parts = sorted(parts, key=attrgetter("cost"))
         self.cost: int = self._parts[-1].cost
 
@@ -77,10 +82,10 @@ class AnyTest:
         return sorted(found)
 
 
-class NotTest:
-    """Chooses what a test does not."""
+class NotPredicate:
+    """Matches rows that do not match its part."""
 
-    def __init__(self, part: Test) -> None:
+    def __init__(self, part: RowPredicate) -> None:
         self._part = part
         self.cost: int = part.cost
 
@@ -121,8 +126,10 @@ _VALUES: Final[dict[str, tuple[tuple[FrameKind, ...], tuple[Path, ...]]]] = {
 class Predicate:
     """A filter prepared for one search through one timeline; see `filtering.search`."""
 
-    def __init__(self, test: Test | None, deltas: Deltas | None, patterns: list[Pattern]) -> None:
-        self._test = test
+    def __init__(
+        self, rows: RowPredicate | None, deltas: Deltas | None, patterns: list[Pattern]
+    ) -> None:
+        self._rows = rows
         self._deltas = deltas
         self._patterns = patterns
         self.escapes = Escapes()
@@ -134,12 +141,12 @@ class Predicate:
 
     def select(self, stride: Stride) -> Work[Rows]:
         """The rows of a stride that match. Strides must be passed in order of places."""
-        if self._test is None:
+        if self._rows is None:
             return stride.rows
         if self._deltas is None:
-            return (yield from self._test.select(stride, stride.rows))
+            return (yield from self._rows.select(stride, stride.rows))
         yield from self._deltas.begin(stride)
-        found = yield from self._test.select(stride, stride.rows)
+        found = yield from self._rows.select(stride, stride.rows)
         self._deltas.end(stride)
         return found
 
@@ -158,21 +165,21 @@ def compiled(
     compiler = _Compiler(requests_of)
     parts = [*_chosen(wanted)]
     if expression is not None:
-        parts.append(compiler.test(expression))
+        parts.append(compiler.predicate(expression))
     return Predicate(_all(parts), compiler.deltas, compiler.patterns)
 
 
-def _chosen(wanted: LogFilter) -> Iterable[Test]:
+def _chosen(wanted: LogFilter) -> Iterable[RowPredicate]:
     if not wanted.kinds >= set(FrameKind):
-        yield KindTest.of(wanted.kinds)
+        yield KindPredicate.of(wanted.kinds)
     if not wanted.channels >= set(Channel):
-        yield NameTest(DIRECTIONS, _OneOf({channel.name.lower() for channel in wanted.channels}))
+        yield NamePredicate(DIRECTIONS, _OneOf({each.name.lower() for each in wanted.channels}))
     if wanted.irregular_only:
-        yield KindTest.of_irregular(wanted=True)
+        yield KindPredicate.of_irregular(wanted=True)
 
 
-def _all(parts: list[Test]) -> Test | None:
-    return AllTest(parts) if len(parts) > 1 else parts[0] if parts else None
+def _all(parts: list[RowPredicate]) -> RowPredicate | None:
+    return AllPredicate(parts) if len(parts) > 1 else parts[0] if parts else None
 
 
 class _OneOf:
@@ -186,39 +193,41 @@ class _OneOf:
 
 
 class _Compiler:
-    """Makes tests; those that use time differences share their state."""
+    """Makes predicates; those that use time differences share their state."""
 
     def __init__(self, requests_of: Callable[[int], Collection[int]]) -> None:
         self._requests_of = requests_of
         self.deltas: Deltas | None = None
         self.patterns: list[Pattern] = []
 
-    def test(self, node: Expression) -> Test:
+    def predicate(self, node: Expression) -> RowPredicate:
         if isinstance(node, Comparison):
             return self._comparison(node)
         if isinstance(node, Text):
-            return WordsTest([Word(node.words)])
+            return WordsPredicate([Word(node.words)])
         if isinstance(node, Not):
-            return NotTest(self.test(node.part))
+            return NotPredicate(self.predicate(node.part))
         if isinstance(node, Or):
-            return AnyTest(map(self.test, node.parts))
+            return AnyPredicate(map(self.predicate, node.parts))
         return self._both(node)
 
-    def _both(self, node: And) -> Test:
+    def _both(self, node: And) -> RowPredicate:
         """All texts are searched at once: a message is read only once for them."""
         words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
-        others = [self.test(part) for part in node.parts if not isinstance(part, Text)]
-        return AllTest([WordsTest(words), *others] if words else others)
+        others = [self.predicate(part) for part in node.parts if not isinstance(part, Text)]
+        return AllPredicate([WordsPredicate(words), *others] if words else others)
 
-    def _comparison(self, node: Comparison) -> Test:
+    def _comparison(self, node: Comparison) -> RowPredicate:
         match node.field:
             case "method" | "token" | "server" | "connection" | "dir":
                 judge = self._judge(node)
                 slow = judge.pattern is not None
-                return NameTest(_TABLES[node.field], judge, pauses_often=slow)
+                return NamePredicate(_TABLES[node.field], judge, pauses_often=slow)
             case "kind":
                 judge = self._judge(node)
-                return KindTest.of([kind for kind in FrameKind if judge.lets_through(kind.word)])
+                return KindPredicate.of(
+                    [kind for kind in FrameKind if judge.lets_through(kind.word)]
+                )
             case "text":
                 return self._text(node)
             case "number" | "size" | "request" | "dt" | "duration":
@@ -226,7 +235,7 @@ class _Compiler:
             case "time" | "job" | "irregular":
                 return self._special(node)
         kinds, paths = _VALUES[node.field]
-        return ValueTest(kinds, [(*path, *node.path) for path in paths], self._judge(node))
+        return ValuePredicate(kinds, [(*path, *node.path) for path in paths], self._judge(node))
 
     def _judge(self, node: Comparison) -> ValueJudge:
         judge = ValueJudge(node)
@@ -234,18 +243,18 @@ class _Compiler:
             self.patterns.append(judge.pattern)
         return judge
 
-    def _text(self, node: Comparison) -> Test:
+    def _text(self, node: Comparison) -> RowPredicate:
         judge = self._judge(node)
         if judge.word is not None:
-            return WordsTest([judge.word])
+            return WordsPredicate([judge.word])
         if judge.pattern is not None:
-            return PatternTest(judge.pattern)
-        return TextTest(judge, max(len(str(value)) for value in _listed(node)))
+            return PatternPredicate(judge.pattern)
+        return TextPredicate(judge, max(len(str(value)) for value in _listed(node)))
 
-    def _number(self, node: Comparison) -> Test:
+    def _number(self, node: Comparison) -> RowPredicate:
         wanted: Any = node.value
-        test = SecondsTest if FIELDS[node.field].type is FieldType.SECONDS else NumberTest
-        return test(self._values_of(node.field), node.op, wanted)
+        kind = SecondsPredicate if FIELDS[node.field].type is FieldType.SECONDS else NumberPredicate
+        return kind(self._values_of(node.field), node.op, wanted)
 
     def _values_of(self, field: str) -> Callable[[Stride, Rows], Any]:
         match field:
@@ -258,24 +267,26 @@ class _Compiler:
                 return sizes
         return numbers if field == "number" else requests
 
-    def _special(self, node: Comparison) -> Test:
+    def _special(self, node: Comparison) -> RowPredicate:
         values = _listed(node)
         if node.field == "job":
-            return JobTest(self._requests_of, node.op, [int(str(job)) for job in values])
+            return JobPredicate(self._requests_of, node.op, [int(str(job)) for job in values])
         op = "==" if node.op == "in" else node.op
         if node.field == "irregular":
             is_wanted = op == "=="
-            return _any([KindTest.of_irregular(wanted=bool(is_) is is_wanted) for is_ in values])
-        return _any([MomentTest(op, one) for one in values if isinstance(one, Moment)])
+            return _any(
+                [KindPredicate.of_irregular(wanted=bool(is_) is is_wanted) for is_ in values]
+            )
+        return _any([MomentPredicate(op, one) for one in values if isinstance(one, Moment)])
 
 
 def _listed(node: Comparison) -> tuple[Any, ...]:
     return node.value if isinstance(node.value, tuple) else (node.value,)
 
 
-def _any(parts: list[Any]) -> Test:
-    test: Test = AnyTest(parts) if len(parts) > 1 else parts[0]
-    return test
+def _any(parts: list[Any]) -> RowPredicate:
+    predicate: RowPredicate = AnyPredicate(parts) if len(parts) > 1 else parts[0]
+    return predicate
 
 
 _FIRST: Final = 256

@@ -101,12 +101,12 @@ def picked(column: Sequence[T], rows: Rows) -> Sequence[T]:
     return [column[row] for row in rows]
 
 
-class Test(Protocol):
+class RowPredicate(Protocol):
     """Chooses rows."""
 
     @property
     def cost(self) -> int:
-        """The cost of a row, for ordering tests: up to 1 without reading its bytes."""
+        """The cost of a row, for ordering predicates: up to 1 without reading its bytes."""
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
         """Those of the stride's `rows` that match, in their order; pauses now and then."""

@@ -14,7 +14,7 @@ from mcp_progress_monitor.gui.startup import WindowStartup
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.gui.options import WindowOptions
+    from mcp_progress_monitor.gui.launch_options import WindowOptions
 
 
 def run_window(options: WindowOptions, end_servers: Callable[[], None]) -> int:

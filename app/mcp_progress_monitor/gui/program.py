@@ -12,6 +12,7 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
+from mcp_progress_monitor.gui.command_palette.controller import PaletteController
 from mcp_progress_monitor.gui.confirmations import ConfirmationPage, EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
 from mcp_progress_monitor.gui.drop_controller import Drops
@@ -21,7 +22,6 @@ from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
 from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
-from mcp_progress_monitor.gui.palette.controller import PaletteController
 from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.jobs.job_list import JobList
     from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.launch_options import WindowOptions
     from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.options import WindowOptions
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition

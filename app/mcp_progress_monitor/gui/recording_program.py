@@ -17,6 +17,7 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
+from mcp_progress_monitor.gui.command_palette.controller import PaletteController
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
 from mcp_progress_monitor.gui.drop_controller import Drops
 from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
@@ -26,7 +27,6 @@ from mcp_progress_monitor.gui.lifetime import CANCELLED, Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.navigation import Navigation
-from mcp_progress_monitor.gui.palette.controller import PaletteController
 from mcp_progress_monitor.gui.preferences import PRIVACY, Preferences, is_on
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
 from mcp_progress_monitor.gui.recordings.controller import RecordingsController
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import anyio
 
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.gui.options import RecordingOptions
+    from mcp_progress_monitor.gui.launch_options import RecordingOptions
     from mcp_progress_monitor.imports.convert import ImportForm
     from mcp_progress_monitor.protocol.frames import Frame
 

@@ -24,7 +24,7 @@ from mcp_progress_monitor.recording.recorder import recorder_for
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from mcp_progress_monitor.gui.options import WindowOptions
+    from mcp_progress_monitor.gui.launch_options import WindowOptions
 
 
 FIRST: Final = "window/first"  # what the window showed last, and shows first the next time

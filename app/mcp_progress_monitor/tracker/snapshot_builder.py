@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import fact_of
-from mcp_progress_monitor.tracker import pending_cancels
+from mcp_progress_monitor.tracker import cancel_grace
 from mcp_progress_monitor.tracker.estimate import (
     UNKNOWN_TIME,
     TimeLeft,
@@ -97,7 +97,7 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
     if job.stream is not None:
         fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
-        state = pending_cancels.state_of(job)
+        state = cancel_grace.state_of(job)
         fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
     return fields
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.protocol.facts import RequestMade, TaskStated
+    from mcp_progress_monitor.tracker.cancel_grace import PendingCancels
     from mcp_progress_monitor.tracker.endings import JobEnding
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.pending_cancels import PendingCancels
     from mcp_progress_monitor.tracker.questions import QuestionReducer
     from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 

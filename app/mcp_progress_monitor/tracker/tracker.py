@@ -27,9 +27,9 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, fact_of, server_name
 from mcp_progress_monitor.tracker import endings, requests
 from mcp_progress_monitor.tracker import job as rising
+from mcp_progress_monitor.tracker.cancel_grace import PendingCancels
 from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
 from mcp_progress_monitor.tracker.job import Job
-from mcp_progress_monitor.tracker.pending_cancels import PendingCancels
 from mcp_progress_monitor.tracker.questions import QuestionReducer
 from mcp_progress_monitor.tracker.replies import Replies
 from mcp_progress_monitor.tracker.requests import PlainRequests

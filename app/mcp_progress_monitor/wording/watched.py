@@ -119,7 +119,7 @@ def about(watched: WatchedSnapshot) -> str:
 def gap_text(watched: WatchedSnapshot) -> str:
     """How much passed and was not recorded; empty where nothing is missing."""
     gaps = watched.gaps
-    if not gaps.messages and not gaps.size:
+    if not gaps.messages and not gaps.bytes:
         return ""
     return f"{formatting.count(gaps.messages, 'message')} not recorded"
 
@@ -151,7 +151,7 @@ def story(watched: WatchedSnapshot) -> str:
     missing = gap_text(watched)
     if missing:
         why = f": {formatting.one_line(gaps.why, _NAME)}" if gaps.why else ""
-        missing = f"{missing} ({formatting.size(gaps.size)}){why}"
+        missing = f"{missing} ({formatting.size(gaps.bytes)}){why}"
     began = watched.began_when
     pids = f"server pid {server.pid}" if server.pid is not None else ""
     taps = f"tap pid {watched.pid}" if watched.pid is not None else ""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import demo_definition

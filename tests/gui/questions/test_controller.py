@@ -12,7 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.engine.call import Call
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.questions.sampling import SamplingBody
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules

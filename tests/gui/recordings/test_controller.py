@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings

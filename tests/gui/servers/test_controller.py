@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMessageBox
 from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.draft import EnteredValue, ValueKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor

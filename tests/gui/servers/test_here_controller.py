@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from mcp_progress_monitor.engine.call import CallSeries
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.jobs.actions import RESUME_HERE, offered
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 from mcp_progress_monitor.tracker.snapshot import JobState

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QCheckBox
 
-from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.settings.dialog import SettingsDialog

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
-from mcp_progress_monitor.gui.options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.servers.model import ABOUT, STORY

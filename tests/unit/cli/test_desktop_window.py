@@ -16,7 +16,7 @@ from mcp_progress_monitor import paths
 from mcp_progress_monitor.cli.entry import main
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.options import WindowOptions
+    from mcp_progress_monitor.gui.launch_options import WindowOptions
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.recording import format as form
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.options import RecordingOptions
+    from mcp_progress_monitor.gui.launch_options import RecordingOptions
 
 
 @pytest.fixture

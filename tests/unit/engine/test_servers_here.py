@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.engine.origins import watched_key
 from mcp_progress_monitor.engine.servers_here import RECORDED, SAVED, find_server_here
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-from mcp_progress_monitor.snapshots.watched import watched_key
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 

@@ -299,7 +299,7 @@ async def test_how_a_session_ended_is_told(live: Path) -> None:
         (found,) = engine.watched.snapshots()
         assert found.end is not None
         assert (found.end.signal, found.end.ended_by) == ("SIGKILL", "server")
-        assert (found.gaps.messages, found.gaps.size) == (3, 70)
+        assert (found.gaps.messages, found.gaps.bytes) == (3, 70)
         assert found.server.state is ServerState.FAILED
         assert not found.is_live
     tap.end()

@@ -9,11 +9,15 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.origins import saved_definition, was_run
+from mcp_progress_monitor.engine.origins import (
+    saved_definition,
+    split_watched_key,
+    was_run,
+    watched_key,
+)
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
-from mcp_progress_monitor.snapshots.watched import watched_by, watched_key
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -50,9 +54,12 @@ def resumable(tap: HandTap) -> None:
 
 
 def test_the_key_of_a_watched_server_names_its_client() -> None:
-    assert watched_by(watched_key('A "b"\nc', '{"command":"x"}')) == ('A "b"\nc', '{"command":"x"}')
-    assert watched_by('{"command":"x"}') is None
-    assert watched_by("watched by nonsense\nkey") == ("unknown client", "key")
+    assert split_watched_key(watched_key('A "b"\nc', '{"command":"x"}')) == (
+        'A "b"\nc',
+        '{"command":"x"}',
+    )
+    assert split_watched_key('{"command":"x"}') is None
+    assert split_watched_key("watched by nonsense\nkey") == ("unknown client", "key")
 
 
 async def test_a_token_is_saved_with_the_command_of_its_server(tmp_path: Path, live: Path) -> None:
@@ -64,7 +71,7 @@ async def test_a_token_is_saved_with_the_command_of_its_server(tmp_path: Path, l
     assert (chain.token, chain.standing.progress, chain.attempt_count) == ("T1", 4, 1)
     definition = json.loads(chain.origin.definition)
     assert (definition["command"], definition["cwd"]) == ("/opt/db", "/srv")
-    assert watched_by(chain.origin.server_key) is not None
+    assert split_watched_key(chain.origin.server_key) is not None
     assert chain.origin.params["arguments"] == {"n": 3}
     tap.end()
 

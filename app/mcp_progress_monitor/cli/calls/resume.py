@@ -25,9 +25,10 @@ from mcp_progress_monitor.cli.orders import ResumeOrder, SavedId, automatic
 from mcp_progress_monitor.cli.output.fronts import early_failures
 from mcp_progress_monitor.cli.output.stdout import show_warnings
 from mcp_progress_monitor.cli.servers.approval import require_approval
+from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, watched_by
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.wording.watched import request_of, unknown_values
 
@@ -69,7 +70,9 @@ def _approved_here(
     chains = {SavedId(chain.id): chain.origin for chain in saved.chains}
     tasks = {SavedId(task.id, is_task=True): task.origin for task in saved.tasks}
     found = (origin for id_ in order.ids if (origin := (chains | tasks).get(id_)) is not None)
-    watched = {each.server_key: each for each in found if watched_by(each.server_key) is not None}
+    watched = {
+        each.server_key: each for each in found if split_watched_key(each.server_key) is not None
+    }
     if definition is not None:
         return [(origin, definition) for origin in watched.values()]
     return [(origin, _approved(origin, common)) for origin in watched.values()]
@@ -89,7 +92,7 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
         show_warnings(ErrorDetails(what, origin.server, unknown))
     hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
     is_saved = found.source == SAVED
-    client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
+    client = (split_watched_key(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
     request = request_of(client, has_url=found.definition.transport != "stdio")
     hint_here = None if is_saved else hint
     require_approval(found.definition, common, found.source, hint_here, request)

@@ -14,10 +14,10 @@ from mcp_progress_monitor.cli.exits import ExitCode, failing
 from mcp_progress_monitor.cli.orders import SavedId
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
+from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.messages import TASK_ID
-from mcp_progress_monitor.snapshots.watched import watched_by
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker import requests
 from mcp_progress_monitor.tracker.estimate import fraction
@@ -138,7 +138,7 @@ def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
 
 
 def _of_origin(origin: Origin) -> dict[str, Any]:
-    watched = watched_by(origin.server_key)
+    watched = split_watched_key(origin.server_key)
     return {
         "server": origin.server,
         "client": None if watched is None else watched[0],
@@ -158,7 +158,7 @@ def _times(created_when: float, updated_when: float, now: float) -> dict[str, An
 
 def _server(origin: Origin) -> str:
     """The server's name, with the client that started it if that was not this program."""
-    watched = watched_by(origin.server_key)
+    watched = split_watched_key(origin.server_key)
     return origin.server if watched is None else f"{origin.server} ({watched[0]})"
 
 

@@ -1,4 +1,4 @@
-"""Which jobs are shown: groups of states with their counts, and a text to match."""
+"""Filters the jobs by group of states and by text, and counts the jobs of each group."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class JobGroup(enum.Enum):
-    """The status filters, in the order in which they are shown. A job is in one besides ALL.
+    """The status filters in display order. Besides ALL, each job is in exactly one.
 
-    What a server asked because of a job is shown with that, and not counted again.
+    A server request is listed under its job and not counted separately.
     """
 
     ALL = "All"
@@ -61,9 +61,9 @@ GROUP: Final = int(Qt.ItemDataRole.UserRole) + 2
 
 
 class JobFilter(QSortFilterProxyModel):
-    """Shows the jobs of a group whose constant texts contain a text.
+    """Shows the jobs of a group whose constant texts contain all words of a search.
 
-    It never sorts, but hands the wish to `JobsModel`. Progress alone never makes it filter again.
+    Sorting is delegated to `JobsModel`. Progress never triggers filtering.
     """
 
     def __init__(self, jobs: JobsModel, parent: QObject | None = None) -> None:
@@ -71,7 +71,7 @@ class JobFilter(QSortFilterProxyModel):
         self._jobs = jobs
         self._group = JobGroup.ALL
         self._words: tuple[str, ...] = ()
-        self._searched: dict[JobId, str] = {}
+        self._text_cache: dict[JobId, str] = {}
         self.setDynamicSortFilter(False)
         self.setSourceModel(jobs)
         jobs.groups_changed.connect(self._on_groups_changed)
@@ -80,73 +80,73 @@ class JobFilter(QSortFilterProxyModel):
 
     @property
     def group(self) -> JobGroup:
-        """The group let through."""
+        """The active group."""
         return self._group
 
     def set_group(self, group: JobGroup) -> None:
-        """Let through the jobs of `group` only."""
+        """Show only the jobs of `group`."""
         self.beginFilterChange()
         self._group = group
         self.endFilterChange(self.Direction.Rows)
 
     def set_text(self, words: str) -> None:
-        """Let through jobs in which every word of `words` occurs: name, arguments, server, ids."""
+        """Show only jobs that contain every word of `words`: name, arguments, server, ids."""
         self.beginFilterChange()
         self._words = tuple(words.casefold().split())
         self.endFilterChange(self.Direction.Rows)
 
     @property
     def is_narrowing(self) -> bool:
-        """Whether anything could be left out."""
+        """Whether a filter is active."""
         return self._group is not JobGroup.ALL or bool(self._words)
 
     def job_at(self, index: _Index) -> JobId | None:
-        """The job of one of this proxy's indexes."""
+        """The job at one of this proxy's indexes."""
         return self._jobs.job_at(self.mapToSource(index).row())
 
     def index_of(self, job: JobId) -> QModelIndex:
-        """The index of a job's first column, invalid when it is left out."""
+        """The index of a job's first column; invalid if the job is filtered out."""
         row = self._jobs.row_of(job)
         return QModelIndex() if row is None else self.mapFromSource(self._jobs.index(row, 0))
 
     def row_of(self, job: JobId) -> int:
-        """The row of a job here, -1 when it is left out."""
+        """The row of a job in this proxy; -1 if it is filtered out."""
         if self.is_narrowing:
             return self.index_of(job).row()
-        row = self._jobs.row_of(job)  # a thousandth of what asking Qt costs
+        row = self._jobs.row_of(job)  # a thousand times faster than mapFromSource
         return -1 if row is None else row
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Have the source sorted; rows keep its order."""
+        """Sort the source model; this proxy keeps its order."""
         self._jobs.sort(column, order)
 
     def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        """Whether the job of a source row is let through."""
+        """Whether the job of a source row is shown."""
         job = self._jobs.job_at(source_row)
         if job is None:
             return False
-        return self._is_in_group(job) and self._is_found(job)
+        return self._is_in_group(job) and self._matches_search(job)
 
     def _is_in_group(self, job: JobId) -> bool:
         if self._group is JobGroup.ALL:
             return True
-        state = self._jobs.telling_state(job)
+        state = self._jobs.grouping_state(job)
         return state is not None and GROUP_OF_STATE[state] is self._group
 
-    def _is_found(self, job: JobId) -> bool:
-        """Whether every word occurs; what a server asked is found with its job as well."""
-        if not self._words or self._has_words(job):
+    def _matches_search(self, job: JobId) -> bool:
+        """Whether the job matches; a server request also matches through its job."""
+        if not self._words or self._matches(job):
             return True
         parent = self._jobs.parent_of(job)
-        return parent is not None and self._has_words(parent)
+        return parent is not None and self._matches(parent)
 
-    def _has_words(self, job: JobId) -> bool:
-        words = self._searched.get(job)
-        if words is None:
-            words = self._searched[job] = self._constant_words(job)
-        return all(word in words for word in self._words)
+    def _matches(self, job: JobId) -> bool:
+        text = self._text_cache.get(job)
+        if text is None:
+            text = self._text_cache[job] = self._search_text(job)
+        return all(word in text for word in self._words)
 
-    def _constant_words(self, job: JobId) -> str:
+    def _search_text(self, job: JobId) -> str:
         snapshot = self._jobs.snapshot(job)
         if snapshot is None:
             return ""
@@ -157,7 +157,7 @@ class JobFilter(QSortFilterProxyModel):
 
     @Slot()
     def _on_jobs_gone(self) -> None:
-        self._searched.clear()
+        self._text_cache.clear()
 
     @Slot()
     def _on_groups_changed(self) -> None:
@@ -178,7 +178,7 @@ class GroupsModel(QAbstractListModel):
         self._on_groups_changed()
 
     def count(self, group: JobGroup) -> int:
-        """How many jobs are in `group`."""
+        """The number of jobs in `group`."""
         return self._counts.get(group, 0)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:

@@ -226,7 +226,7 @@ class JobsModel(QAbstractTableModel):
         # What caused a job is older: a row never stands below itself.
         return parent if parent is not None and parent < job and parent in self._rows else None
 
-    def telling_state(self, job: JobId) -> JobState | None:
+    def grouping_state(self, job: JobId) -> JobState | None:
         """The state that groups a row: what a server asked goes with the job that caused it.
 
         Unless that is over: a question that is open all the same is not to be lost with it.
@@ -398,7 +398,7 @@ class JobsModel(QAbstractTableModel):
         parent = self.parent_of(job)
         if parent is None:
             return True
-        return self.telling_state(job) is not self.settled_state(parent)
+        return self.grouping_state(job) is not self.settled_state(parent)
 
     def _sorted(self) -> list[JobId]:
         order = self._by_column()

@@ -57,14 +57,14 @@ class ValueField(FormField):
             )
         self._inner.set_value(value)
 
-    def begin(self) -> None:
-        self._inner.begin()
+    def set_initial(self) -> None:
+        self._inner.set_initial()
 
-    def begin_required(self) -> None:
+    def set_initial_required(self) -> None:
         if "default" in self.context.schema:
             self.set_value(self.context.schema["default"])
         else:
-            self._inner.begin_required()
+            self._inner.set_initial_required()
 
     def own_problems(self) -> list[SchemaViolation]:
         return self._inner.own_problems()
@@ -114,7 +114,7 @@ class ArrayField(FormField):
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._is_there = False
+        self._is_set = False
         self._fields: list[ValueField] = []
         self._lines: list[QWidget] = []
         self._removes: list[QToolButton] = []
@@ -130,13 +130,13 @@ class ArrayField(FormField):
 
     def value(self) -> object:
         """Return the items; one that is empty is null, so that the others keep their place."""
-        if not self._is_there:
+        if not self._is_set:
             return UNSET
         values = [field.value() for field in self._fields]
         return [None if value is UNSET else value for value in values]
 
     def set_value(self, value: object) -> None:
-        self._is_there = value is not UNSET
+        self._is_set = value is not UNSET
         items: list[Any] = value if isinstance(value, list) else []
         while len(self._fields) > len(items):
             self._remove(len(self._fields) - 1)
@@ -145,18 +145,18 @@ class ArrayField(FormField):
         for field, item in zip(self._fields, items, strict=True):
             field.set_value(item)
 
-    def begin(self) -> None:
+    def set_initial(self) -> None:
         """Be there, with the default or as many items as there must be."""
         default = self.context.schema.get("default", UNSET)
         if isinstance(default, list):
             self.set_value(default)
-        self._is_there = True
+        self._is_set = True
         least = self.context.schema.get("minItems")
         while isinstance(least, int) and len(self._fields) < min(least, _MOST_BEGUN):
-            self._append().begin()
+            self._append().set_initial()
 
-    def begin_required(self) -> None:
-        self.begin()
+    def set_initial_required(self) -> None:
+        self.set_initial()
 
     def own_problems(self) -> list[SchemaViolation]:
         return [
@@ -219,8 +219,8 @@ class ArrayField(FormField):
 
     @Slot()
     def _on_add_clicked(self) -> None:
-        self._is_there = True
-        self._append().begin()
+        self._is_set = True
+        self._append().set_initial()
         self._add.setEnabled(len(self._fields) < MOST_ITEMS)
         self.changed.emit()
 
@@ -238,7 +238,7 @@ class SelectionField(FormField):
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._is_there = False
+        self._is_set = False
         self.column.setContentsMargins(GAP_L, 0, 0, 0)
         self._boxes: list[tuple[QCheckBox, Any]] = []
         for title, value in selectable(context.schema):
@@ -248,22 +248,22 @@ class SelectionField(FormField):
             self._boxes.append((box, value))
 
     def value(self) -> object:
-        if not self._is_there:
+        if not self._is_set:
             return UNSET
         return [value for box, value in self._boxes if box.isChecked()]
 
     def set_value(self, value: object) -> None:
-        self._is_there = value is not UNSET
+        self._is_set = value is not UNSET
         held: Sequence[object] = value if isinstance(value, list) else ()
         for box, offered in self._boxes:
             box.setChecked(any(is_same(offered, each) for each in held))
 
-    def begin(self) -> None:
-        super().begin()
-        self._is_there = True
+    def set_initial(self) -> None:
+        super().set_initial()
+        self._is_set = True
 
-    def begin_required(self) -> None:
-        self.begin()
+    def set_initial_required(self) -> None:
+        self.set_initial()
 
     def controls(self) -> list[QWidget]:
         return [box for box, _ in self._boxes]
@@ -275,7 +275,7 @@ class SelectionField(FormField):
 
     @Slot()
     def _on_clicked(self) -> None:
-        self._is_there = True
+        self._is_set = True
         self.changed.emit()
 
 
@@ -306,10 +306,10 @@ class VariantField(FormField):
             self._choose(self._fitting(value))
         self._field.set_value(value)
 
-    def begin(self) -> None:
+    def set_initial(self) -> None:
         default = self.context.schema.get("default", UNSET)
         if default is UNSET:
-            self._field.begin()
+            self._field.set_initial()
         else:
             self.set_value(default)
 
@@ -366,5 +366,5 @@ class VariantField(FormField):
     @Slot(int)
     def _on_activated(self, position: int) -> None:
         self._take(position)
-        self._field.begin()
+        self._field.set_initial()
         self.changed.emit()

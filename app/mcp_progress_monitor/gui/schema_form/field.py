@@ -66,24 +66,24 @@ class FormField(QWidget):
         """Show `value`, which fits the field's kind, or nothing for `UNSET`; emits no signal."""
         raise NotImplementedError
 
-    def begin(self) -> None:
-        """Take on an ordinary first value: the user wants this optional value to be there."""
+    def set_initial(self) -> None:
+        """Set an initial value: the user added this optional member."""
         if self.value() is UNSET:
             self.set_value(self.context.schema.get("default", UNSET))
 
-    def begin_required(self) -> None:
-        """Show the first value of what must be there: the default; else it is still missing."""
+    def set_initial_required(self) -> None:
+        """Show the default of a required member; without one it stays unset."""
         self.set_value(self.context.schema.get("default", UNSET))
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return what cannot be handed on at all, by path."""
+        """Return errors that prevent the value from being read, by path."""
         return []
 
     def controls(self) -> list[QWidget]:
         return []
 
     def set_name(self, name: str) -> None:
-        """Name the controls for those who cannot see where they stand."""
+        """Set the accessible name of the controls."""
         for control in self.controls():
             control.setAccessibleName(name)
 

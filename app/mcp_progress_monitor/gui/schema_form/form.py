@@ -197,7 +197,7 @@ class SchemaForm(QWidget):
         column.setContentsMargins(2, GAP, GAP, GAP)  # in line with what stands above and below
         field = root_field(shown, self._appearance, self._work, page)
         field.set_name(self._name)
-        field.begin_required()
+        field.set_initial_required()
         if value is not UNSET:
             field.set_value(value)
         field.changed.connect(self._on_form_changed)

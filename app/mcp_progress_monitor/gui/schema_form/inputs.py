@@ -22,7 +22,7 @@ from mcp_progress_monitor.gui.schema_form.schema import (
     choices,
     is_same,
     kind_of,
-    words,
+    string_member,
 )
 from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation
 from mcp_progress_monitor.gui.theme import monospaced
@@ -32,29 +32,29 @@ _LONG_TEXT: Final = 200
 
 
 class TextField(FormField):
-    """A string, on one line unless it has several or is meant to be long.
+    """A string, on one line unless it has several or may be long.
 
-    Untouched it is not there; emptied by the user it is the empty string.
+    Unset until it is edited; the empty string once the user clears it.
     """
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._is_there = False
+        self._is_set = False
         self._name = ""
-        # What was set is the value until it is edited: inputs change line ends and separators.
+        # Until it is edited, the value is what was set: inputs change line ends and separators.
         self._untouched: str | None = None
         self._line = QLineEdit(self)
         self._line.textEdited.connect(self._on_edited)
         self._line.setPlaceholderText(_hint(context))
         self._lines: QPlainTextEdit | None = None
-        """Made when it is first needed: it costs as much as all the rest of a form's row."""
+        """Created on first use: it costs as much as the rest of a form's row."""
         limit = context.schema.get("maxLength")
         self._is_long = isinstance(limit, int) and limit > _LONG_TEXT
         self.column.addWidget(self._line)
         self._show("")
 
     def value(self) -> object:
-        if not self._is_there:
+        if not self._is_set:
             return UNSET
         if self._untouched is not None:
             return self._untouched
@@ -63,12 +63,12 @@ class TextField(FormField):
         return typed_text(self._lines.document())
 
     def set_value(self, value: object) -> None:
-        self._is_there = value is not UNSET
+        self._is_set = value is not UNSET
         self._show(value if isinstance(value, str) else "")
 
-    def begin(self) -> None:
-        """Be there, with the default or empty."""
-        if not self._is_there:
+    def set_initial(self) -> None:
+        """Set to the default or empty."""
+        if not self._is_set:
             self.set_value(self.context.schema.get("default", ""))
 
     def controls(self) -> list[QWidget]:
@@ -82,7 +82,7 @@ class TextField(FormField):
         has_lines = self._is_long or "\n" in text or "\r" in text
         self._line.setVisible(not has_lines)
         if has_lines and self._lines is None:
-            self._lines = self._made_lines()
+            self._lines = self._make_multiline_edit()
         if self._lines is not None:
             self._lines.setVisible(has_lines)
             self._lines.blockSignals(True)
@@ -91,7 +91,7 @@ class TextField(FormField):
         self._line.setText("" if has_lines else text)
         self._untouched = text
 
-    def _made_lines(self) -> QPlainTextEdit:
+    def _make_multiline_edit(self) -> QPlainTextEdit:
         lines = QPlainTextEdit(self)
         lines.setTabChangesFocus(True)
         lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LINES + 12)
@@ -103,7 +103,7 @@ class TextField(FormField):
     @Slot()
     def _on_edited(self) -> None:
         self._untouched = None
-        self._is_there = True
+        self._is_set = True
         self.changed.emit()
 
 
@@ -163,14 +163,14 @@ class ChoiceField(FormField):
         found = (row for row, (_, each) in enumerate(self._values) if is_same(each, value))
         self._box.setCurrentIndex(next(found, -1))
 
-    def begin(self) -> None:
-        super().begin()
+    def set_initial(self) -> None:
+        super().set_initial()
         if self.value() is UNSET and self._values:
             self._box.setCurrentIndex(0)
 
-    def begin_required(self) -> None:
-        """Choose the default; where there is but one value, that one."""
-        super().begin_required()
+    def set_initial_required(self) -> None:
+        """Choose the default, or else the only value."""
+        super().set_initial_required()
         if self.value() is UNSET and len(self._values) == 1:
             self._box.setCurrentIndex(0)
 
@@ -189,7 +189,7 @@ class BooleanField(ChoiceField):
         super().__init__(context, parent)
         self.set_value(UNSET)
 
-    def begin(self) -> None:
+    def set_initial(self) -> None:
         if self.value() is UNSET:
             default = self.context.schema.get("default")
             self.set_value(default if isinstance(default, bool) else True)
@@ -209,28 +209,27 @@ class NullField(FormField):
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._is_there = False
+        self._is_set = False
         self.column.addWidget(QLabel("null", self))
 
     def value(self) -> object:
-        return None if self._is_there else UNSET
+        return None if self._is_set else UNSET
 
     def set_value(self, value: object) -> None:
-        self._is_there = value is not UNSET
+        self._is_set = value is not UNSET
 
-    def begin(self) -> None:
-        self._is_there = True
+    def set_initial(self) -> None:
+        self._is_set = True
 
-    def begin_required(self) -> None:
-        self._is_there = True
+    def set_initial_required(self) -> None:
+        self._is_set = True
 
 
 class JsonField(FormField):
-    """Any value, as JSON: for schemas that say little and values that do not fit theirs."""
+    """Any value, as JSON: for vague schemas, and for values that do not fit their schema."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._mistake = ""
         self._text = QPlainTextEdit(self)
         self._text.setFont(monospaced(self.font()))
         self._text.setTabChangesFocus(True)
@@ -240,15 +239,16 @@ class JsonField(FormField):
         self.column.addWidget(self._text)
 
     def value(self) -> object:
-        self._mistake = ""
+        return self._parsed()[0]
+
+    def _parsed(self) -> tuple[object, str]:
         text = typed_text(self._text.document())
         if not text.strip():
-            return UNSET
+            return UNSET, ""
         try:
-            return read_json(text)
+            return read_json(text), ""
         except JsonInputError as error:
-            self._mistake = str(error)
-            return UNSET
+            return UNSET, str(error)
 
     def set_value(self, value: object) -> None:
         self._text.blockSignals(True)
@@ -256,8 +256,8 @@ class JsonField(FormField):
         self._text.blockSignals(False)
 
     def own_problems(self) -> list[SchemaViolation]:
-        self.value()
-        return [SchemaViolation((), self._mistake)] if self._mistake else []
+        _, reason = self._parsed()
+        return [SchemaViolation((), reason)] if reason else []
 
     def controls(self) -> list[QWidget]:
         return [self._text]
@@ -268,11 +268,11 @@ class JsonField(FormField):
 
 
 def _hint(context: FieldContext) -> str:
-    """What a field says while it is empty: its format, an example, its default."""
+    """The placeholder of an empty field: its default, an example or its format."""
     schema = context.schema
     if "default" in schema:
         return one_line(write_json(schema["default"]), 80)
     examples = schema.get("examples")
     if isinstance(examples, list) and examples:
         return one_line(write_json(examples[0]), 80)
-    return one_line(words(schema, "format"), 80)
+    return one_line(string_member(schema, "format"), 80)

@@ -19,7 +19,7 @@ from mcp_progress_monitor.gui.schema_form.schema import (
     properties_of,
     required_of,
     resolved,
-    words,
+    string_member,
 )
 from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, range_text
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Tone, emphasised
@@ -66,7 +66,7 @@ class MemberRow(QWidget):
         if is_required or self._is_simple:
             self._make_field()
         if is_required:
-            self._make_field().begin_required()
+            self._make_field().set_initial_required()
 
     def value(self) -> object:
         if self._field is None or (self._has_mark and not self._there.isChecked()):
@@ -94,7 +94,7 @@ class MemberRow(QWidget):
 
     def _header(self) -> QHBoxLayout:
         schema = self._context.schema
-        title = words(schema, "title")
+        title = string_member(schema, "title")
         shown = one_line(self.name, 80)
         if title and title.casefold() != self.name.replace("_", " ").casefold():
             shown = ", ".join(part for part in (shown, one_line(title, 80)) if part)
@@ -119,7 +119,7 @@ class MemberRow(QWidget):
         return header
 
     def _add_help(self) -> None:
-        description = words(self._context.schema, "description")
+        description = string_member(self._context.schema, "description")
         if description:
             shown = visible(description[:_HELP], keep_line_ends=True)
             label = plain_label(self, shown + ("…" if len(description) > _HELP else ""))
@@ -142,7 +142,7 @@ class MemberRow(QWidget):
     @Slot(bool)
     def _on_toggled(self, is_there: bool) -> None:
         if is_there:
-            self._make_field().begin()
+            self._make_field().set_initial()
         elif self._field is not None:
             self._field.set_value(UNSET)
         self._show_field()
@@ -165,7 +165,7 @@ class ObjectField(FormField):
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._is_there = True
+        self._is_set = True
         if context.depth:
             self.column.setContentsMargins(GAP_L, 0, 0, 0)
         self._rows: dict[str, MemberRow] = {}
@@ -192,7 +192,7 @@ class ObjectField(FormField):
         self._others.setVisible(self._takes_others)
 
     def value(self) -> object:
-        if not self._is_there:
+        if not self._is_set:
             return UNSET
         self._make_all()
         members = {name: row.value() for name, row in self._rows.items()}
@@ -202,7 +202,7 @@ class ObjectField(FormField):
 
     def set_value(self, value: object) -> None:
         """Show an object; members without a field appear as JSON and are never dropped."""
-        self._is_there = value is not UNSET
+        self._is_set = value is not UNSET
         members: dict[str, Any] = value if isinstance(value, dict) else {}
         self._held = members
         for name, row in self._rows.items():
@@ -211,14 +211,14 @@ class ObjectField(FormField):
         self._others.set_value(others or UNSET)
         self._others.setVisible(self._takes_others or bool(others))
 
-    def begin(self) -> None:
+    def set_initial(self) -> None:
         default = self.context.schema.get("default", UNSET)
         if isinstance(default, dict):
             self.set_value(default)
-        self._is_there = True
+        self._is_set = True
 
-    def begin_required(self) -> None:
-        self.begin()
+    def set_initial_required(self) -> None:
+        self.set_initial()
 
     def own_problems(self) -> list[SchemaViolation]:
         self._make_all()
@@ -263,7 +263,7 @@ class ObjectField(FormField):
 
     @Slot()
     def _on_row_changed(self) -> None:
-        self._is_there = True
+        self._is_set = True
         self.changed.emit()
 
 

@@ -226,8 +226,8 @@ def required_of(schema: Schema) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
-def words(schema: Schema, key: str) -> str:
-    """Return the string under `key`, such as the title; empty when it is none."""
+def string_member(schema: Schema, key: str) -> str:
+    """Return the string under `key`, such as the title; empty if there is none."""
     value = schema.get(key)
     return value if isinstance(value, str) else ""
 
@@ -240,7 +240,7 @@ def title_of_value(value: object) -> str:
 def variant_title(schema: Schema, root: Schema) -> str:
     """Return a name for a variant: its title, the name it is referred to by, or its type."""
     found = resolved(schema, root)
-    title = words(found, "title")
+    title = string_member(found, "title")
     if title:
         return title
     reference = schema.get("$ref")
@@ -255,7 +255,7 @@ def _as_schema(value: object) -> Schema:
 
 
 def _title(schema: Schema, value: object) -> str:
-    return words(schema, "title") or title_of_value(value)
+    return string_member(schema, "title") or title_of_value(value)
 
 
 def _beside(beside: Schema, branch: object) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.schema_form.schema import FieldKind, kind_of, words
+from mcp_progress_monitor.gui.schema_form.schema import FieldKind, kind_of, string_member
 from mcp_progress_monitor.json_schema import find_errors
 from mcp_progress_monitor.wording.schemas import limits
 
@@ -70,5 +70,5 @@ def _type(schema: Schema) -> str:
         return "any of these"
     if kind in {FieldKind.CHOICE, FieldKind.VARIANTS, FieldKind.ANY}:
         return ""
-    wanted = words(schema, "format") if kind is FieldKind.STRING else ""
+    wanted = string_member(schema, "format") if kind is FieldKind.STRING else ""
     return one_line(wanted, 30) or kind.value

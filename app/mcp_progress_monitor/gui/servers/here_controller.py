@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Slot
 
+from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, watched_by
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ServersHere(QObject):
         """Show what would be started."""
         from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 
-        client = (watched_by(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
+        client = (split_watched_key(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
         unknown = watched_texts.unknown_values(found.missing, found.hidden_count)
         has_url = found.definition.transport != "stdio"
         request = watched_texts.request_of(client, has_url=has_url)

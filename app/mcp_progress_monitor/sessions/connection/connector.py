@@ -131,9 +131,9 @@ class Connector:
     def removed(self, reconnecting: ReconnectPolicy) -> None:
         self._let_be(reconnecting)
 
-    async def mended(self, name: str) -> None:
+    async def reconnected(self, name: str) -> None:
         reconnecting = self._manager.reconnecting(name)
-        while reconnecting.is_coming_back:
+        while reconnecting.is_reconnecting:
             await reconnecting.changed()
 
     async def aclose(self) -> None:

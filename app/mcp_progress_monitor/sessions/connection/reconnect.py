@@ -50,7 +50,7 @@ class ReconnectPolicy:
         return self.retry is not None and self.retry.due_at is not None
 
     @property
-    def is_coming_back(self) -> bool:
+    def is_reconnecting(self) -> bool:
         """Whether the server will be connected, or given up, automatically."""
         return self.retry is not None or self.is_restarting
 

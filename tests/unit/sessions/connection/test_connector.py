@@ -195,7 +195,7 @@ async def test_whoever_waits_for_the_mending_is_let_go_when_it_is_given_up(
         stage.servers[0].end()
         await stage.until_state(ServerState.WAITING)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stage.connector.mended, "s")
+            tasks.start_soon(stage.connector.reconnected, "s")
             await anyio.wait_all_tasks_blocked()
             stage.connector.stop_reconnecting("s")
         assert stage.state() is ServerState.CLOSED
@@ -222,7 +222,7 @@ async def test_a_restart_that_fails_is_told_and_not_tried_again(
         with pytest.raises(UserError, match="exit code 9"):
             await stage.connector.restart("s")
         assert stage.state() is ServerState.FAILED
-        assert not stage.manager.reconnecting("s").is_coming_back
+        assert not stage.manager.reconnecting("s").is_reconnecting
 
 
 async def test_restarting_what_was_never_connected_connects_it(

@@ -65,7 +65,7 @@ def test_delays_double_up_to_the_longest_and_end_at_the_limit() -> None:
         delays.append(server.delay_s())
     assert delays == [1, 2, 4, 5]
     assert server.fails() is None
-    assert not server.reconnecting.is_coming_back
+    assert not server.reconnecting.is_reconnecting
 
 
 def test_a_connection_that_does_not_last_counts_like_a_failed_attempt() -> None:
@@ -116,7 +116,7 @@ def test_while_the_attempt_is_made_nothing_is_due() -> None:
     server.reconnecting.begin()
     assert server.retry() == Retry(1, 4, None)
     assert not server.reconnecting.is_waiting
-    assert server.reconnecting.is_coming_back
+    assert server.reconnecting.is_reconnecting
     server.reconnecting.connected(server.now)
     assert server.retry() is None
     assert server.reconnecting.restarts == 1
@@ -128,7 +128,7 @@ def test_stopping_dismisses_what_waited_and_begins_a_new_row() -> None:
     server.ends()
     server.reconnecting.stop()
     assert server.is_dismissed()
-    assert not server.reconnecting.is_coming_back
+    assert not server.reconnecting.is_reconnecting
     server.comes_up()
     assert not server.is_dismissed()
     assert server.ends() == Retry(1, 4, server.now + 1)
@@ -148,7 +148,7 @@ def test_a_restart_is_no_end_and_begins_a_new_row() -> None:
     server.ends()
     server.reconnecting.restarting()
     assert server.ends() is None
-    assert server.reconnecting.is_coming_back
+    assert server.reconnecting.is_reconnecting
     server.comes_up()
     assert server.reconnecting.restarts == 1
     assert server.ends() == Retry(1, 4, server.now + 1)
@@ -160,7 +160,7 @@ def test_a_restart_that_fails_is_not_tried_again() -> None:
     server.reconnecting.restarting()
     assert server.fails() is None
     server.reconnecting.not_restarted()
-    assert not server.reconnecting.is_coming_back
+    assert not server.reconnecting.is_reconnecting
 
 
 def test_the_longest_row_has_delays_that_are_numbers() -> None:
@@ -209,7 +209,7 @@ async def test_whoever_waits_is_woken_by_each_change() -> None:
     woken = anyio.Event()
 
     async def wait() -> None:
-        while server.reconnecting.is_coming_back:
+        while server.reconnecting.is_reconnecting:
             await server.reconnecting.changed()
         woken.set()
 
@@ -230,7 +230,7 @@ def test_an_attempt_that_is_refused_is_the_last_and_the_server_says_why() -> Non
     assert server.ends() is not None
     server.reconnecting.refused(ErrorDetails("not agreed to"))
     assert server.retry() is None
-    assert not server.reconnecting.is_coming_back
+    assert not server.reconnecting.is_reconnecting
     assert server.reconnecting.problem(LAST) == ErrorDetails(
         "not agreed to", detail="Before that: The server exited with exit code 4"
     )

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.calls.form import CallDialog
-from mcp_progress_monitor.gui.options import WindowOptions
-from mcp_progress_monitor.gui.palette.palette import Palette
+from mcp_progress_monitor.gui.command_palette.palette import Palette
+from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.snapshots.definitions import demo_definition

@@ -1,4 +1,4 @@
-"""Tests that read the messages: their text as received, or values decoded from it."""
+"""Predicates that read the messages: their text as received, or values decoded from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from mcp_progress_monitor.filtering.index_tests import KindTest
+from mcp_progress_monitor.filtering.index_predicates import KindPredicate
 from mcp_progress_monitor.filtering.matching import ABSENT, Pattern, ValueJudge, Word
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
@@ -116,7 +116,7 @@ _PAUSE_S: Final = 0.0003
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
-class WordsTest:
+class WordsPredicate:
     """Chooses messages that contain all of some texts in their bytes."""
 
     cost = 10
@@ -156,7 +156,7 @@ class WordsTest:
         return False
 
 
-class PatternTest:
+class PatternPredicate:
     """Chooses messages whose text has a match of a pattern."""
 
     cost = 40
@@ -186,7 +186,7 @@ class PatternTest:
         return found
 
 
-class TextTest:
+class TextPredicate:
     """Compares the whole of a message, of which the beginning is enough."""
 
     cost = 10
@@ -210,7 +210,7 @@ class TextTest:
         return found
 
 
-class ValueTest:
+class ValuePredicate:
     """Compares the value at a path, or at the first of some paths with a value."""
 
     cost = 20
@@ -219,7 +219,7 @@ class ValueTest:
         self, kinds: Iterable[FrameKind], paths: Iterable[Path], judge: ValueJudge
     ) -> None:
         """Only messages of the `kinds` have such values."""
-        self._kinds = KindTest.of(frozenset(kinds))
+        self._kinds = KindPredicate.of(frozenset(kinds))
         self._finders = [ValueFinder(path) for path in paths]
         self._judge = judge
         self._hint = judge.word if judge.word is not None and judge.word.has_hint else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from mcp_progress_monitor.clock import Clock
-from mcp_progress_monitor.engine.resumer import Comebacks
+from mcp_progress_monitor.engine.resumer import ReconnectWait
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.framing import FrameNumbers
 from mcp_progress_monitor.protocol.peer import TokenSource
@@ -26,7 +26,7 @@ def nobody(_name: str) -> None:
     """Whom changes are told."""
 
 
-def waiting() -> tuple[Comebacks, SessionManager]:
+def waiting() -> tuple[ReconnectWait, SessionManager]:
     """Job 1, whose server has ended and waits for its next attempt."""
     manager = SessionManager(
         ClientIdentity({}, {}),
@@ -44,7 +44,7 @@ def waiting() -> tuple[Comebacks, SessionManager]:
     reconnecting.begin()
     reconnecting.connected(0.0)
     reconnecting.ended(RestartPolicy(first_delay_s=7), 1.0)
-    return Comebacks(manager, connector, {1: ORIGIN}), manager
+    return ReconnectWait(manager, connector, {1: ORIGIN}), manager
 
 
 def test_a_jobs_server_comes_back_at_its_time() -> None:

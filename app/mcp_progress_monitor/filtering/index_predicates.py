@@ -1,4 +1,4 @@
-"""Tests that read the index alone: tens of nanoseconds a frame, without any message bytes."""
+"""Predicates that read only the index: tens of nanoseconds a frame, no message bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HALF_A_MICROSECOND: Final = 5e-7
 _REPLIES: Final = bytes([FrameKind.REPLY, FrameKind.ERROR])
 
 
-class KindTest:
+class KindPredicate:
     """Chooses rows by their byte in the column of kinds."""
 
     cost = 0
@@ -39,12 +39,12 @@ class KindTest:
         self._table = bytes(byte in chosen for byte in range(256))
 
     @classmethod
-    def of(cls, kinds: Collection[FrameKind]) -> KindTest:
+    def of(cls, kinds: Collection[FrameKind]) -> KindPredicate:
         """Chooses frames of some kinds, whether they break a rule or not."""
         return cls({byte for kind in kinds for byte in (kind, kind | Segment.MARKED)})
 
     @classmethod
-    def of_irregular(cls, *, wanted: bool) -> KindTest:
+    def of_irregular(cls, *, wanted: bool) -> KindPredicate:
         """Chooses frames that break a rule, or those that break none."""
         return cls(range(Segment.MARKED, 256) if wanted else range(Segment.MARKED))
 
@@ -57,7 +57,7 @@ class KindTest:
         return self.chosen(stride.segment, rows)
 
 
-class NumberTest:
+class NumberPredicate:
     """Compares numbers that the index has, or that can be derived from it."""
 
     cost = 1
@@ -119,7 +119,7 @@ _COMPARISONS: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]
 }
 
 
-class SecondsTest(NumberTest):
+class SecondsPredicate(NumberPredicate):
     """Compares differences of times, to the microsecond: floats are slightly off."""
 
     def __init__(
@@ -157,7 +157,7 @@ _NEARLY: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
 }
 
 
-class MomentTest:
+class MomentPredicate:
     """Compares wall time with a moment, whose length is the precision of its text."""
 
     cost = 1
@@ -188,7 +188,7 @@ class MomentTest:
         return [row for row in rows if row not in wanted]
 
 
-class JobTest:
+class JobPredicate:
     """Chooses frames of requests that belong to a job, or to none of some jobs."""
 
     cost = 1
@@ -201,7 +201,7 @@ class JobTest:
         self._jobs = jobs
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.Test`.
+        """See `filtering.stride.RowPredicate`.
 
         A job's requests are read again each time: it may have been resumed.
         """
@@ -319,7 +319,7 @@ class Deltas:
 
     A token is one of a connection's requests from one side: servers number theirs as we do ours. A
     token's last time is kept during the search, which is in order of places. Rows before the place
-    where it begins are scanned first, a column at a time: 60 ns a frame. Where a cheaper test
+    where it begins are scanned first, a column at a time: 60 ns a frame. Where a cheaper one
     leaves few rows of a stride, the others are scanned, too. Tokens that are too long for the index
     have no delta.
     """
@@ -539,7 +539,7 @@ SERVERS: Final = _of_source(lambda entry: server_name(entry.connection))
 DIRECTIONS: Final = _of_source(lambda entry: entry.channel.name.lower())  # the channels' words
 
 
-class NameTest:
+class NamePredicate:
     """Chooses rows by a column of names."""
 
     cost = 1

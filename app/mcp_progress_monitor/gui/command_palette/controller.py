@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.models import Models
-    from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.recording.folder import RecordingEntry, RecordingsFolder
@@ -71,7 +71,7 @@ class PaletteController(QObject):
     @Slot()
     def open(self) -> None:
         """Open the palette, with what there is now."""
-        from mcp_progress_monitor.gui.palette.palette import Palette
+        from mcp_progress_monitor.gui.command_palette.palette import Palette
 
         if self._palette is None:
             self._palette = Palette(self._appearance, self._window)
@@ -105,7 +105,7 @@ class PaletteController(QObject):
 
     def _commands(self) -> Iterator[PaletteEntry]:
         """What can be done now; that which a pane offers only while it has been there."""
-        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         for command in self._window.shortcuts.commands():
             part = command.part
@@ -124,7 +124,7 @@ class PaletteController(QObject):
             )
 
     def _servers(self) -> Iterator[PaletteEntry]:
-        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         for server in self._models.servers.enabled():
             is_up = server.state.is_up
@@ -141,7 +141,7 @@ class PaletteController(QObject):
                 yield from self._offers(server)
 
     def _offers(self, server: ServerSnapshot) -> Iterator[PaletteEntry]:
-        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         kinds: Sequence[tuple[str, str, Sequence[tuple[str, str]]]] = (
             ("Tool", CALL_TOOL, [(each.name, each.title or "") for each in server.tools]),
@@ -165,7 +165,7 @@ class PaletteController(QObject):
                 )
 
     def _jobs(self) -> Iterator[PaletteEntry]:
-        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         followed = self._models.followed
         for job in list(followed.ids())[: -_JOBS - 1 : -1]:
@@ -188,7 +188,7 @@ class PaletteController(QObject):
             palette.model.add(map(self._recording, entries[: -_RECORDINGS - 1 : -1]))
 
     def _recording(self, recording: RecordingEntry) -> PaletteEntry:
-        from mcp_progress_monitor.gui.palette.palette import PaletteEntry
+        from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         return PaletteEntry(
             f"recording/{recording.path.name}",

@@ -28,9 +28,9 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import count
+from mcp_progress_monitor.gui.command_palette.matching import Match, match
 from mcp_progress_monitor.gui.common.layout import in_column, room
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
-from mcp_progress_monitor.gui.palette.matching import Match, match
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
 
 if TYPE_CHECKING:

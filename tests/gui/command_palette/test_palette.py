@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from mcp_progress_monitor.gui.palette.palette import Palette, PaletteEntry
+from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
 from tests.gui.jobs.job_lists import heard
 
 if TYPE_CHECKING:

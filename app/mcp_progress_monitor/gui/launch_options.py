@@ -1,4 +1,4 @@
-"""Options that the command line passes to the window; free of Qt."""
+"""Options that the command line passes to the window; does not import Qt."""
 
 from __future__ import annotations
 
