@@ -34,12 +34,12 @@ class AutoResume:
 class Call:
     """A request to a server.
 
-    `params` have no `_meta`. Limits are in seconds: 0 disables one, and None uses the default of
-    the server or else of the protocol. The idle timeout counts from the last message of the call,
-    the total one from its start. With `auto_resume` the outcome is that of the last
-    attempt; the limits hold for each. `as_task` requests a task or a plain call; None uses what the
-    tool requires. In 2026-07-28 the server decides, unless that is False. `task_ttl_ms` is how long
-    a server of 2025-11-25 is asked to keep the task. The outcome of a task is that of its end.
+    `params` have no `_meta`. Limits are in seconds: 0 disables one, None uses the default of the
+    server or else of the protocol. The idle timeout counts from the last message of the call, the
+    total timeout from its start; with `auto_resume` both hold for each attempt, and the outcome is
+    that of the last one. `as_task` requests a task or a plain call; None uses what the tool
+    requires. In 2026-07-28 the server decides, unless it is False. `task_ttl_ms` is how long a
+    server of 2025-11-25 is asked to keep the task. The outcome of a task is that of its end.
     """
 
     server: str
@@ -55,10 +55,10 @@ class Call:
 
 
 class CallSeries(NamedTuple):
-    """Calls to be made one after the other, or side by side.
+    """Calls to make one after the other or in parallel.
 
-    At most `at_once` of them are pending at a time, 0 for all. `pause_s` are the seconds before
-    each but the first.
+    At most `at_once` of them are pending at a time, 0 for no limit. `pause_s` is the delay in
+    seconds before each but the first.
     """
 
     calls: tuple[Call, ...]
@@ -67,7 +67,7 @@ class CallSeries(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a call ended. `raw` is the reply's exact bytes, empty when there was none.
+    """How a call ended. `raw` is the reply's exact bytes, empty without a reply.
 
     `job` is None if the request is not a job or was never written. `resume_id` names the saved
     chain of a job that stopped resumable; None if it is not saved.

@@ -66,7 +66,7 @@ class Calls:
 
     @property
     def default_limits(self) -> DefaultLimits:
-        """The limits of calls, from now on, for which neither user nor server set any."""
+        """The limits of future calls for which neither user nor server set any."""
         return self._requests.default_limits
 
     @default_limits.setter
@@ -74,10 +74,10 @@ class Calls:
         self._requests.default_limits = limits
 
     async def make(self, call: Call) -> Outcome:
-        """Send a request and wait for its end, which may be a reply, a limit or the server's end.
+        """Send a request and wait for a reply, a timeout or the server's end.
 
-        Never raises for what a server does. `UserError` for a server that is not connected, and a
-        progress token or a limit that is refused. Cancelling cancels the request.
+        Never raises for what a server does. `UserError` if the server is not connected, or a
+        progress token or limit is refused. Cancelling cancels the request.
         """
         self._resumer.refuse_known_token(call)
         await self._manager.listed(call.server)
@@ -91,9 +91,9 @@ class Calls:
     ) -> None:
         """Make many calls and wait for all.
 
-        `may_start` is asked before each, with how many that makes; the first no is the end. So is
-        the first call that cannot be made: its `UserError` is raised after all that were made have
-        ended. Cancelling cancels all.
+        `may_start` is asked before each, with the number of calls including it; the first False
+        ends the series. So does the first call that cannot be made: its `UserError` is raised after
+        the others have ended. Cancelling cancels all.
         """
         refused: list[UserError] = []
         free = anyio.Semaphore(series.at_once or len(series.calls))
@@ -108,7 +108,7 @@ class Calls:
 
         async with anyio.create_task_group() as tasks:
             for count, call in enumerate(series.calls, 1):
-                async with free:  # until there is room for it
+                async with free:  # wait for a free slot
                     pass
                 if count > 1 and series.pause_s:
                     await anyio.sleep(series.pause_s)
@@ -121,9 +121,9 @@ class Calls:
             raise refused[0]
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
-        """Ask the server to cancel a job of ours; nothing if already asked.
+        """Ask the server to cancel a job of ours; does nothing if already asked.
 
-        `make` keeps waiting. The job ends when the server confirms, or after a time of silence. A
+        `make` keeps waiting. The job ends when the server confirms, or after the grace period. A
         resumable job stays resumable, but is not resumed automatically.
         """
         found = self._snapshot(job)
@@ -137,7 +137,7 @@ class Calls:
             await self._requests.cancel(found, reason)
 
     async def reissue(self, job: JobId) -> Outcome:
-        """Re-issue a job's request from the start: work may be done twice.
+        """Send a job's request again from the start: work may be done twice.
 
         It becomes a new job, with a new progress token of the same kind. Errors as for `reach`.
         """
@@ -145,10 +145,10 @@ class Calls:
         return await self.make(dataclasses.replace(call, params=from_the_start(call.params)))
 
     async def reach(self, job: JobId) -> Call:
-        """Connect the server that a job's request can be sent to again; the request as it was.
+        """Connect the server of a job and return its request, to send it again.
 
-        `UserError` when the job or its server no longer exists, or the request is not available.
-        `WatchedServerError` for a job of another client whose server was not approved here.
+        `UserError` if the job or its server no longer exists, or the request is not available.
+        `WatchedServerError` for a job of another client whose server is not approved here.
         """
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is None:
@@ -165,9 +165,9 @@ class Calls:
         return Call(server, detail.snapshot.method, params, token)
 
     async def check_arguments(self, server: str, tool: str, arguments: JsonObject) -> Checked:
-        """What of `arguments` does not fit the tool's schema, and what could not be checked.
+        """How `arguments` violate the tool's schema, and what could not be checked.
 
-        `UserError` when there is no such server or tool.
+        `UserError` if there is no such server or tool.
         """
         schema = named_tool(self._manager.snapshot(server), tool).input_schema
         return await check_in_thread(functools.partial(check_value, schema, arguments))
@@ -175,8 +175,8 @@ class Calls:
     def reconnect_stream(self, job: JobId) -> None:
         """Resume the HTTP stream that carries a job's reply, immediately.
 
-        For servers that send nothing on it; this is also done after a time of silence. `UserError`
-        when there is no such stream.
+        For servers that went silent on it; this also happens automatically after a while.
+        `UserError` if there is no such stream.
         """
         found = self._snapshot(job)
         if found is None:
@@ -190,7 +190,7 @@ class Calls:
     def extend(self, job: JobId, *, idle_s: float = 0.0, total_s: float = 0.0) -> None:
         """Extend the limits of a job that are not disabled.
 
-        `UserError` when that is impossible, or the job is not being waited for.
+        `UserError` if there are none, or the job is not being waited for.
         """
         self._ticking(job).extend(idle_s, total_s)
         self._publish(ChangeSet(progressed=frozenset({job})))

@@ -1,6 +1,6 @@
-"""Taps in the configurations of this computer's clients: found, put in, taken out, running now.
+"""Taps in the configurations of this computer's clients: find, install, remove, list running.
 
-Claude Code rewrites its own file whenever it runs: while it does, only its own command changes it.
+Claude Code rewrites its own file while it runs: then only its own command may change it.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _HEADER_BYTES: Final = 64 * 1024
 _COMMAND_S: Final = 60.0
 _NAMES: Final = frozenset({"claude", "claude.exe"})
 _DESKTOP: Final = ("AnthropicClaude", "Claude_", "Claude.app")
-"""What is in the path of Claude Desktop, whose program has the same name on Windows."""
+"""Parts of the path of Claude Desktop, whose program has the same name on Windows."""
 _KEPT: Final = frozenset({"type", "command", "args", "env"})
 """Members of an entry that `claude mcp add-json` keeps; it drops all others."""
 
 
 class FoundServers(NamedTuple):
-    """The servers of all clients here, and what is wrong with files that cannot be read."""
+    """The servers of all clients on this computer, and errors of files that cannot be read."""
 
     servers: list[ClientServer]
     problems: list[ErrorDetails]
 
 
 class LiveTap(NamedTuple):
-    """A tap that records now; `client` is None for one that no installation has started."""
+    """A tap that is recording; `client` is None if no installation started it."""
 
     name: str
     client: str | None
@@ -64,14 +64,14 @@ class LiveTap(NamedTuple):
 
 
 class AppliedChange(NamedTuple):
-    """A change that was made. `kept` is the copy of the file from before the first tap."""
+    """A change that was made. `kept` is the copy of the file made before the first tap."""
 
     kept: Path | None = None
     by_command: bool = False
 
 
 def find_servers(project: Path | None = None) -> FoundServers:
-    """All servers of the known clients on this computer, and in the folder of a project."""
+    """All servers of the known clients on this computer, and in a project's folder."""
     found = FoundServers([], [])
     for file in found_files(home(), os.environ, sys.platform, project):
         try:
@@ -84,7 +84,7 @@ def find_servers(project: Path | None = None) -> FoundServers:
 
 
 def live_taps(data_dirs: Iterable[Path]) -> list[LiveTap]:
-    """The taps that record into these data folders now."""
+    """The taps that are recording into these data folders."""
     return [
         tap
         for folder in dict.fromkeys(data_dirs)
@@ -94,7 +94,7 @@ def live_taps(data_dirs: Iterable[Path]) -> list[LiveTap]:
 
 
 def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
-    """What the first two lines of a recording say: its header, and the first event of the tap."""
+    """Read a live tap from the first two lines of its recording: header and first event."""
     try:
         with path.open("rb") as file:
             header, first = file.readline(_HEADER_BYTES), file.readline(_HEADER_BYTES)
@@ -108,10 +108,10 @@ def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
 
 
 def apply(change: FileChange) -> AppliedChange:
-    """Make a change, through Claude Code's own command while that runs.
+    """Make a change, through Claude Code's own command while it runs.
 
     Raises:
-        UserError: it cannot be made now; what to do about it.
+        UserError: it cannot be made now; includes what to do.
     """
     if change.client is CLAUDE_CODE and not any(each.is_shared for each in change.servers):
         running = claude_code_processes()
@@ -122,7 +122,7 @@ def apply(change: FileChange) -> AppliedChange:
 
 
 def claude_code_processes() -> list[int]:
-    """The processes of Claude Code that run now; none where the system does not tell."""
+    """Process ids of Claude Code; empty where the system does not tell."""
     return sorted(pid for pid, words in command_lines() if _is_claude_code(words))
 
 
@@ -136,7 +136,7 @@ def _is_claude_code(words: Sequence[str]) -> bool:
 
 
 def command_lines() -> Iterator[tuple[int, list[str]]]:
-    """All processes with their words, as far as the system tells them."""
+    """All processes with their command lines, where the system tells."""
     if sys.platform != "linux":
         import psutil
 
@@ -152,7 +152,7 @@ def command_lines() -> Iterator[tuple[int, list[str]]]:
 
 
 def _by_command(change: FileChange, running: Sequence[int]) -> None:
-    """Have `claude mcp` write each entry: it takes out what is there, and adds the new one."""
+    """Let `claude mcp` replace each entry."""
     program = _claude()
     for server, (before, _after) in zip(change.servers, change.entries, strict=True):
         reason = _why_not_by_command(server, before)
@@ -169,7 +169,7 @@ def _by_command(change: FileChange, running: Sequence[int]) -> None:
 
 
 def _claude() -> str | None:
-    """Claude Code's command, also where a window has not the PATH of the user's shell."""
+    """Claude Code's command, found even if a window lacks the PATH of the user's shell."""
     own = home()
     folders = [Path("/opt/homebrew/bin"), Path("/usr/local/bin")]
     folders += [] if own is None else [own / ".local" / "bin", own / ".claude" / "local"]
@@ -177,7 +177,7 @@ def _claude() -> str | None:
 
 
 def _why_not_by_command(server: ClientServer, entry: Mapping[str, Any]) -> str:
-    """Why its own command would not do for an entry; "" if it does."""
+    """Why Claude Code's own command cannot write an entry; "" if it can."""
     lost = sorted(entry.keys() - _KEPT)
     if lost:
         return f"claude mcp add-json would drop {', '.join(lost)}"
@@ -210,7 +210,7 @@ def _exchange(
 
 
 def _run(program: str, server: ClientServer, *words: str) -> str:
-    """Run `claude mcp`; "" if it went well, else what it said."""
+    """Run `claude mcp`; "" on success, else its output."""
     env = bundle.user_environment()
     own = home()
     if own is not None and server.path.parent != own:

@@ -1,7 +1,7 @@
 """The application without a user interface: servers, calls and jobs behind one object.
 
-It alone publishes: everything that happens on any connection reaches every listener through one
-synchronous update a chunk, frames before the facts read from them and the changes these made.
+Only the engine publishes: everything that happens on any connection reaches every listener through
+one synchronous update per chunk, frames before the facts read from them and the changes they made.
 """
 
 from __future__ import annotations
@@ -90,21 +90,20 @@ class Engine:
         refusal: Callable[[ServerDefinition], ErrorDetails | None] | None = None,
         watched: Path | None = None,
     ) -> None:
-        """An engine without servers; `clock` is the computer's except in tests.
+        """Create an engine without servers; `clock` is the system's except in tests.
 
         Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
-        Its jobs are listed from the beginning, unless `restores` is False. A server that is silent
-        for `cancel_grace_s` after a cancel has confirmed it. `recorder` keeps every frame; it is
-        run and closed here. Without one, memory keeps the newest. The servers' settings are saved
-        in the file `settings`.
+        Its jobs are listed at once, unless `restores` is False. Silence for `cancel_grace_s` after
+        a cancel confirms it. `recorder` keeps every frame, and is run and closed here; without one,
+        memory keeps the newest. The servers' settings are saved in the file `settings`.
 
         With `reconnects`, servers that end unexpectedly are reconnected, and restarted when their
-        files change, as their definitions say. Secrets of servers are in `keyring`, tokens of
-        sign-ins in `folder`; without one, in memory. Of the servers' lists, `lists` are read as
-        soon as they are connected, and again whenever they change if `follows_lists`.
+        files change, as their definitions say. Secrets of servers are in `keyring`, tokens of sign-
+        ins in `folder`; without one, in memory. The `lists` of servers are read as soon as they are
+        connected, and again whenever they change if `follows_lists`.
 
-        What `refusal` has a reason against is not connected, whoever connects: a saved job, a
-        reconnect. What a saved job was begun with was run before, and is not refused.
+        Nothing that `refusal` objects to is connected, not even for a saved job or a reconnect. The
+        definition that a saved job began with was approved before, and is not refused.
 
         Recordings that taps write in the folder `watched` are followed.
         """
@@ -217,7 +216,7 @@ class Engine:
         tasks, self._tasks = self._tasks, None
         self._connector.open(None)
         tasks.cancel_scope.cancel()
-        # Not passed the body's exception: it propagates as it is, not inside a group.
+        # The body's exception is not passed on: it propagates unchanged, not inside a group.
         await tasks.__aexit__(None, None, None)
 
     async def aclose(self) -> None:
@@ -260,7 +259,7 @@ class Engine:
         while True:
             await anyio.sleep(_TICK_S)
             self._manager.look(self.now())
-            # Not to the very moment: what was read from a server by then is to be taken first.
+            # With a lag: what was read from a server until then must be handled first.
             now = self.now()
             changes = self._tracker.tick(min(now - _LAG_S, self.watched.read_until(now)))
             self._release(changes.lapsed)
@@ -268,7 +267,7 @@ class Engine:
                 self._publish(changes=changes)
 
     def _release(self, lapsed: Iterable[JobId]) -> None:
-        """Release calls whose job, or attempt, has ended by time alone."""
+        """Release calls whose job or attempt was ended by the clock."""
         for job in lapsed:
             self._requests.release(job)
             self._runs.release(job)
@@ -288,7 +287,7 @@ class Engine:
         )
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
-        """Handle what a connection saw. Stderr and events change the server's snapshot."""
+        """Handle a connection's traffic. Stderr and events change the server's snapshot."""
         self.recording.take(frames, facts)
         changes = self._tracker.apply(facts, self._clock.monotonic())
         if changes.marked:
@@ -301,7 +300,7 @@ class Engine:
         self._publish(frames, facts, changes, servers)
 
     def _on_watched(self, taken: TakenChunk, places: WatchedPlaces) -> None:
-        """Take what a tap has recorded: as what a connection saw, but for its being recorded."""
+        """Handle what a tap recorded like the traffic of a connection, without recording it."""
         frames, facts = taken.frames, taken.facts
         self.recording.index(frames, facts, places)
         changes = self._tracker.apply_behind(facts, self._clock.monotonic())
@@ -313,7 +312,7 @@ class Engine:
         self._note_watched_tasks(others_of(facts))
 
     def _note_watched_tasks(self, facts: Sequence[Fact]) -> None:
-        """Save the tasks that other clients' servers have begun, until their end is recorded."""
+        """Save the tasks of other clients' servers until their end is recorded."""
         for fact in facts:
             if type(fact) is not TaskStated:
                 continue
@@ -323,7 +322,7 @@ class Engine:
                 continue
             if fact.how == "created":
                 self._begin_watched_task(job, fact)
-            elif is_terminal(fact.task.status):  # also where its beginning is still being saved
+            elif is_terminal(fact.task.status):  # even while its beginning is still being saved
                 self._start(self._end_watched_task, job)
 
     def _begin_watched_task(self, job: JobId, fact: TaskStated) -> None:
@@ -339,17 +338,17 @@ class Engine:
         await self._task_keeper.finish([job], None)
 
     def _on_watched_facts(self, facts: Sequence[Fact], servers: frozenset[str]) -> None:
-        """Take what no message of a tap states: its session is over."""
+        """Apply facts that no message states: a tap's session has ended."""
         changes = self._tracker.apply(facts, self._clock.monotonic()) if facts else _NOTHING
         self._publish((), facts, changes, servers)
 
     def _key_of(self, connection: str) -> str:
-        """What the server of a connection is, whatever its name: another one where we watch."""
+        """The identity of a connection's server, independent of its name; distinct if watched."""
         key = self.watched.key_of(connection)
         return self._manager.key_of(server_name(connection)) if key is None else key
 
     def _gate(self, definition: ServerDefinition) -> None:
-        """`UserError` for what must not be connected, unless a saved job ran it before."""
+        """Raise `UserError` if it must not be connected, unless a saved job ran it before."""
         problem = None if self._refusal is None else self._refusal(definition)
         if problem is not None and not was_run(definition, self._keeper.origins.values()):
             raise UserError(problem)
@@ -358,7 +357,7 @@ class Engine:
         self._publish(servers=frozenset({name}))
 
     def _on_questions(self, questions: frozenset[int]) -> None:
-        """Their jobs have changed with them: the clocks stop, or continue."""
+        """Hold or release the clocks of the jobs that these questions concern."""
         found = filter(None, map(self.questions.find, questions))
         held = frozenset(job for question in found for job in self._requests.held_by(question))
         self._listeners.publish(Update(changes=ChangeSet(progressed=held), questions=questions))
@@ -373,7 +372,7 @@ class Engine:
         changes: ChangeSet = _NOTHING,
         servers: frozenset[str] = frozenset(),
     ) -> None:
-        """Tell every listener, then have done what the changes ask for."""
+        """Publish to every listener, then carry out what the changes request."""
         self._listeners.publish(Update(frames, facts, changes, servers))
         if changes.steps or changes.removed:
             self._keeper.take(changes)

@@ -1,4 +1,4 @@
-"""The jobs of an engine: read, forgotten and removed."""
+"""The jobs of an engine: read, forget, remove."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class LiveJobs(Jobs):
         self._read_attempts = read_attempts
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now, with its clocks; None when there is none of that id, or no longer."""
+        """A job now, with its clocks; None if there is no such job."""
         now = self._now()
         return self._tracker.snapshot(job, now, self._clocks(job, now))
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The detail of a job; None when there is none of that id, or no longer.
+        """The detail of a job; None if there is no such job.
 
         Attempts of earlier runs of the program follow in an update.
         """
@@ -60,14 +60,14 @@ class LiveJobs(Jobs):
         return self._tracker.detail(job, now, self._clocks(job, now))
 
     def _clocks(self, job: JobId, now: float) -> Clocks | None:
-        """The limits of a job that we wait for; None when we do not."""
+        """The limits of a job that we wait for; None for others."""
         clock = self._requests.clock_of(job)
         return None if clock is None else clock.read(now)
 
     async def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete the saved tokens of `jobs` and their rows; running ones stay.
 
-        `UserError` when the disk fails, and for jobs that another program is resuming.
+        `UserError` if the disk fails, and for jobs that another program is resuming.
         """
         wanted = list(jobs)
         await self._tasks.forget(wanted)

@@ -1,6 +1,6 @@
 """Resume tokens on disk: saved before anyone sees them, restored as jobs by a later run.
 
-They are deleted when their jobs end; what other programs do with them is shown.
+They are deleted when their jobs end. What other programs do with them is shown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STATES: Final[dict[SavedOutcome, JobState | str]] = {
     SavedOutcome.REFUSED: REFUSED,
     SavedOutcome.INTERRUPTED: INTERRUPTED,
 }
-"""Of attempts that have ended; a running one has none."""
+"""The saved states of ended attempts; a running one has none."""
 
 OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
     state: outcome for outcome, state in STATES.items()
@@ -62,7 +62,7 @@ _RETRY_S: Final = 5.0
 
 
 class Keeper:
-    """Saves what the tracker asks for before it is shown; without a store, nothing waits.
+    """Saves what the tracker requests before it is shown; without a store, nothing waits.
 
     `origins` are the requests of all resumable jobs, with their servers.
     """
@@ -79,7 +79,7 @@ class Keeper:
         self._pending: dict[JobId, anyio.Event] = {}
         self._owed: dict[int, JobId | None] = {}
         self._endings: dict[int, WatchedEnding | None] = {}
-        """How those of the owed ended that were not completed here; None: by their own client."""
+        """Endings of watched chains due for deletion; None if their own client ended them."""
         self._steps: collections.deque[ChainStep] = collections.deque()
         self._wake = anyio.Event()
         self._over = anyio.Event()
@@ -87,7 +87,7 @@ class Keeper:
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why tokens are not saved, or what was wrong with the file; None if nothing."""
+        """Why tokens are not saved, or what is wrong with the file; None if nothing."""
         return self._problem or (None if self._store is None else self._store.problem)
 
     # Steps
@@ -117,13 +117,13 @@ class Keeper:
             await pending.wait()
 
     async def run(self) -> None:
-        """Write, a step at a time, until `close`."""
+        """Write one step at a time, until `close`."""
         with anyio.CancelScope(shield=True):
             while self._steps or not self._is_closing:
                 if self._steps:
                     await self._record(self._steps.popleft())
                 else:
-                    self._wake = anyio.Event()  # before the disk: new steps are noticed
+                    self._wake = anyio.Event()  # before writing, to notice new steps
                     await self._pay()
                     with anyio.move_on_after(_RETRY_S if self._owed else None):
                         await self._wake.wait()
@@ -146,7 +146,7 @@ class Keeper:
             self.complain(error.details)
             obstacle = error.details.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
-            # The one place for internal errors here: the job must not stay in between forever.
+            # The one place for internal errors here: the job must not stay undecided forever.
             _log.exception("saving what became of job %s met a defect", step.job)
             obstacle = "internal error"
         if step.is_complete:
@@ -158,7 +158,7 @@ class Keeper:
             self._pending.pop(step.job).set()
 
     async def _written(self, step: ChainStep) -> int | None:
-        """Perform a step; the chain's id in the store, None if it has none."""
+        """Perform a step; returns the chain's id in the store, None if it has none."""
         if self._store is None:
             return None
         await self._pay()
@@ -178,14 +178,14 @@ class Keeper:
         return step.chain
 
     def _is_watched(self, step: ChainStep, store: ResumeStore) -> bool:
-        """Whether an attempt was another client's, which other windows may save as well."""
+        """Whether an attempt is another client's; other windows may save it as well."""
         if step.chain is not None and store.is_claimed(step.chain):
             return False
         found = self._tracker.snapshot(step.job, self._clock.monotonic())
         return found is not None and found.watched_client is not None
 
     async def _written_watched(self, store: ResumeStore, step: ChainStep) -> int | None:
-        """Note the end of an attempt of another client: what is saved may be newer than that."""
+        """Save the end of another client's attempt, unless newer data is saved already."""
         origin = self.origins.get(step.job)
         if origin is None:
             return step.chain
@@ -214,7 +214,7 @@ class Keeper:
         return saved.id
 
     def _attempts(self, job: JobId) -> list[SavedAttempt]:
-        """The attempts of a job that have ended."""
+        """The ended attempts of a job."""
         chain = self._tracker.chains.of(job)
         return [
             SavedAttempt(
@@ -229,7 +229,7 @@ class Keeper:
         ]
 
     def _end_watched(self, job: JobId, ending: WatchedEnding) -> None:
-        """A tap repeats what was resumed here to its end, or forgotten, by an earlier run."""
+        """End a job that a tap's recording repeats, but that an earlier run completed or forgot."""
         self.origins.pop(job, None)
         chains = self._tracker.chains
         if ending is WatchedEnding.COMPLETED:
@@ -240,7 +240,7 @@ class Keeper:
     async def _catch_up_with(self, store: ResumeStore, job: JobId, saved: SavedChain) -> None:
         """Show the attempts that were made here of a job that is watched again.
 
-        They come after all of its client, which the tap has yet to repeat.
+        They come after all attempts of its client, which the tap has yet to repeat.
         """
         chain = self._tracker.chains.of(job)
         if chain is None or chain.attempt_count >= saved.attempt_count:
@@ -260,7 +260,7 @@ class Keeper:
     def _replace_restored(self, job: JobId, chain: int) -> bool:
         """Merge a job that is watched again with its row from an earlier run of the program.
 
-        Unless that is being resumed here: then it stays, and this is False.
+        A row that is being resumed here stays, and the result is False.
         """
         others = [
             other
@@ -296,14 +296,14 @@ class Keeper:
         return chain
 
     def owe(self, chains: Iterable[int]) -> None:
-        """Delete chains when there is time: the user no longer needs them."""
+        """Schedule the deletion of chains that the user no longer needs."""
         wanted = list(chains)
         self._owed.update(dict.fromkeys(wanted))
         self._endings.update(dict.fromkeys(wanted, WatchedEnding.FORGOTTEN))
         self._wake.set()
 
     async def _pay(self) -> None:
-        """Delete the finished chains that are still on disk; their tokens have expired.
+        """Delete finished chains that are still on disk; their tokens have expired.
 
         Failed deletions are retried before each write, every few seconds, and at the end.
         """
@@ -335,7 +335,7 @@ class Keeper:
             self._publish(self._tracker.chains.note_reason(step.job, words))
 
     def complain(self, problem: ErrorDetails) -> None:
-        """Keep an error of the disk, to be reported."""
+        """Keep an error of the disk until it is reported."""
         self._problem = problem
 
     def _standing(self, job: JobId) -> SavedProgress:
@@ -351,7 +351,7 @@ class Keeper:
         return self._clock.wall() if found is None else found.started_when
 
     def move(self, job: JobId, definition: ServerDefinition, key: str) -> None:
-        """Allow a job to be resumed by a server whose definition has changed since."""
+        """Allow a job to be resumed by a server whose definition has changed."""
         origin = self.origins.get(job)
         if origin is not None:
             self.origins[job] = origin._replace(
@@ -361,7 +361,7 @@ class Keeper:
             )
 
     def move_here(self, job: JobId, server: ServerSnapshot, key: str) -> None:
-        """Let another client's job be one of `server`, our own, while this program runs.
+        """Assign another client's job to `server`, one of ours, while this program runs.
 
         On disk it stays that client's.
         """
@@ -372,11 +372,11 @@ class Keeper:
     # Attempts
 
     async def claim(self, job: JobId) -> None:
-        """Claim the job, so that no other program resumes it, before the attempt is sent.
+        """Claim a job before its attempt is sent, so that no other program resumes it.
 
-        What could not be saved before is tried again; if that fails again, the job continues in
-        memory alone: nobody else knows of it, or we still own it. `UserError` when it is gone,
-        refused, in flight elsewhere, or the disk fails.
+        A token that could not be saved before is saved again; if that fails, the job continues in
+        memory: nobody else knows of it, or we still own it. `UserError` if it is gone, refused, in
+        flight elsewhere, or the disk fails.
         """
         chain = self._tracker.chains.of(job)
         if self._store is None or chain is None or chain.token is None:
@@ -405,7 +405,7 @@ class Keeper:
         return True
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
-        """Delete the chains of `jobs`, and their rows; `UserError` when one must stay."""
+        """Delete the chains of `jobs` and their rows; `UserError` if one must stay."""
         ids = {
             chain.id: job
             for job in jobs
@@ -431,7 +431,7 @@ _LOOK_S: Final = 5.0
 
 
 class Restorer:
-    """Makes rows of saved chains, and updates them while other programs use the same folder."""
+    """Creates rows for saved chains, and updates them while other programs use the same folder."""
 
     def __init__(
         self,
@@ -440,9 +440,9 @@ class Restorer:
         keeper: Keeper,
         note_watched: Callable[[str, str], None],
     ) -> None:
-        """`keeper` gets to know the jobs, and what the disk refuses.
+        """`keeper` receives the jobs and the errors of the disk.
 
-        `note_watched` is told the server and the client of jobs that were not ours.
+        `note_watched` receives the server and the client of jobs that were not ours.
         """
         self._store = store
         self._note_watched = note_watched
@@ -457,7 +457,7 @@ class Restorer:
         self._elsewhere.difference_update(jobs)
 
     async def open(self, *, restores: bool = True) -> None:
-        """Open the store and, unless told otherwise, make rows of its chains."""
+        """Open the store and, if `restores`, create rows for its chains."""
         if self._store is None:
             return
         await self._store.open()
@@ -466,7 +466,7 @@ class Restorer:
         except UserError as error:
             self._keeper.complain(error.details)
             return
-        # The jobs of one server beside each other, each with its oldest first.
+        # Jobs of one server stay together, the oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()
         for chain in saved:
@@ -482,7 +482,7 @@ class Restorer:
         self._publish(changes)
 
     async def read_attempts(self, job: JobId) -> None:
-        """Publish the attempts that were made before this program was started."""
+        """Publish the attempts made before this program started."""
         chain = self._tracker.chains.of(job)
         if self._store is None or chain is None or chain.id is None:
             return
@@ -495,20 +495,20 @@ class Restorer:
         self._publish(self._tracker.chains.note_attempts(job, pictures))
 
     def wants_attempts(self, job: JobId) -> bool:
-        """Whether a job's earlier attempts were not read yet; true once."""
+        """Whether a job's earlier attempts still have to be read; true once."""
         is_unread = job in self._unread
         self._unread.discard(job)
         return is_unread
 
     async def watch(self) -> None:
-        """Check every few seconds the jobs that another program is resuming."""
+        """Check the jobs that another program is resuming, every few seconds."""
         while True:
             await anyio.sleep(_LOOK_S)
             if self._elsewhere:
                 await self.look(list(self._elsewhere))
 
     async def look(self, jobs: Iterable[JobId]) -> None:
-        """Check the jobs on disk; no others are read, there may be thousands."""
+        """Check these jobs on disk, and no others: there may be thousands."""
         if self._store is None or not self._store.is_readable:
             return
         ids = {job: chain for job in jobs if (chain := self._settled(job)) is not None}
@@ -522,7 +522,7 @@ class Restorer:
                 self._compare(job, on_disk.get(chain))
 
     def _settled(self, job: JobId) -> int | None:
-        """The job's chain in the store, unless our own state of it is not on disk yet."""
+        """The job's chain in the store, unless our own state of it is not saved yet."""
         chain = self._tracker.chains.of(job)
         return None if chain is None or chain.settling or chain.obstacle else chain.id
 
@@ -563,7 +563,7 @@ def _restored(saved: SavedChain) -> Restored:
 
 
 def picture_of(saved: SavedAttempt) -> AttemptSnapshot:
-    """A saved attempt as views read it."""
+    """A saved attempt as a snapshot."""
     return AttemptSnapshot(
         saved.number,
         saved.started_when,

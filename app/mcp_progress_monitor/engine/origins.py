@@ -1,4 +1,4 @@
-"""Where a job came from: its server and its first request, saved for later runs."""
+"""The origin of a job: its server and its first request, saved for later runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def split_watched_key(key: str) -> tuple[str, str] | None:
 
 
 def first_sent(raw: bytes) -> JsonObject:
-    """What every attempt of a chain sends, read from the bytes of one of its requests.
+    """The parameters that every attempt of a chain sends, from the bytes of one request.
 
     That is everything except the resume token and the stamps, which are new for each request; a
     progress token stays, in `_meta`.
@@ -64,18 +64,18 @@ def first_sent(raw: bytes) -> JsonObject:
 
 
 def lasting(params: JsonObject) -> JsonObject:
-    """`params` without what belongs to one attempt alone."""
+    """`params` without what belongs to a single attempt."""
     return _without(without_resume_token(params), _STAMPS)
 
 
 def resumed(params: JsonObject, token: str) -> JsonObject:
-    """`params`, which are as first sent, with a resume token: nothing else may change."""
+    """`params` as first sent, with a resume token: nothing else may change."""
     meta = params.get(META, {})
     return {**params, META: {**meta, RESUME_TOKEN: token}}
 
 
 def from_the_start(params: JsonObject) -> JsonObject:
-    """`params` for re-issuing the request: without what belongs to one request alone."""
+    """`params` for re-issuing the request: without what belongs to a single request."""
     return _without(without_resume_token(params), _OF_ONE_REQUEST)
 
 
@@ -87,7 +87,7 @@ def progress_token(params: JsonObject) -> str | int | None:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value was decoded completely, which oversized messages are not."""
+    """Whether a value was decoded completely; oversized messages are not."""
     if isinstance(value, dict):
         return all(map(is_whole, value.values()))
     if isinstance(value, Elided):
@@ -105,9 +105,9 @@ def _without(params: JsonObject, names: frozenset[str]) -> JsonObject:
 
 
 def origin_of(job: JobDetail, server: ServerSnapshot, key: str, sent: bytes | None) -> Origin:
-    """The request of a job with its server, which jobs know by `key` (see `SessionManager.key_of`).
+    """The request of a job with its server, identified by `key` (see `SessionManager.key_of`).
 
-    `sent` are its bytes, if available. The server is saved with its working folder: in another one,
+    `sent` are its bytes, if available. The server is saved with its working folder: elsewhere,
     relative paths in its command would name other programs.
     """
     return Origin(
@@ -139,14 +139,14 @@ def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
 
 
 def token_like(token: object, integers: Iterator[int]) -> TokenChoice:
-    """A new progress token of the same kind as `token`; none for none."""
+    """A new progress token of the same kind as `token`; none if that is None."""
     if token is None:
         return None
     return next(integers) if isinstance(token, int) else AUTO
 
 
 class ServerChangedError(UserError):
-    """The job's server has another definition now, or was removed: the user must decide.
+    """The job's server was redefined or removed: the user must decide.
 
     `definition` is the one that the job began with. Resuming with `use_saved_definition` adds it as
     a new server.
@@ -158,7 +158,7 @@ class ServerChangedError(UserError):
 
 
 def saved_definition(origin: Origin) -> ServerDefinition:
-    """The definition that a chain began with; `UserError` when it cannot be read."""
+    """The definition that a chain began with; `UserError` if it cannot be read."""
     from mcp_progress_monitor.snapshots.definitions import read_definition
     from mcp_progress_monitor.snapshots.validated import InvalidValueError
 
@@ -176,15 +176,15 @@ def saved_definition(origin: Origin) -> ServerDefinition:
 
 
 def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
-    """Whether exactly this was run for a chain, in the folder where it would be run now.
+    """Whether exactly this was run for a chain, in the folder where it would run now.
 
-    Earlier versions saved no folder, so relative commands of theirs do not match.
+    Earlier versions saved no folder, so their relative commands do not match.
     """
     keys = {definition.settled().fingerprint}
     if definition.deciding_folder is None:
         keys.add(definition.fingerprint)
     reached = definition.command if definition.transport == "stdio" else definition.url
-    words = json.dumps(reached, ensure_ascii=False)  # of thousands of chains, few are read
+    words = json.dumps(reached, ensure_ascii=False)  # few of thousands of chains are read
     return any(
         words in origin.server_key
         and split_watched_key(origin.server_key) is None  # approved elsewhere, not here
@@ -194,7 +194,7 @@ def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
 
 
 def _as_given(saved: ServerDefinition, key: str) -> ServerDefinition:
-    """The saved definition, without its folder if that is the current one and the user set none.
+    """The saved definition, without its folder if that is the current one and was not set.
 
     A server's settings, such as question rules, are found by what the user entered.
     """
@@ -216,7 +216,7 @@ def known_server(
 ) -> str | None:
     """The name of the server that the chain began with; a connected one if there are several.
 
-    `key_of` returns a server's identity. The same name wins among equals.
+    `key_of` returns a server's identity. Among equals, the same name wins.
     """
     same = [server for server in servers if key_of(server.name) == origin.server_key]
     same.sort(key=lambda server: (not server.state.is_up, server.name != origin.server))
@@ -230,11 +230,11 @@ def definition_to_add(
     *,
     is_agreed: bool = False,
 ) -> ServerDefinition:
-    """The definition to start the chain's server with, which is not in the list.
+    """The definition to add for the chain's server, which is not in the list.
 
-    The user ran it before, so it needs no further approval; unless the server with its name has
-    changed, or it was `removed` (by key), or it is a relative command of an unknown folder: then
-    `ServerChangedError` asks, except if the user has agreed.
+    The user ran it before, so it needs no further approval. `ServerChangedError` asks the user if
+    the server with its name has changed, it was `removed` (by key), or it is a relative command of
+    an unknown folder; not if `is_agreed`.
     """
     saved = saved_definition(origin)
     definition = _as_given(saved, origin.server_key)
@@ -255,10 +255,10 @@ def definition_to_add(
 
 
 class WatchedServerError(UserError):
-    """What is to be sent again went to another client's server, which was not approved here.
+    """The request belongs to another client's server, which is not approved here.
 
-    `origin` is the request with its server. Once `Resumer.use_here` has got a definition of the
-    server that the user approved, the same can be done.
+    `origin` is the request with its server. Retry after `Resumer.use_here` was given a definition
+    of the server that the user approved.
     """
 
     def __init__(self, origin: Origin, client: str) -> None:
@@ -269,6 +269,6 @@ class WatchedServerError(UserError):
 
 
 def only_watched(client: str, server: str) -> UserError:
-    """Nothing is sent for the job of another client on its own connection."""
+    """The error for acting on another client's job: nothing is sent on its connection."""
     what = f"This job belongs to {client} and is only watched here"
     return UserError(ErrorDetails(what, server, f"Use {client} to change it."))

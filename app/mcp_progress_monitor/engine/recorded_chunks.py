@@ -1,4 +1,4 @@
-"""Takes in what is read of a recording, whole or growing: the way from a chunk to its facts."""
+"""Reads chunks of a recording, complete or growing, into facts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.reader import Chunk
 
 CONNECTIONS_KEPT: Final = 4096
-"""Connections whose open requests are remembered; beyond, those not heard of for longest go."""
+"""Connections whose open requests are remembered; beyond that, the least recent are dropped."""
 
 _raw_of = operator.attrgetter("raw")
 
 
 class RecordedConnections:
-    """Finds who reads the frames of a connection. Bounded: a file may name millions of them."""
+    """Finds the conversation of a connection. Bounded: a file may name millions of them."""
 
     def __init__(self) -> None:
         self._conversations: collections.OrderedDict[str, Conversation] = collections.OrderedDict()
@@ -34,7 +34,7 @@ class RecordedConnections:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """Reports that connections were dropped before their end."""
+        """Reports of connections that were dropped before their end."""
         if not self._dropped:
             return []
         what = f"The recording has more than {CONNECTIONS_KEPT:,} open connections at a time"
@@ -42,11 +42,11 @@ class RecordedConnections:
         return [ErrorDetails(what, detail=detail)]
 
     def names(self) -> tuple[str, ...]:
-        """The connections that are remembered."""
+        """The remembered connections."""
         return tuple(self._conversations)
 
     def of(self, connection: str) -> Conversation:
-        """The reader of a connection's frames."""
+        """The conversation that reads a connection's frames."""
         known = self._conversations.get(connection)
         if known is not None:
             self._conversations.move_to_end(connection)
@@ -59,21 +59,21 @@ class RecordedConnections:
 
     @staticmethod
     def is_large(frames: Sequence[Frame]) -> bool:
-        """Whether one of the frames takes long to be read."""
+        """Whether one of the frames takes long to read."""
         return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
 
 
 _SMALL: Final = 32
-"""Frames from which on a chunk is taken in alone …"""
+"""Chunks of at least so many frames are read alone …"""
 TOGETHER: Final = 256
-"""… and of smaller ones about so many frames at once."""
+"""… and smaller ones in groups of about so many frames."""
 _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 
 
 class TakenChunk(NamedTuple):
-    """Frames with their facts, where they stand, and the servers that they changed.
+    """Frames with their facts, their places, and the servers that they changed.
 
-    With `is_mixed` they are of several connections or channels, all of them whole and plain.
+    With `is_mixed` they are of several connections or channels, all of them complete and plain.
     """
 
     frames: Sequence[Frame]
@@ -91,9 +91,9 @@ def _as_it_is(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 
 class ChunkIntake:
-    """Reads the chunks of a recording into facts, and gives both to its owner.
+    """Reads the chunks of a recording into facts, and passes both to its owner.
 
-    Large messages take several turns: while `is_reading`, `read_on` comes before the next chunk.
+    Large messages take several turns: while `is_reading`, call `read_on` before the next chunk.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class ChunkIntake:
         sink: Callable[[TakenChunk], None],
         as_read: Callable[[Sequence[Frame]], Sequence[Frame]] = _as_it_is,
     ) -> None:
-        """`servers` learn from all that comes; `as_read` are the frames as facts are made of them.
+        """`servers` learn from every chunk; `as_read` maps frames before facts are made of them.
 
-        What was read goes to `sink`.
+        Results go to `sink`.
         """
         self.connections: Final = RecordedConnections()
         self._servers = servers
@@ -123,18 +123,18 @@ class ChunkIntake:
             self._reading = None
 
     def read_out(self) -> None:
-        """Read a large message to its end."""
+        """Read the rest of a large message."""
         while self._reading is not None:
             self.read_on()
 
     def take(self, chunk: Chunk) -> None:
-        """Take in a chunk: at once, or in slices from now on."""
+        """Read a chunk, or begin to read it in slices."""
         if chunk.facts is not None:
             self._apply(chunk, chunk.facts)
             return
         conversation = self.connections.of(chunk.frames[0].connection)
         frames = self._as_read(chunk.frames)
-        if type(frames) is FrameRun:  # of which none is large
+        if type(frames) is FrameRun:  # none of which is large
             self._apply(chunk, conversation.read_run(frames))
         elif self.connections.is_large(frames):
             self._reading = self._in_slices(chunk, conversation.read_in_slices(frames))
@@ -142,10 +142,10 @@ class ChunkIntake:
             self._apply(chunk, conversation.read(frames))
 
     def take_some(self, chunk: Chunk, slices: Iterator[Chunk | None]) -> Chunk | None:
-        """Take in a chunk with the small ones behind it; return one that does not go along.
+        """Read a chunk with the small ones after it; return the first that cannot be joined.
 
-        Where connections speak in turns each frame is a chunk, and telling of each takes twice as
-        long as reading it. What is known of jobs is the same however facts are divided.
+        Where connections alternate, each frame is a chunk, and publishing each takes twice as long
+        as reading it. The jobs are the same however facts are divided.
         """
         together, count = [chunk], len(chunk.frames)
         most = TOGETHER if self._goes_along(chunk) else 0
@@ -166,7 +166,7 @@ class ChunkIntake:
         return left
 
     def _goes_along(self, chunk: Chunk) -> bool:
-        """Whether a chunk is small, and nothing in it changes what the next ones mean."""
+        """Whether a chunk is small, and does not change what the next ones mean."""
         frame = chunk.frames[0]
         return (
             len(chunk.frames) < _SMALL
@@ -188,13 +188,13 @@ class ChunkIntake:
         self._apply(chunk, facts)
 
     def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
-        """Give on what a chunk means."""
+        """Pass on a chunk with its facts."""
         frames, offsets, sizes, is_escaped, part, _ = chunk
         servers = self._servers.take(frames, facts)
         self._sink(TakenChunk(frames, facts, offsets, sizes, is_escaped, part, servers))
 
     def _apply_all(self, chunks: Sequence[Chunk]) -> None:
-        """Do for many small chunks of one part what `_apply` does for each, at once."""
+        """Do `_apply` for many small chunks of one part at once."""
         frames: list[Frame] = []
         facts: list[Fact] = []
         offsets: list[int] = []

@@ -48,14 +48,14 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
     LIST_PROMPTS: offers.read_prompts,
 }
 _LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of the largest page that is read although that takes about 50 ms."""
+"""Bytes of the largest page that is read; it takes about 50 ms."""
 _PROBLEMS_SHOWN: Final = 5
 _ASKED_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
 
 
 class RecordedOffers:
-    """The lists of one connection, page by page, the newest of each."""
+    """The newest lists of one connection, page by page."""
 
     def __init__(self, connection: str) -> None:
         self._connection = connection
@@ -65,17 +65,17 @@ class RecordedOffers:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools; empty when they are unknown."""
+        """The tools; empty if unknown."""
         return self._items.get(LIST_TOOLS, ())
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """The resources; empty when they are unknown."""
+        """The resources; empty if unknown."""
         return self._items.get(LIST_RESOURCES, ())
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """The prompts; empty when they are unknown."""
+        """The prompts; empty if unknown."""
         return self._items.get(LIST_PROMPTS, ())
 
     @property
@@ -84,7 +84,7 @@ class RecordedOffers:
         return next(iter(self._problems.values()), None)
 
     def take(self, fact: Fact, frames: Sequence[Frame]) -> bool:
-        """Learn from a request or a reply; whether a list has changed."""
+        """Update the lists from a request or a reply; whether one has changed."""
         if isinstance(fact, RequestMade):
             if fact.method in _READERS and fact.sender is Side.CLIENT:
                 self._asked[fact.number] = fact.method, "cursor" in fact.params
@@ -156,12 +156,12 @@ class _Server:
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates: tuple[ResourceUpdates, ...] = ()
         self.client: JsonObject = {}
-        """What the client calls itself."""
+        """The client's description of itself."""
         self.end: TapEnd | None = None
         self.gaps = Gaps()
 
     def note_update(self, fact: NotificationReceived) -> bool:
-        """Count an update of a resource, if the fact is one; whether it is."""
+        """Count a resource update; whether the fact is one."""
         before = self.updates
         self.updates = with_update(before, fact)
         return self.updates is not before
@@ -194,12 +194,12 @@ class RecordedServers:
 
     @property
     def problems(self) -> list[ErrorDetails]:
-        """That there were too many servers to list."""
+        """A report that there were too many servers to list."""
         what = f"The recording has more than {SERVERS_KEPT:,} servers; only these are listed"
         return [ErrorDetails(what)] if self._left_out else []
 
     def clear(self) -> None:
-        """Forget all servers: the recording is read from its beginning again."""
+        """Forget all servers: the recording is read again from its beginning."""
         self._servers.clear()
         self._left_out = False
 
@@ -208,11 +208,11 @@ class RecordedServers:
         return tuple(self._servers)
 
     def snapshots(self) -> list[ServerSnapshot]:
-        """A snapshot of each."""
+        """A snapshot of each server."""
         return [server.snapshot() for server in self._servers.values()]
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """A snapshot of one; `UserError` if it does not exist."""
+        """A snapshot of one server; `UserError` if it does not exist."""
         if name not in self._servers:
             raise UserError(ErrorDetails("No such server", name))
         return self._servers[name].snapshot()
@@ -228,7 +228,7 @@ class RecordedServers:
         return name if known is None else known.bare.definition.fingerprint
 
     def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> frozenset[str]:
-        """Learn from a chunk; the names of the servers whose snapshot has changed."""
+        """Update the servers from a chunk; the names of those whose snapshot changed."""
         name = server_name(frames[0].connection)
         server = self._servers.get(name) or self._new(name)
         if server is None:
@@ -239,14 +239,14 @@ class RecordedServers:
         return frozenset({name}) if self._learn(server, frames, facts) or is_new else frozenset()
 
     def client_of(self, name: str) -> JsonObject:
-        """What the client of a server calls itself; empty where that is not known."""
+        """The client's description of itself; empty if unknown."""
         known = self._servers.get(name)
         return {} if known is None else known.client
 
     def client_name(self, name: str, tap: JsonObject) -> str:
-        """What to call a server's client: as it calls itself, else as its tap was told.
+        """The name of a server's client: its own, else the one given to its tap.
 
-        Empty where nobody says. `tap` is what the header of a tap's recording says of it.
+        Empty if neither is known. `tap` is the tap's entry in the header of its recording.
         """
         info = self.client_of(name)
         for given in (info.get("title"), info.get("name"), tap.get("client")):
@@ -255,12 +255,12 @@ class RecordedServers:
         return ""
 
     def end_of(self, name: str) -> TapEnd | None:
-        """How the newest connection of a server ended; None while it lasts."""
+        """How the newest connection of a server ended; None while it is open."""
         known = self._servers.get(name)
         return None if known is None else known.end
 
     def gaps_of(self, name: str) -> Gaps:
-        """What passed a server's tap and is not recorded."""
+        """The gaps in the recording of a server's tap."""
         known = self._servers.get(name)
         return Gaps() if known is None else known.gaps
 
@@ -289,7 +289,7 @@ class RecordedServers:
 
 
 def _definition(name: str, detail: JsonObject) -> ServerDefinition:
-    """The definition of a server from its start event; of variables, only names are known."""
+    """The definition of a server from its start event; only the names of variables are known."""
     if isinstance(detail.get("url"), str):
         found = _http_definition(name, detail)
         if found is not None:
@@ -308,7 +308,7 @@ def _definition(name: str, detail: JsonObject) -> ServerDefinition:
 
 
 def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
-    """The definition of a server with a URL; of headers, only the names are known.
+    """The definition of a server with a URL; only the names of headers are known.
 
     None if the recorded values are invalid.
     """
@@ -327,7 +327,7 @@ def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
 
 
 def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
-    """A new connection: everything known of the last one is dropped."""
+    """Reset a server for a new connection: nothing known of the last one remains."""
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)
@@ -371,7 +371,7 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
 
 
 def _learn_client(server: _Server, fact: RequestMade) -> bool:
-    """Learn what the client calls itself; whether that is news."""
+    """Learn the client's description of itself; whether it changed."""
     found = client_info_of(fact.method, fact.params) if fact.sender is Side.CLIENT else {}
     if not found or found == server.client:
         return False
@@ -380,7 +380,7 @@ def _learn_client(server: _Server, fact: RequestMade) -> bool:
 
 
 def _learn_events(server: _Server, frames: Sequence[Frame]) -> bool:
-    """Learn what only a tap tells: gaps, and who ended the session; whether that is news."""
+    """Learn what only taps record: gaps, and who ended the session; whether anything changed."""
     is_changed = False
     for frame in frames:
         if not any(event in frame.raw for event in _OF_TAPS) or len(frame.raw) > OVERSIZED:
@@ -414,7 +414,7 @@ def _natural(value: object) -> int:
 
 
 def _end(server: _Server, fields: JsonObject) -> None:
-    """Note how a session ended. What the client or its tap ended has not failed."""
+    """Record how a session ended. If the client or its tap ended it, it has not failed."""
     code = fields.get("exit_code")
     reason, signal, ended_by = (
         _text(fields.get(name)) for name in ("reason", "signal", "ended_by")

@@ -1,4 +1,4 @@
-"""One request from being sent to its outcome, with its time limits and its cancel."""
+"""One request from sending to outcome, with its time limits and its cancel."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SHOWN: Final = 60
 def timeout_report(
     exchange: PendingRequest, connection: Connection, last_tick_at: float | None
 ) -> str:
-    """Why `exchange` ended at a limit of its clock, in several lines."""
+    """A report of why `exchange` reached a limit of its clock, in several lines."""
     waited = formatting.duration(connection.now() - exchange.made_at)
     outstanding = f"{exchange.method} (id {exchange.outgoing.id}) has no reply after {waited}"
     if exchange.request is None:
@@ -60,7 +60,7 @@ def timeout_report(
 
 
 def words_of_task(run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None) -> str:
-    """Why a task is no longer waited for after `limit`, in several lines."""
+    """A report of why a task is no longer waited for after `limit`, in several lines."""
     connection, view = run.connection, run.view
     waited = formatting.duration(connection.now() - made_at)
     name, status = formatting.one_line(view.id, _SHOWN), formatting.one_line(view.status, _SHOWN)
@@ -77,7 +77,7 @@ def _story(
     last_tick_at: float | None,
     others: int,
 ) -> str:
-    """`others` is how many more requests wait for the server."""
+    """`others` is the number of other requests pending at the server."""
     now = connection.now()
     last_byte, last_tick = _since(connection.last_received_at, now), _since(last_tick_at, now)
     last = f"Last byte from the server: {last_byte}. Last tick: {last_tick}"
@@ -98,13 +98,13 @@ def _limit(limit: Limit, limits: Limits) -> str:
 
 
 def _chosen(seconds: float | None) -> str:
-    """A limit as it was chosen: without a fraction if it has none."""
+    """A limit as it was entered: without a fraction if it has none."""
     whole = int(seconds or 0)
     return formatting.duration(whole if whole == seconds else seconds or 0.0)
 
 
 def _wire(connection: Connection, others: int) -> str:
-    """Whether the server is still running, and whether only this call waits."""
+    """Whether the server is still running, and whether only this call is waiting."""
     state = _state(connection)
     if others > 0:
         return f"{state}; {formatting.count(others, 'other request')} pending"
@@ -129,7 +129,7 @@ _TOO_LONG: Final = "Timed out"
 
 
 class Requests:
-    """Posts requests and waits for their outcomes, replies or tasks."""
+    """Sends requests and waits for their outcomes: replies or the ends of tasks."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Requests:
         runs: TaskRuns,
         now: Callable[[], float],
     ) -> None:
-        """Changes go to `publish`; `settled` waits until a job's end is on disk.
+        """Changes go to `publish`; `settled` waits until a job's end is saved.
 
         A reply that begins a task is followed by `runs`, which also cancels tasks.
         """
@@ -152,12 +152,12 @@ class Requests:
         self._now = now
         self._kept: dict[JobId, CallClock] = {}
         self.default_limits: DefaultLimits = DEFAULT_LIMITS
-        """Of calls for which neither user nor server set any."""
+        """Limits of calls for which neither user nor server set any."""
 
     def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, PendingRequest]:
-        """Post a request, with the clock of the call that it continues, else a new one.
+        """Send a request, with the clock of the call that it continues or a new one.
 
-        `UserError` when the server is not connected, or the token or a limit is refused.
+        `UserError` if the server is not connected, or the token or a limit is refused.
         """
         connection = self._manager.connection(call.server)
         limits = self._limits_of(call)
@@ -256,14 +256,14 @@ class Requests:
         for connection, exchange in self.waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.outbox.cancel(exchange, reason)
-            # Once its stream is closed nothing more can arrive for a request: there is no silence
-            # to await.
+            # Once its stream is closed, nothing more can arrive for a request: no grace period is
+            # needed.
             grace_s = 0.0 if connection.outbox.closes_streams else self._tracker.cancel_grace_s
             fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
             await connection.record_event("cancel_requested", **fields)
 
     def release(self, job: JobId) -> None:
-        """Stop waiting for a job that has ended by time alone."""
+        """Stop waiting for a job that was ended by the clock."""
         found = self._tracker.snapshot(job, self._now())
         for connection, exchange in () if found is None else self.waiting(found):
             connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
@@ -271,9 +271,9 @@ class Requests:
     # Clocks
 
     def hold(self, connection: str, job: JobId | None) -> Hold:
-        """Stop the clocks of a job, because a question to the user is open.
+        """Hold the clocks of a job while a question to the user is open.
 
-        Without a job those of all calls on the connection: each may be the one that asks.
+        Without a job, hold those of all calls on the connection: any may be the one that asks.
         """
         if job is not None:
             found = self.clock_of(job)
@@ -282,7 +282,7 @@ class Requests:
         return Hold([] if served is None else served.outbox.clocks(), self._now)
 
     def hold_for(self, question: Question) -> Hold:
-        """Stop the clocks of the call that a question is about."""
+        """Hold the clocks of the call that a question is about."""
         job = question.job
         found = None if job is None else self._tracker.snapshot(job, self._now())
         if found is not None and found.state.is_over:
@@ -304,7 +304,7 @@ class Requests:
                 del self._kept[job]
 
     def clock_of(self, job: JobId) -> CallClock | None:
-        """The clock of a job that we wait for; None when we do not."""
+        """The clock of a job that we wait for; None for others."""
         if job in self._kept:
             return self._kept[job]
         made = self._tracker.request_of(job)
@@ -315,14 +315,14 @@ class Requests:
         return exchange.clock if exchange is not None and exchange.end is None else None
 
     def held_by(self, question: Question) -> tuple[JobId, ...]:
-        """The jobs whose clocks an open question holds; none where that is not known."""
+        """The jobs whose clocks an open question holds; empty if unknown."""
         made = None if question.job is None else self._tracker.snapshot(question.job, self._now())
         return () if made is None else tuple(filter(None, (made.id, made.parent)))
 
-    # The rest
+    # Helpers
 
     def waiting(self, job: JobSnapshot) -> Iterator[tuple[Connection, PendingRequest]]:
-        """The exchange that waits for the end of a job of ours, if one does."""
+        """The pending exchange of a job of ours, if there is one."""
         connection = self._manager.connection_of(job.connection)
         exchange = None if connection is None else connection.outbox.exchange_of(job.request)
         if connection is not None and exchange is not None:
@@ -335,7 +335,7 @@ class Requests:
         return next((exchange.outgoing.raw for _, exchange in waiting), None)
 
     async def _run_out(self, connection: Connection, exchange: PendingRequest) -> str:
-        """End the job with a report of its silence, then cancel its request."""
+        """End a job with a timeout report, then cancel its request."""
         job = self._job_of(exchange)
         found = None if job is None else self._tracker.snapshot(job, self._now())
         last_tick_at = None if found is None else found.last_tick_at
@@ -377,7 +377,7 @@ class Requests:
         return schema if isinstance(schema, dict) else None
 
     def _outcome(self, exchange: PendingRequest, words: str) -> Outcome:
-        """The outcome of an exchange: from its job, or from its end if it has none."""
+        """The outcome of an exchange: from its job, or else from how it ended."""
         job, reply = self._job_of(exchange), exchange.reply
         found = None if job is None else self._tracker.snapshot(job, self._now())
         state, failure = _verdict(exchange, words)

@@ -1,4 +1,4 @@
-"""Resumes jobs: one attempt when asked to, or attempt after attempt automatically."""
+"""Resumes jobs: one attempt on request, or attempt after attempt automatically."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ReconnectWait:
     def __init__(
         self, manager: SessionManager, connector: Connector, origins: Mapping[JobId, Origin]
     ) -> None:
-        """Jobs are those with `origins`; `connector` reconnects their servers."""
+        """`origins` are the jobs with their servers; `connector` reconnects those."""
         self._manager = manager
         self._connector = connector
         self._origins = origins
@@ -51,7 +51,7 @@ class ReconnectWait:
         return reconnecting is not None and reconnecting.is_reconnecting
 
     def due_at(self, job: JobId) -> float | None:
-        """When that is tried next, if it waits."""
+        """The time of the next reconnect, if one is scheduled."""
         reconnecting = self._reconnecting(job)
         return (
             None
@@ -60,9 +60,9 @@ class ReconnectWait:
         )
 
     async def over(self, job: JobId, wake: anyio.Event) -> bool:
-        """Wait for the reconnect, unless `wake` is set before; whether to continue.
+        """Wait for the reconnect, or until `wake` is set; whether to continue.
 
-        That is False when the server was given up meanwhile.
+        False if the server was given up meanwhile.
         """
         server = self._server(job)
         if server is None or not self.is_due(job):
@@ -94,7 +94,7 @@ async def _wake_ends(wake: anyio.Event, scope: anyio.CancelScope) -> None:
 
 
 class _ResumeRun:
-    """Makes a job's attempts, one at a time; there is at most one for each job."""
+    """The attempts of a job, made one at a time; at most one run per job."""
 
     def __init__(self) -> None:
         self.is_pausing = True
@@ -104,7 +104,7 @@ class _ResumeRun:
         self.error: UserError | None = None
 
     async def joined(self) -> Outcome:
-        """The outcome of the attempts, without waiting for the current pause."""
+        """The outcome of the run, ending its current pause."""
         self.wake.set()
         await self.over.wait()
         if self.outcome is None:
@@ -113,7 +113,7 @@ class _ResumeRun:
 
 
 class Resumer:
-    """Makes attempts of resumable jobs, never two of one job at a time."""
+    """Makes the attempts of resumable jobs, never two of one job at a time."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Resumer:
     ) -> None:
         """`connector` connects servers; automatic attempts run as tasks of `spawn`.
 
-        `look` finds out what another program has done with a job that cannot be claimed.
+        `look` checks what another program did with a job that cannot be claimed.
         """
         self._keeper = keeper
         self._requests = requests
@@ -146,7 +146,7 @@ class Resumer:
 
     @property
     def size(self) -> int:
-        """How much memory resumable jobs use; for tests of its bounds."""
+        """The number of items kept for resumable jobs, for tests of its bounds."""
         decisions = len(self._runs) + len(self._automatic) + len(self._limits)
         return self._tracker.chains.size + len(self._keeper.origins) + decisions
 
@@ -156,41 +156,41 @@ class Resumer:
         return self._keeper.problem
 
     def find(self, resume_id: int) -> JobId | None:
-        """The job whose saved chain has this id; None when there is none, or no longer."""
+        """The job with this saved chain; None if there is none."""
         of = self._tracker.chains.of
         found = (job for job in self._tracker.jobs() if _has_id(of(job), resume_id))
         return next(found, None)
 
     def close(self) -> None:
-        """Begin no further attempt."""
+        """Start no further attempts."""
         self._is_closing = True
         self._automatic.clear()
         for run in self._runs.values():
             run.wake.set()
 
     def drop(self, jobs: Iterable[JobId]) -> None:
-        """Forget the decisions on jobs that no longer have a row."""
+        """Forget the settings of jobs that no longer have a row."""
         for job in jobs:
             self._automatic.pop(job, None)
             self._limits.pop(job, None)
 
     def use_server(self, job: JobId, name: str) -> None:
-        """Let a saved job be resumed by another server than it began with.
+        """Let a saved job be resumed by another server than the one it began with.
 
-        For as long as this program runs: on disk it does not change.
+        While this program runs: the saved data does not change.
         """
         definition = self._manager.snapshot(name).definition
         self._keeper.move(job, definition, self._manager.key_of(name))
 
     def use_here(self, origin: Origin, definition: ServerDefinition) -> None:
-        """Reach a server that another client started by a definition that the user approved.
+        """Use a definition approved by the user to reach a server that another client started.
 
-        For as long as this program runs, and for all jobs of that server.
+        While this program runs, for all jobs of that server.
         """
         self._here[origin.server_key] = definition
 
     def note_removed(self, key: str) -> None:
-        """The user removed a server: it is not added again without asking."""
+        """Do not add a removed server again without asking."""
         self._removed.add(key)
 
     # Requests
@@ -202,16 +202,17 @@ class Resumer:
         auto_resume: AutoResume | None = None,
         use_saved_definition: bool = False,
     ) -> Outcome:
-        """Resume a job: make the same request with its newest token.
+        """Resume a job: send the same request with its newest token.
 
         The server is connected first if necessary. With `auto_resume`, or if that was switched on,
         attempts follow each other and the outcome is that of the last one.
 
         Raises:
-            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
-                started as it was.
+            ServerChangedError: the server was redefined; `use_saved_definition` starts it as
+                saved.
             UserError: the job cannot be resumed, is in flight here or in another program, or
-                its server cannot be reached.
+                its
+                server cannot be reached.
         """
         while (run := self._runs.get(job)) is not None:
             if not (run.is_pausing or self._can_resume(job)):
@@ -219,7 +220,7 @@ class Resumer:
             if job in self._automatic:
                 self._switch(job, auto_resume or self._automatic[job])
                 return await run.joined()
-            await run.over.wait()  # it has ended, except for its last messages
+            await run.over.wait()  # only its last messages are outstanding
         self._check(job)
         run = self._runs[job] = _ResumeRun()
         if auto_resume is not None:
@@ -236,7 +237,7 @@ class Resumer:
         return run.outcome
 
     def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
-        """Switch resuming a job automatically on or off; `UserError` if that is impossible."""
+        """Switch automatic resuming of a job on or off; `UserError` if that is impossible."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         chain = self._tracker.chains.of(job)
         if automatic is None or found is None:
@@ -255,7 +256,7 @@ class Resumer:
             self._spawn(self._run_in_background, job)
 
     async def after_call(self, outcome: Outcome, call: Call, limits: Limits) -> Outcome:
-        """Resume what a call began, if requested, with the limits that it ended with."""
+        """Resume a call's job if requested, with the limits that the call ended with."""
         job = outcome.job
         if job is None or outcome.state is not JobState.RESUMABLE:
             if job is not None:
@@ -274,7 +275,7 @@ class Resumer:
         return run.outcome
 
     def refuse_known_token(self, call: Call) -> None:
-        """`UserError` for a call that would resume a job without its knowledge."""
+        """Raise `UserError` for a call that would use the resume token of a known job."""
         meta = call.params.get(META)
         if not isinstance(meta, dict) or RESUME_TOKEN not in meta:
             return
@@ -292,7 +293,7 @@ class Resumer:
     # Automatic attempts
 
     async def _run_in_background(self, job: JobId) -> None:
-        """Make attempts without anyone waiting for them: the job shows what goes wrong."""
+        """Make attempts that nobody awaits: errors are shown on the job."""
         run = self._runs[job]
         try:
             run.outcome = await self._run_attempts(run, job, None)
@@ -300,7 +301,7 @@ class Resumer:
             self._end(run, job)
 
     async def _run_attempts(self, run: _ResumeRun, job: JobId, outcome: Outcome | None) -> Outcome:
-        """Make attempts while the job is resumed automatically, and the last one stopped well."""
+        """Make attempts while automatic resuming is on and the last one ended resumable."""
         made = 0
         while (automatic := self._automatic.get(job)) is not None and (
             _stopped_well(outcome) or self._awaits_reconnect(job)
@@ -322,11 +323,11 @@ class Resumer:
         return outcome or self._standing_outcome(job, "", None)
 
     def _awaits_reconnect(self, job: JobId) -> bool:
-        """Whether a job stopped because its server ended, which is being reconnected."""
+        """Whether a job stopped because its server ended and is being reconnected."""
         return not self._is_closing and self._can_resume(job) and self._reconnect_wait.is_due(job)
 
     async def _wait_for_server(self, run: _ResumeRun, job: JobId) -> bool:
-        """Wait while the server is being reconnected; whether it was, or need not be waited for."""
+        """Wait while the server is being reconnected; whether the attempt can be made."""
         if not self._reconnect_wait.is_due(job):
             return True
         due_at = self._reconnect_wait.due_at(job)
@@ -377,9 +378,9 @@ class Resumer:
             self._busy(job, "")
 
     async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
-        """Connect the server of a chain, adding it if it is not known; its name.
+        """Connect the server of a chain, adding it if unknown; returns its name.
 
-        `WatchedServerError` for that of another client's job, whose command is not approved here.
+        `WatchedServerError` for another client's job whose command is not approved here.
         """
         watched = split_watched_key(origin.server_key)
         if watched is not None:
@@ -396,7 +397,7 @@ class Resumer:
         return name
 
     async def _reach_here(self, origin: Origin, client: str) -> str:
-        """Connect what was approved in place of another client's server."""
+        """Connect the server approved in place of another client's."""
         definition = self._here.get(origin.server_key)
         if definition is None:
             raise WatchedServerError(origin, client)
@@ -409,7 +410,7 @@ class Resumer:
         return name
 
     async def _send(self, job: JobId, server: str, began_when: float) -> Outcome:
-        """Send the request of an attempt that was claimed, and wait for its end."""
+        """Send the request of a claimed attempt, and wait for its end."""
         chain, origin = self._tracker.chains.of(job), self._keeper.origins.get(job)
         if chain is None or chain.token is None or origin is None:
             raise UserError(_not_resumable())
@@ -427,7 +428,7 @@ class Resumer:
         self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
         try:
             outcome = await self._requests.complete(connection, exchange, self._limits.get(job))
-            if job in self._limits:  # limits that were changed while it ran stay
+            if job in self._limits:  # keep limits that were changed while it ran
                 self._limits[job] = exchange.clock.limits
         finally:
             self._tracker.chains.expect_no_more(connection.id, exchange.outgoing.id)
@@ -438,11 +439,11 @@ class Resumer:
         return self._standing_outcome(job, "", outcome) if outcome.job is None else outcome
 
     def _clash(self, server: str, origin: Origin) -> ErrorDetails | None:
-        """Why the request cannot be sent while another one has its progress token."""
+        """The error if another request uses the request's progress token; else None."""
         token = origins.progress_token(origin.params)
         try:
             connection = self._manager.connection(server)
-        except UserError:  # it is gone, which is handled elsewhere
+        except UserError:  # handled elsewhere
             return None
         if token is None or not connection.outbox.peer.is_token_in_use(token):
             return None
@@ -460,7 +461,7 @@ class Resumer:
         self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
 
     def _standing_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
-        """The outcome of an attempt that was not made: the job as it is, and why."""
+        """The outcome of an attempt that was not made: the job's current state, and the reason."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         state = JobState.FAILED if found is None else found.state
         failure = Failure("local", words) if words else (found.failure if found else None)
@@ -469,14 +470,14 @@ class Resumer:
             return last._replace(job=job, state=state, failure=failure, resume_id=resume_id)
         return Outcome(job, None, failure, state, 0.0, b"", resume_id)
 
-    # The rest
+    # Helpers
 
     def _can_resume(self, job: JobId) -> bool:
         found = self._tracker.snapshot(job, self._clock.monotonic())
         return found is not None and found.can_resume
 
     def _check(self, job: JobId) -> None:
-        """`UserError` unless the job has a token that can be sent."""
+        """Raise `UserError` unless the job has a token that can be sent."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         chain = self._tracker.chains.of(job)
         if self._is_closing:
@@ -495,7 +496,7 @@ class Resumer:
             raise UserError(ErrorDetails(what, found.server, hint, chain.note))
 
     def _switch(self, job: JobId, automatic: AutoResume | None) -> None:
-        """Switch automatic resuming; whoever waits for the next attempt is notified."""
+        """Switch automatic resuming, and wake a pending attempt."""
         if automatic is None:
             self._automatic.pop(job, None)
             if job in self._runs:
@@ -514,7 +515,7 @@ class Resumer:
             self._publish(self._tracker.chains.note_busy(job, words))
 
     def _stop(self, job: JobId, words: str) -> None:
-        """Stop resuming automatically, and say why."""
+        """Stop resuming automatically, and show why."""
         self._switch(job, None)
         self._publish(self._tracker.chains.note_reason(job, words))
 
@@ -525,12 +526,12 @@ class Resumer:
 
 
 def _stopped_well(outcome: Outcome | None) -> bool:
-    """Whether an attempt ended with nothing but a token to resume with."""
+    """Whether an attempt ended without a failure, and with a resume token."""
     return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
 
 
 def _holds(row: JobSnapshot | None, connection: str, token: str | int) -> bool:
-    """Whether a job is running, on that connection, with a progress token of ours."""
+    """Whether a job is running on that connection with this progress token."""
     if row is None or row.state.is_over or row.connection != connection:
         return False
     return type(row.token) is type(token) and row.token == token

@@ -31,7 +31,7 @@ class Servers:
     ) -> None:
         """Sessions are those of `connector`; `gate` raises `UserError` for what must not run.
 
-        Keys of servers that the user removed go to `note_removed` (see `SessionManager.key_of`).
+        `note_removed` receives the keys of removed servers (see `SessionManager.key_of`).
         """
         self._manager = manager
         self._connector = connector
@@ -39,14 +39,13 @@ class Servers:
         self._note_removed = note_removed
 
     def add(self, definition: ServerDefinition) -> str:
-        """Add a server, not connected; returns its name, with a number added if it is taken."""
+        """Add a server without connecting it; returns its name, with a number added if taken."""
         return self._manager.add(definition)
 
     def set_definition(self, name: str, definition: ServerDefinition) -> None:
-        """Replace a server's definition from its next connection on.
+        """Replace the definition for a server's next connection.
 
-        A new name renames the server. `UserError` when the name is taken, or the server is
-        connected.
+        A new name renames the server. `UserError` if the name is taken, or the server is connected.
         """
         self._manager.set_definition(name, definition)
 
@@ -70,7 +69,7 @@ class Servers:
         return tuple(self._manager.names())
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """One server; `UserError` when there is none of that name."""
+        """One server; `UserError` if there is none of that name."""
         return self._manager.snapshot(name)
 
     def newest(self, name: str) -> ServerDefinition:
@@ -80,9 +79,9 @@ class Servers:
     def doctor(self, name: str) -> DoctorReport:
         """The doctor's report on a server's newest connection, or on its definition.
 
-        `UserError` when there is no server of that name.
+        `UserError` if there is no server of that name.
         """
-        # late: its many patterns take longer to compile than the window may wait
+        # late: compiling its many patterns would delay the window
         from mcp_progress_monitor.sessions.doctor.report import report_of
 
         snapshot, session = self._manager.snapshot(name), self._manager.session(name)
@@ -101,7 +100,7 @@ class Servers:
         return self._manager.snapshot(name)
 
     async def disconnect(self, name: str) -> None:
-        """Disconnect a server and wait until its process is gone; nothing if it is not connected.
+        """Disconnect a server and wait until its process is gone.
 
         It is not reconnected automatically.
         """
@@ -110,7 +109,7 @@ class Servers:
     def subscribe_resource(self, server: str, uri: str, *, is_wanted: bool = True) -> None:
         """Subscribe to updates of a resource of a connected server, or unsubscribe.
 
-        `UserError` when it is not connected, or does not offer that.
+        `UserError` if it is not connected, or does not offer that.
         """
         self._manager.connection(server)
         session = self._manager.session(server)
@@ -124,9 +123,9 @@ class Servers:
         session.news.subscribe(uri, is_wanted=is_wanted)
 
     async def read_list(self, name: str, wanted: ListName) -> Listed:
-        """Read one of the lists of a connected server now, all its pages.
+        """Read all pages of a list of a connected server.
 
-        `UserError` when it is not connected, or refuses.
+        `UserError` if it is not connected, or refuses.
         """
         session = self._manager.session(name)
         if session is None:
@@ -137,16 +136,16 @@ class Servers:
             raise UserError(not_connected(name)) from error
 
     async def sign_out(self, name: str) -> bool:
-        """End a server and delete the tokens of its sign-in; whether there were any.
+        """End a server and delete its sign-in tokens; whether there were any.
 
-        The next connection asks to sign in. `UserError` when they cannot be deleted.
+        The next connection asks to sign in. `UserError` if they cannot be deleted.
         """
         await self.disconnect(name)
         return await anyio.to_thread.run_sync(self._manager.forget_sign_in, name)
 
     async def restart(self, name: str) -> None:
         """End a connected server gracefully, and connect it again; `UserError` if that fails."""
-        self._gate(self._manager.newest(name))  # before the running one is ended for it
+        self._gate(self._manager.newest(name))  # before the running server is ended
         await self._connector.restart(name)
 
     def stop_reconnecting(self, name: str) -> None:

@@ -1,7 +1,7 @@
-"""How to reach, on a connection of our own, the server that another client started.
+"""Finds a definition for another client's server, to reach it on a connection of our own.
 
-A tap records its command with secrets hidden, and only the names of its variables: whatever else
-is needed comes from the saved servers, or from the client's own configuration.
+A tap records its command with secrets hidden, and only the names of its variables: the rest comes
+from the saved servers, or from the client's own configuration.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _USUAL_HEADERS: Final = frozenset(
 
 
 class ServerHere(NamedTuple):
-    """A definition of another client's server, to be approved.
+    """A definition of another client's server, awaiting approval.
 
-    `source` says where it is from. `missing` are the names of variables, or headers, that the
-    client's server was given and whose values are not known here, likely secrets first.
-    `hidden_count` is how many of its arguments are hidden.
+    `source` says where it is from. `missing` are the names of variables or headers that the
+    client's server was given and whose values are unknown here, likely secrets first.
+    `hidden_count` is the number of hidden arguments.
     """
 
     definition: ServerDefinition
@@ -58,11 +58,11 @@ class ServerHere(NamedTuple):
 
 
 def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerHere:
-    """The best definition of the server that a request of another client went to.
+    """The best definition of the server that another client's request went to.
 
     That is a saved server with the same command, else the server in the client's configuration,
-    else what was recorded. Reads files: to be called in a thread. `UserError` when what was
-    recorded cannot be read.
+    else what was recorded. Reads files: call it in a thread. `UserError` if the recorded definition
+    cannot be read.
     """
     known = saved_definition(origin)
     for entry in saved:
@@ -76,7 +76,7 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
         for server in config.found
         if not server.asks and is_same_server(_behind_tap(server.definition, known), known)
     ]
-    # Of several the one of that name, then the one of that client; files are in a fixed order.
+    # Prefer the server of that name, then of that client; files are in a fixed order.
     found.sort(key=lambda pair: (pair[1].definition.name != label, pair[0].client.title != client))
     if found:
         config, server = found[0]
@@ -88,14 +88,14 @@ def find_server_here(origin: Origin, saved: Iterable[CatalogueEntry]) -> ServerH
 
 
 def _in_era(definition: ServerDefinition, revision: str) -> ServerDefinition:
-    """Opened as the client opened it: what it began may be known in that era alone."""
+    """Use the era that the client used: what it began may exist only in that era."""
     if not revision or definition.era != "auto":
         return definition
     return definition.model_copy(update={"era": era_of(revision).value})
 
 
 def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
-    """Whether a definition is what was recorded, as far as that can tell."""
+    """Whether a definition matches the recorded one, as far as that can be determined."""
     if isinstance(one, HttpDefinition) or isinstance(recorded, HttpDefinition):
         return one.transport == recorded.transport and one.address == recorded.address
     is_command = one.command == recorded.command or _found(one.command) == _found(recorded.command)
@@ -103,7 +103,7 @@ def is_same_server(one: ServerDefinition, recorded: ServerDefinition) -> bool:
 
 
 def _behind_tap(one: ServerDefinition, known: ServerDefinition) -> ServerDefinition:
-    """What a client's entry leads to, if its URL is that of the tap before a known server."""
+    """The target of a client's entry, if its URL is that of the tap before a known server."""
     if not isinstance(one, HttpDefinition) or not isinstance(known, HttpDefinition):
         return one
     try:
@@ -121,7 +121,7 @@ def _found(command: str) -> str:
 
 
 def _are_same(args: Sequence[str], recorded: Sequence[str]) -> bool:
-    """Whether arguments, of which some may be references, were recorded as these."""
+    """Whether arguments, some of which may be references, match the recorded ones."""
     if len(args) != len(recorded):
         return False
     shown = shown_arguments(args)
@@ -132,18 +132,18 @@ def _are_same(args: Sequence[str], recorded: Sequence[str]) -> bool:
 
 
 def _configurations(known: ServerDefinition) -> Iterator[ConfigFile]:
-    """The files of this computer's clients, and those of the project that the server ran in."""
+    """The files of this computer's clients, and those of the server's project."""
     folder = known.cwd if isinstance(known, StdioDefinition) else None
     project = Path(folder) if folder is not None and is_folder(folder) else None
     for file in found_files(home(), os.environ, sys.platform, project):
         try:
             yield read_file(file.path, client=file.client)
-        except (UserError, OSError):  # not readable, or without servers
+        except (UserError, OSError):  # unreadable, or without servers
             continue
 
 
 def _in_folder_of(known: ServerDefinition, server: FoundServer) -> ServerDefinition:
-    """A client's server in the folder that the client started it in, unless it has its own."""
+    """A client's server in the folder that the client started it in, unless it sets its own."""
     definition = server.definition
     if not isinstance(definition, StdioDefinition) or not isinstance(known, StdioDefinition):
         return definition
@@ -153,7 +153,7 @@ def _in_folder_of(known: ServerDefinition, server: FoundServer) -> ServerDefinit
 
 
 def _as_recorded(known: ServerDefinition, label: str) -> ServerHere:
-    """What was recorded, without the values that were not."""
+    """The recorded definition, without the values that were not recorded."""
     if isinstance(known, HttpDefinition):
         headers = [name for name in known.headers if name.lower() not in _USUAL_HEADERS]
         bare = known.model_copy(update={"name": label, "headers": {}})

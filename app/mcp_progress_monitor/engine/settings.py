@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """The settings of each server, also for its next connections."""
+    """The settings of each server."""
 
     def __init__(self, manager: SessionManager, request_broker: RequestBroker) -> None:
-        """Keep them in the settings of `request_broker`."""
+        """Settings are kept in those of `request_broker`."""
         self._manager = manager
         self._request_broker = request_broker
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why the settings could not be read, to be reported once."""
+        """Why the settings could not be read, reported once."""
         return self._request_broker.settings.problem
 
     def set_question_rules(self, server: str, rules: QuestionRules) -> None:
@@ -63,7 +63,7 @@ class Settings:
         """Request log messages from `level` on; None leaves it to the server, or requests none.
 
         In the handshake era a level stays set until the connection ends. `UserError` for an unknown
-        level, and when this cannot be saved.
+        level, or if this cannot be saved.
         """
         if level is not None and level not in LOG_LEVELS:
             hint = f"Use one of {', '.join(LOG_LEVELS)}."
@@ -87,7 +87,7 @@ class Settings:
             self._manager.changed(definition.name)
 
     def _declare(self, server: str, definition: ServerDefinition) -> None:
-        """Declare the capabilities in the stamps of the next requests."""
+        """Declare the capabilities in the stamps of future requests."""
         session = self._manager.session(server)
         incoming = None if session is None else session.incoming
         if session is None or incoming is None or incoming.era is not Era.PER_REQUEST:

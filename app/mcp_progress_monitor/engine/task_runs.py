@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Entry:
-    """What is needed of a job's task to follow it again.
+    """What is needed to follow a job's task again.
 
     `saved` is None if it is not saved. `began_at` is the task's beginning, monotonic seconds.
     """
@@ -47,16 +47,16 @@ class Entry:
 
     @property
     def expires_at(self) -> float | None:
-        """When the server may discard the task; None if never, or not known."""
+        """When the server may discard the task; None if never, or unknown."""
         ttl_ms = self.view.ttl_ms
         return None if ttl_ms is None else self.began_at + min(ttl_ms, 1e15) / 1000
 
 
 class TaskKeeper:
-    """The saved tasks of jobs; without a store, in memory alone."""
+    """The saved tasks of jobs; without a store, kept in memory."""
 
     def __init__(self, store: TaskStore | None, keeper: Keeper, live: LiveTracker) -> None:
-        """Errors of the disk go to `keeper`, changes of jobs to `publish`."""
+        """Disk errors go to `keeper`, changes of jobs to `publish`."""
         self.entries: dict[JobId, Entry] = {}
         """The tasks that are not known to have ended, by job."""
         self._store = store
@@ -66,7 +66,7 @@ class TaskKeeper:
         self._saving: set[anyio.Event] = set()
 
     async def begin(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
-        """Save a new task, then let it be shown."""
+        """Save a new task, then show it."""
         entry = self.entries[job] = Entry(origin, view, at)
         try:
             if self._store is not None:
@@ -82,7 +82,7 @@ class TaskKeeper:
         self._publish(self._tracker.note_task_saved(job))
 
     async def note_watched(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
-        """Save the task of another client's job, so that it can be followed here some day."""
+        """Save the task of another client's job, so that it can be followed here later."""
         entry = self.entries[job] = Entry(origin, view, at)
         if self._store is None:
             return
@@ -108,10 +108,10 @@ class TaskKeeper:
         except UserError as error:
             self._keeper.complain(error.details)
             return
-        if self.entries.get(job) is not entry:  # it has ended meanwhile
+        if self.entries.get(job) is not entry:  # it ended meanwhile
             self._owe(entry, None)
             await self.pay()
-        elif entry.saved is None:  # an earlier run followed it to its end here, or forgot it
+        elif entry.saved is None:  # an earlier run completed or forgot it
             del self.entries[job]
         else:
             self._replace_restored(job, entry)
@@ -130,7 +130,7 @@ class TaskKeeper:
             await self._store.claim(entry.saved)
 
     async def release(self, job: JobId, view: TaskView) -> None:
-        """Nobody follows a task any more, which may continue: another program may pick it up."""
+        """Stop following a task that may continue: another program may follow it."""
         entry = self.entries.get(job)
         if entry is None:
             return
@@ -148,7 +148,7 @@ class TaskKeeper:
     ) -> None:
         """Delete tasks whose end is known, or that are no longer of interest.
 
-        Of other clients' tasks `ending` is remembered, unless it is None.
+        For tasks of other clients `ending` is remembered, unless it is None.
         """
         self.owe(jobs, ending)
         await self.pay()
@@ -156,7 +156,7 @@ class TaskKeeper:
     def owe(
         self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.FORGOTTEN
     ) -> None:
-        """Delete tasks when there is time; see `finish`."""
+        """Schedule the deletion of tasks; see `finish`."""
         for job in jobs:
             entry = self.entries.pop(job, None)
             if entry is not None:
@@ -167,7 +167,7 @@ class TaskKeeper:
             self._owed[entry.saved] = ending
 
     async def settle(self) -> None:
-        """Wait for what is being saved, then delete what is due: before the store is closed."""
+        """Wait for pending saves, then delete what is due, before the store is closed."""
         for saving in list(self._saving):
             await saving.wait()
         await self.pay()
@@ -196,9 +196,9 @@ class TaskKeeper:
     # Restoring
 
     async def restore(self, note_watched: Callable[[str, str], None]) -> None:
-        """Make rows of the tasks on disk; for expired ones, for the last time.
+        """Create rows for the saved tasks; for expired ones, for the last time.
 
-        `note_watched` is told the server and the client of those that were not ours.
+        `note_watched` receives the server and the client of those that were not ours.
         """
         saved = await self._read()
         for task in saved:
@@ -258,7 +258,7 @@ class TaskKeeper:
 
 
 def not_a_task(job: JobId) -> UserError:
-    """There is nothing to pick up."""
+    """The error for a job without a task to follow."""
     what = "This job has no task running on a server"
     return UserError(ErrorDetails(what, f"job {job}", "Re-issue the request from the start."))
 
@@ -297,7 +297,7 @@ _log = logging.getLogger(__name__)
 
 
 class TaskRuns:
-    """One run for each followed task."""
+    """The followed tasks, one run each."""
 
     def __init__(self, keeper: TaskKeeper, manager: SessionManager, live: LiveTracker) -> None:
         """`keeper` saves tasks, changes of jobs go to `publish`."""
@@ -313,7 +313,7 @@ class TaskRuns:
         return job in self._runs
 
     def close(self) -> None:
-        """The program is closing: tasks continue on their servers, calls stop waiting for them."""
+        """Leave tasks on their servers, since the program is closing; calls stop waiting."""
         self.is_closing = True
         for run in self._runs.values():
             run.is_left = True
@@ -321,7 +321,7 @@ class TaskRuns:
     async def begin(
         self, connection: Connection, exchange: PendingRequest, job: JobId
     ) -> TaskRun | None:
-        """Follow the task that answered a call, once it is saved; None if it was not."""
+        """Save and follow the task that answered a call; None if there is none."""
         reply = exchange.reply
         view = None if reply is None or reply.result is None else created_task(reply.result)
         session = self._manager.session_of(connection.id)
@@ -339,17 +339,17 @@ class TaskRuns:
         followed = self.followed(job, view, reply.at)
         try:
             run = self.start(session, connection, job, followed, exchange.clock)
-        except UserError:  # the session has ended meanwhile, which its connection reports
+        except UserError:  # the session ended, which its connection reports
             await self._keeper.release(job, view)
             return None
         if found is not None and found.state is JobState.CANCELLING:
-            run.cancel()  # it was cancelled before it was known to be a task
+            run.cancel()  # cancelled before it was known to be a task
         return run
 
     async def _save(
         self, job: JobId, session: Session, exchange: PendingRequest, view: TaskView, at: float
     ) -> None:
-        """Save a task that has begun; it is shown afterwards."""
+        """Save a new task; it is shown afterwards."""
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is not None:
             server = session.snapshot()
@@ -358,7 +358,7 @@ class TaskRuns:
             await self._keeper.begin(job, origin, view, at)
 
     def followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:
-        """A run's description of its task, which began at that monotonic time."""
+        """A run's description of its task; `began_at` is in monotonic seconds."""
 
         def request() -> int:
             found = self._snapshot(job)
@@ -374,7 +374,7 @@ class TaskRuns:
         followed: Followed,
         clock: CallClock,
     ) -> TaskRun:
-        """Follow a job's task over a connection, as a task of its session."""
+        """Follow a job's task over a connection, in that session's task group."""
         agreement, rounds = session.agreement, session.rounds
         assert agreement is not None  # noqa: S101  # the session is connected
         offer = TaskOffer.of(agreement.revision, agreement.capabilities)
@@ -389,7 +389,7 @@ class TaskRuns:
         return run
 
     async def _follow(self, job: JobId, run: TaskRun) -> None:
-        """Follow a task, then keep or delete what is saved of it."""
+        """Follow a task, then keep or delete its saved entry."""
         try:
             await run.run()
         except Exception:  # noqa: BLE001
@@ -415,15 +415,15 @@ class TaskRuns:
                 "call_ended", request=request, outcome=outcome, text=words
             )
 
-    # How it ends
+    # Endings
 
     async def cancel(self, job: JobSnapshot, reason: str) -> bool:
         """Cancel a task on its server; whether the job is one.
 
-        `UserError` when the server does not support that, or is not connected.
+        `UserError` if the server does not support that, or is not connected.
         """
         run = self._runs.get(job.id)
-        if run is None and job.id in self._beginning:  # it is sent once the task is followed
+        if run is None and job.id in self._beginning:  # sent once the task is followed
             self._publish(self._tracker.note_cancel_requested(job.id))
             return True
         if run is None:
@@ -442,7 +442,7 @@ class TaskRuns:
         return True
 
     def release(self, job: JobId) -> None:
-        """Stop following a task whose job has ended by time alone."""
+        """Stop following a task whose job was ended by the clock."""
         run = self._runs.get(job)
         if run is not None:
             run.stop("The server did not answer the cancel request")
@@ -456,4 +456,4 @@ _UNTOLD = {
     TaskFate.UNKNOWN: "lost",
     TaskFate.GIVEN_UP: "cancelled",
 }
-"""Ends that no message states, and what they mean for the job."""
+"""Endings that no message states, with their meaning for the job."""

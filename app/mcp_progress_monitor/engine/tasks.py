@@ -1,4 +1,4 @@
-"""Tasks left on servers: picked up when their server is connected, followed, listed, forgotten."""
+"""Tasks left on servers: followed again once their server is connected, listed, forgotten."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 5.0
-"""How often to check tasks that nobody here follows."""
+"""How often to check tasks that are not followed here."""
 
 
 class Tasks:
-    """Tasks by job and by server; those that nobody follows wait to be picked up."""
+    """Tasks by job and by server; those that are not followed wait for their server."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Tasks:
     ) -> None:
         """`keeper` knows the saved tasks, `runs` the followed ones.
 
-        `reach` connects the server of an origin and returns its name; tasks that are picked up
+        `reach` connects the server of an origin and returns its name; tasks that are followed
         automatically run in `spawn`.
         """
         self._keeper = keeper
@@ -65,14 +65,14 @@ class Tasks:
         self._picks_up_alone = True
 
     def leave_alone(self) -> None:
-        """Pick up no task automatically from now on, only on request.
+        """Follow no more tasks automatically, only on request.
 
-        For a front end that shows no others: an end that nobody sees would be lost.
+        For a front end that would not show them: nobody would see how they end.
         """
         self._picks_up_alone = False
 
     def leave(self) -> None:
-        """The program is about to close: giving up a call leaves its task on the server."""
+        """Leave tasks on their servers when calls are cancelled: the program is closing."""
         self._runs.close()
 
     def can_pick_up(self, job: JobId) -> bool:
@@ -83,7 +83,7 @@ class Tasks:
         return not self._is_expired(entry)
 
     def job_of(self, server: str, task: str) -> JobId | None:
-        """The job whose task has that id on a server; None when it is none of ours."""
+        """The job of a server's task; None if it is not one of ours."""
         return self._tracker.task_job(f"{server}#0", task)
 
     def saved_id(self, job: JobId) -> SavedTaskId | None:
@@ -97,9 +97,9 @@ class Tasks:
         return next(found, None)
 
     async def list_at(self, server: str) -> Sequence[TaskView]:
-        """All tasks that a connected server of 2025-11-25 knows, also those of other clients.
+        """All tasks of a connected server of 2025-11-25, including other clients'.
 
-        `UserError` when it is not connected, offers no list, or refuses it.
+        `UserError` if it is not connected, cannot list tasks, or refuses.
         """
         connection, snapshot = self._manager.connection(server), self._manager.snapshot(server)
         offer = TaskOffer.of(snapshot.revision or "", snapshot.capabilities)
@@ -111,13 +111,14 @@ class Tasks:
     async def pick_up(self, job: JobId, *, use_saved_definition: bool = False) -> Outcome:
         """Follow a task again that was left on its server, and wait for its end.
 
-        The server is connected first if necessary. Tasks are picked up automatically when their
+        The server is connected first if necessary. Tasks are followed automatically when their
         server is connected.
 
         Raises:
-            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
-                started as it was.
-            UserError: the job is no such task, is followed already, here or in another program,
+            ServerChangedError: the server was redefined; `use_saved_definition` starts it as
+                saved.
+            UserError: the job is not such a task, is followed already, here or in another
+                program,
                 has expired, or its server cannot be reached.
         """
         entry = self._checked(job)
@@ -154,10 +155,10 @@ class Tasks:
         idle_timeout_s: LimitChoice = USUAL,
         total_timeout_s: LimitChoice = USUAL,
     ) -> Outcome:
-        """Follow a task that no call of ours began to its end; giving up leaves it as it is.
+        """Follow a task that was not begun by a call of ours; stopping leaves it unchanged.
 
         `view` is the server's newest reply to `tasks/get`. The limits are those of a tool.
-        `UserError` when the server is not connected, the task belongs to no job, or is followed
+        `UserError` if the server is not connected, the task belongs to no job, or is followed
         already.
         """
         definition = self._manager.snapshot(server).definition
@@ -184,7 +185,7 @@ class Tasks:
         return await self._requests.complete_task(run, job, now)
 
     def on_connected(self, server: str) -> None:
-        """Pick up the tasks of a server that has just been connected."""
+        """Follow the tasks of a server that has just been connected."""
         if not self._picks_up_alone:
             return
         key = self._manager.key_of(server)
@@ -199,7 +200,7 @@ class Tasks:
             _log.info("the task of job %s is not picked up: %s", job, error)
 
     async def forget(self, jobs: Iterable[JobId]) -> None:
-        """Delete what is saved of tasks that nobody follows, and end their jobs."""
+        """Delete the saved entries of tasks that nobody follows, and end their jobs."""
         idle = self._idle(jobs)
         await self._keeper.finish(idle, WatchedEnding.FORGOTTEN)
         for job in idle:
@@ -208,7 +209,7 @@ class Tasks:
             )
 
     def note_removed(self, jobs: Iterable[JobId]) -> None:
-        """The user removed these jobs: their tasks must not be restored."""
+        """Do not restore the tasks of jobs that the user removed."""
         over = [job for job in self._idle(jobs) if self._snapshot(job) is None]
         self._keeper.owe(over)
 
@@ -220,10 +221,10 @@ class Tasks:
     def _is_busy(self, job: JobId) -> bool:
         return job in self._runs or job in self._reaching
 
-    # Automatically
+    # Background work
 
     async def watch(self) -> None:
-        """Delete what has expired, and check what other programs do with saved tasks."""
+        """Delete expired tasks, and check what other programs do with saved ones."""
         while True:
             await anyio.sleep(_LOOK_S)
             entries = self._keeper.entries
@@ -233,12 +234,12 @@ class Tasks:
                 await self._look()
 
     async def _look(self) -> None:
-        """End the jobs of tasks that another program has followed to their end."""
+        """End the jobs of tasks that another program has completed."""
         for job in self._idle(await self._keeper.look()):
             found = self._snapshot(job)
             self._keeper.drop([job])
             if found is not None and found.watched_client is not None and found.request > 0:
-                continue  # its own client is told the end
+                continue  # their own client learns the end
             self._end(job, "lost", "The task finished or was forgotten in another program")
 
     def _end(self, job: JobId, outcome: str, words: str) -> None:

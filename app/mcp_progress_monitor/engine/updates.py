@@ -21,11 +21,11 @@ _NOTHING = ChangeSet()
 
 
 class Update(NamedTuple):
-    """The content of one chunk: its frames, the facts read from them, and the changes they made.
+    """The content of one chunk: frames, the facts read from them, and the changes they made.
 
-    `servers` names the servers whose snapshot changed, `questions` are the ids of questions of
-    servers that opened, closed or changed (see `sessions.questions`). Delivered immediately and in
-    order; a listener must be quick, and may not wait.
+    `servers` names the servers whose snapshot changed; `questions` are the ids of questions that
+    opened, closed or changed (see `sessions.questions`). Delivered immediately and in order; a
+    listener must return quickly.
     """
 
     frames: Sequence[Frame] = ()
@@ -44,7 +44,7 @@ class LiveTracker(NamedTuple):
 
 
 class Listeners:
-    """Calls every listener. One that fails harms no other, and is called again."""
+    """Calls every listener. One that fails does not affect the others, and is called again."""
 
     def __init__(self) -> None:
         self._listeners: dict[int, Callable[[Update], None]] = {}

@@ -1,7 +1,7 @@
 """Watches the servers of other clients: follows the recordings that taps are writing.
 
-A tap's recording is the channel. What is added to it takes the way that a live connection's
-messages take, and is indexed where it stands: nothing of it is written a second time.
+A tap's recording is the channel. What is added to it is handled like the messages of a live
+connection, and is indexed in place: nothing is written a second time.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SLICE_S: Final = 0.002
-"""Work at one go. What a task waits for may take three of them."""
+"""Work done in one go. Tasks that others wait for may take three of them."""
 _PAUSE_S: Final = 0.002
-"""Between two slices: no time at all would hardly let a window have its turn."""
+"""Pause between two slices: without one, the window would hardly get its turn."""
 _BUSY_S: Final = 0.05
 _IDLE_S: Final = 0.09
 _NONE_S: Final = 0.25
-"""From one look to the next: when something came lately, when taps are silent, without taps."""
+"""Seconds between two checks: with recent messages, with silent taps, without taps."""
 _LATELY_S: Final = 5.0
 _SCAN_S: Final = 2.0
-"""How often the folder is searched although nothing in it seems to have changed."""
+"""How often the folder is searched although it seems unchanged."""
 _ENDED_KEPT: Final = 100
-"""Taps that have ended and are listed; the oldest go first."""
+"""Ended taps that stay listed; the oldest are dropped first."""
 _CLOCKS_DIFFER_S: Final = 5.0
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 
@@ -71,8 +71,7 @@ _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 class Tap:
     """One recording that a tap writes, followed to its end.
 
-    Its servers have names of their own here, `NAME@PID`: two clients may run the same server, and
-    so may we.
+    Its servers are renamed to `NAME@PID`: two clients may run the same server, and so may we.
     """
 
     def __init__(
@@ -83,20 +82,20 @@ class Tap:
         clock: Clock,
         sink: Callable[[Tap, TakenChunk], None],
     ) -> None:
-        """Read the recording at `path`, whose header is there, until `is_over`.
+        """Read the recording at `path`, whose header is complete, until `is_over`.
 
-        What is read goes to `sink`. `UserError` when it cannot be read.
+        Results go to `sink`. `UserError` if it cannot be read.
         """
         self.path = path
         self.source: Final = FileBytes(path)
         self.servers: Final = RecordedServers()
         self.labels: Final[dict[str, str]] = {}
-        """By the name of a server here, the name that the tap was given."""
+        """The name given to the tap, by the server's name here."""
         self.read_until: float | None = None
-        """When the newest frame that was read came, monotonic seconds."""
+        """Time of the newest frame that was read, monotonic seconds."""
         self.is_ended = False
         self.serial = 1
-        """Tells taps apart of which one had the process id of another before it."""
+        """Distinguishes taps whose process id was reused."""
         self._clock = clock
         self.numbers: Final = SharedNumbering(numbers)
         self._recording = GrowingRecording(
@@ -115,18 +114,18 @@ class Tap:
 
     @property
     def about(self) -> JsonObject:
-        """What the header says of the tap."""
+        """The header's description of the tap."""
         found = self._recording.header.get("tap")
         return found if isinstance(found, dict) else {}
 
     @property
     def parent_name(self) -> str:
-        """The program that started the tap, as far as the system tells; empty where it does not."""
+        """The program that started the tap; empty where the system does not tell."""
         parent = self.about.get("parent")
         if type(parent) is not int or self._parent is not None:
             return self._parent or ""
         self._parent = ""
-        with contextlib.suppress(OSError):  # Linux alone; asked once
+        with contextlib.suppress(OSError):  # Linux only; asked once
             self._parent = Path(f"/proc/{parent}/comm").read_text(errors="replace").strip()
         return self._parent
 
@@ -137,7 +136,7 @@ class Tap:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is more to be read at once."""
+        """Whether more can be read at once."""
         is_waiting = self._recording.is_waiting and self._chunk is None
         return not (self.is_ended or (is_waiting and not self._intake.is_reading))
 
@@ -147,7 +146,7 @@ class Tap:
         return [name for name in self._intake.connections.names() if name not in self._closed]
 
     def read(self, budget_s: float) -> bool:
-        """Read on for about `budget_s`; whether there is more to be read at once."""
+        """Read on for about `budget_s`; whether more can be read at once."""
         deadline = time.perf_counter() + budget_s
         while not self.is_ended:
             if not self._turn():
@@ -157,7 +156,7 @@ class Tap:
         return False
 
     def _turn(self) -> bool:
-        """Do a few milliseconds' work; False where all was read that is there."""
+        """Work for a few milliseconds; False once everything available was read."""
         if self._intake.is_reading:
             self._intake.read_on()
             return True
@@ -174,7 +173,7 @@ class Tap:
         return True
 
     def _as_read(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Frames whose events name requests by the numbers that these have here."""
+        """Frames whose events name requests by the numbers used here."""
         if frames[0].channel is not Channel.EVENT:
             return frames
         return [self._renumbered(frame) for frame in frames]
@@ -192,23 +191,24 @@ class Tap:
         return frame._replace(raw=json.dumps(fields).encode())
 
     def _name_of(self, connection: str) -> str:
-        """What a connection of the recording is called here."""
+        """The name used here for a connection of the recording."""
         label, _, number = connection.rpartition("#")
         pid = self.about.get("pid")
         name = f"{label or connection}@{pid if type(pid) is int else run_of(self.path)}"
         if self.serial > 1:
             name += f".{self.serial}"
         number = number if number.isdigit() else "1"
-        if number != "1":  # of an HTTP tap, each client's session is a server of its own
+        if number != "1":  # each client session of an HTTP tap is a separate server
             name += f"/{number}"
         self.labels[name] = label or connection
         return f"{name}#{number}"
 
     def _shift_us(self, part: RecordingPart) -> int:
-        """What to add to the times of a recording, so that they are times of our clock.
+        """The offset from a recording's times to our monotonic clock, in microseconds.
 
-        A tap runs on this machine, as its lock tells, and its monotonic clock is ours. Where that
-        cannot be, because more time has passed by it than by the wall clock, this one tells.
+        A tap with a lock runs on this machine, so its monotonic clock is ours. If that is
+        impossible, because more time has passed by it than by the wall clock, the wall clock
+        decides.
         """
         began_when, began_at = _started(part.fields), part.base_us / 1e6
         if began_when is None:
@@ -228,10 +228,10 @@ class Tap:
 
 
 class Watching:
-    """All taps that write now, and those that ended while we watched; nothing here acts on them.
+    """All taps that are writing, and those that ended while we watched; nothing here acts on them.
 
-    Recordings are found by the lock that a tap holds. The end of the lock, or of every connection
-    in it, is the end of a session.
+    Recordings are found by the lock that a tap holds. A session ends with the lock, or with every
+    connection in the recording.
     """
 
     def __init__(
@@ -244,8 +244,8 @@ class Watching:
     ) -> None:
         """Watch `folder`; with None, nothing. Frames are numbered by `numbers`.
 
-        What a tap recorded goes to `publish`; facts that no message states, and servers that are
-        no longer listed, go to `publish_facts`.
+        What a tap recorded goes to `publish`; facts that no message states, and servers that are no
+        longer listed, go to `publish_facts`.
         """
         self._folder = None if folder is None else RecordingsFolder(folder)
         self._numbers = numbers
@@ -263,7 +263,7 @@ class Watching:
         self._folder_stamp = 0
         self._passed_by: set[Path] = set()
 
-    # What is watched
+    # Watched servers
 
     def names(self) -> tuple[str, ...]:
         """The names of all watched servers, in the order in which they were found."""
@@ -275,7 +275,7 @@ class Watching:
         return [self.snapshot(name) for name in self.names()]
 
     def snapshot(self, name: str) -> WatchedSnapshot:
-        """One watched server; `UserError` when there is none of that name."""
+        """One watched server; `UserError` if there is none of that name."""
         tap = self._by_name.get(name)
         if tap is None:
             raise UserError(ErrorDetails("No such watched server", name))
@@ -301,7 +301,7 @@ class Watching:
         )
 
     def client_of(self, connection: str) -> str | None:
-        """The client whose connection this is; None for our own."""
+        """The client of a connection; None for our own."""
         name = server_name(connection)
         tap = self._by_name.get(name)
         if tap is None:
@@ -313,7 +313,7 @@ class Watching:
         return tap.servers.client_name(name, tap.about) or tap.parent_name or UNKNOWN_CLIENT
 
     def key_of(self, connection: str) -> str | None:
-        """What the server of a watched connection is, whatever it is called; None for our own."""
+        """The identity of a watched connection's server, whatever its name; None for our own."""
         name = server_name(connection)
         tap = self._by_name.get(name)
         return (
@@ -325,42 +325,42 @@ class Watching:
         )
 
     def is_behind(self, connection: str) -> bool:
-        """Whether more of a connection is recorded than was read, but for what is just read."""
+        """Whether a connection has recorded more than was read, apart from what is being read."""
         tap = self._by_name.get(server_name(connection))
         return tap is not None and tap is not self._reading and tap.is_behind
 
     def note_restored(self, server: str, client: str) -> None:
-        """A saved job of another client is listed: `server` is what it was watched as."""
+        """A saved job of another client was restored: `server` is the name it was watched under."""
         self._restored[server] = client
 
     def read_until(self, now: float) -> float:
-        """Up to when everything was read, monotonic seconds; `now` where no tap is behind."""
+        """Up to when everything was read, monotonic seconds; `now` if no tap is behind."""
         behind = (tap.read_until or now for tap in self._taps.values() if tap.is_behind)
         return min(behind, default=now)
 
     def dismiss(self, names: Sequence[str]) -> None:
-        """List those of `names` no longer that have ended; their jobs and messages stay."""
+        """Stop listing those of `names` that have ended; their jobs and messages stay."""
         over = [name for name in names if name in self._by_name and self.snapshot(name).end]
         self._dismissed.update(over)
         self._publish_facts((), frozenset(over))
         self._drop_dismissed()
 
     def _drop_dismissed(self) -> None:
-        """Let go of taps that have ended and of which nothing is listed."""
+        """Release ended taps of which nothing is listed any more."""
         for tap in list(self._taps.values()):
             names = tap.servers.names()
             if tap.is_ended and names and self._dismissed.issuperset(names):
                 self._drop(tap)
 
-    # The watch
+    # The watch loop
 
     async def run(self) -> None:
-        """Look at the folder and read what was added, until cancelled."""
+        """Scan the folder and read what was added, until cancelled."""
         self._since = self._clock.wall()
         while self._folder is not None:
             await self._scan(self._folder)
             is_more = False
-            # What is furthest back first, so that taps are read nearly in the order of time.
+            # Furthest behind first, so that taps are read nearly in order of time.
             for tap in sorted(self._live(), key=_reached):
                 if self._read(tap):
                     is_more = True
@@ -381,7 +381,7 @@ class Watching:
         try:
             is_more = tap.read(_SLICE_S)
         except Exception:  # noqa: BLE001
-            # The one place for our own errors in following a recording: the others go on.
+            # The one place for internal errors in following a recording: the others continue.
             _log.exception("following %s met a defect", tap.path)
             tap.is_ended, is_more = True, False
         self._reading = None
@@ -392,7 +392,7 @@ class Watching:
         return is_more
 
     def _end(self, tap: Tap) -> None:
-        """Let what a tap left open be over."""
+        """End the sessions that a tap left open."""
         now, when = self._clock.monotonic(), self._clock.wall()
         facts = [
             ConnectionClosed(0, connection, now, when, _CUT_SHORT, None)
@@ -415,7 +415,7 @@ class Watching:
         self._publish_facts((), frozenset(names))
 
     async def _scan(self, folder: RecordingsFolder) -> None:
-        """Take up recordings that are being written and are not followed yet."""
+        """Follow recordings that are being written and are not followed yet."""
         now = time.monotonic()
         try:
             stamp = os.stat(folder.path).st_mtime_ns  # noqa: PTH116  # asked all the time
@@ -430,7 +430,7 @@ class Watching:
 
     def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
         if not has_header(path):
-            self._scanned_at = -_SCAN_S  # it is just being begun
+            self._scanned_at = -_SCAN_S  # it is just being created
             return
         try:
             tap = Tap(
@@ -468,7 +468,7 @@ def _reached(tap: Tap) -> float:
 
 
 def _started(header: JsonObject) -> float | None:
-    """Wall time at which a recording began, by its header."""
+    """Wall time at which a recording began, from its header."""
     try:
         return datetime.datetime.fromisoformat(header["started"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError):
