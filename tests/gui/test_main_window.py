@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QShortcut
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QTabBar, QWidget
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -105,6 +104,70 @@ def test_panes_with_a_tab_have_no_title_and_those_alone_do(window: MainWindow) -
     for name in ("job", "timeline", "findings", "stderr", "messages"):
         window.docks[name].hide()
     assert "log" in titled()
+
+
+def _tab(window: MainWindow, title: str) -> tuple[QTabBar, QPoint]:
+    """The bar with a tab of that title, and the middle of the tab."""
+    for bar in window.findChildren(QTabBar):
+        for place in range(bar.count() if bar.parent() is window else 0):
+            if bar.tabText(place) == title:
+                return bar, bar.tabRect(place).center()
+    raise LookupError(title)
+
+
+def test_the_middle_button_closes_a_pane_by_its_tab(window: MainWindow) -> None:
+    for name in ("findings", "stderr"):
+        window.open_dock(name)
+    bar, place = _tab(window, "Findings")
+    QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=place)
+    assert window.docks["findings"].isVisible()
+    QTest.mouseClick(bar, Qt.MouseButton.MiddleButton, pos=place)
+    assert not window.docks["findings"].isVisible()
+    assert window.docks["stderr"].isVisible()
+
+
+def test_the_menu_of_a_tab_closes_its_pane_and_shows_others(window: MainWindow) -> None:
+    window.open_dock("findings")
+    bar, place = _tab(window, "Findings")
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, bar.mapToGlobal(place))
+    QApplication.sendEvent(bar, asked)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    close, _gap, *panes = menu.actions()
+    assert [pane.text() for pane in panes][:3] == ["Jobs and servers", "Traffic", "Job"]
+    close.trigger()
+    assert not window.docks["findings"].isVisible()
+    menu.close()
+
+
+def test_a_key_closes_the_pane_with_the_focus_and_no_other(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.open_dock("stderr")
+    window.pane_focus.go_to("stderr")
+    window.actions_.close_pane.trigger()
+    assert not window.docks["stderr"].isVisible()
+    qtbot.waitUntil(lambda: window.job_list.isAncestorOf(QApplication.focusWidget()))
+    window.actions_.close_pane.trigger()  # the jobs cannot be closed
+    assert window.docks["log"].isVisible()
+    assert window.job_list.isVisible()
+
+
+def test_the_panes_below_keep_their_share_of_a_window_that_is_maximised(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.resize(1280, 700)
+    below = window.docks["log"]
+    qtbot.waitUntil(lambda: window.height() == 700)
+    before = below.height() / window.height()
+    window.resize(2560, 1400)
+    qtbot.waitUntil(lambda: abs(below.height() / window.height() - before) < 0.04)
+    window.resize(1280, 700)
+    qtbot.waitUntil(lambda: abs(below.height() / window.height() - before) < 0.04)
+    height = below.height()
+    window.resize(1280, 720)  # as by dragging its edge: the jobs take it
+    qtbot.waitUntil(lambda: window.height() == 720)
+    assert abs(below.height() - height) <= 1
 
 
 def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:

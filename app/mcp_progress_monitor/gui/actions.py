@@ -67,6 +67,7 @@ _MADE = (
     ("report", "&Report a defect…", "warning", "", "Prepare a report about this program"),
     ("next_pane", "Ne&xt pane", "", "F6", "Move the focus to the next pane"),
     ("previous_pane", "Pre&vious pane", "", "Shift+F6", "Move the focus to the previous pane"),
+    ("close_pane", "&Close pane", "", "Ctrl+W", "Close the pane that has the focus"),
     ("quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit"),
     ("about", "&About", "info", "", "Show versions and licence"),
 )
@@ -104,6 +105,7 @@ class Actions(QObject):
     report: QAction
     next_pane: QAction
     previous_pane: QAction
+    close_pane: QAction
     quit: QAction
     about: QAction
 

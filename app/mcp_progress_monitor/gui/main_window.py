@@ -6,14 +6,17 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
+    QContextMenuEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
+    QMouseEvent,
+    QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -25,6 +28,8 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStackedWidget,
     QStatusBar,
+    QStyle,
+    QTabBar,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -74,6 +79,11 @@ _FEW_SERVERS: Final = 1
 _DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
 ADDRESSES: Final = ("http://", "https://")  # what dropped text begins with that is not ignored
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
+_LEAST_BELOW: Final = 250
+_SHARE_BELOW: Final = 0.36
+"""What the panes below have of the height at first, in pixels and as a share."""
+_JUMP: Final = 120
+"""A window that grows or shrinks by so much at once was maximised, or moved to another screen."""
 _TABS: Final = ("log", "job", "timeline", "findings", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -114,6 +124,10 @@ class MainWindow(QMainWindow):
         self._titling = QTimer(self)
         self._titling.setSingleShot(True)
         self._titling.timeout.connect(self._fit_titles)
+        self._share_below = _SHARE_BELOW
+        self._sharing = QTimer(self)
+        self._sharing.setSingleShot(True)
+        self._sharing.timeout.connect(self._on_resized)
         self._shortcuts: Shortcuts | None = None
         self._is_first = True
         self._why_read_only = ""
@@ -131,6 +145,7 @@ class MainWindow(QMainWindow):
         self.pane_focus = PaneFocus(self, self.panes, self.show_pane)
         self.actions_.next_pane.triggered.connect(self.pane_focus.go_on)
         self.actions_.previous_pane.triggered.connect(self.pane_focus.go_back)
+        self.actions_.close_pane.triggered.connect(self._on_close_pane)
         self._sums = QLabel(self)
         self._sums.setTextFormat(Qt.TextFormat.PlainText)
         self._sums.setAccessibleDescription("Selected jobs")
@@ -280,6 +295,51 @@ class MainWindow(QMainWindow):
         if hides_focus:
             first_control(dock).setFocus()
 
+    @Slot()
+    def _on_close_pane(self) -> None:
+        """Close the pane that has the focus; the jobs are no pane that can be closed."""
+        focused = [dock for dock in self.docks.values() if _has_focus(dock)]
+        for dock in focused:
+            self._close(dock)
+
+    def _close(self, dock: QDockWidget) -> None:
+        had_focus = _has_focus(dock)
+        dock.close()
+        if had_focus:
+            first_control(self.middle).setFocus()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer on a pane's tab to close it, and which panes there are."""
+        dock = self._dock_of_tab(event.pos())
+        if dock is None:
+            super().contextMenuEvent(event)
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("&Close").triggered.connect(partial(self._close, dock))
+        menu.addSeparator()
+        menu.addActions([each.toggleViewAction() for each in self.docks.values()])
+        menu.popup(event.globalPos())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Close a pane by the middle button on its tab."""
+        dock = self._dock_of_tab(event.position().toPoint())
+        if dock is not None and event.button() is Qt.MouseButton.MiddleButton:
+            self._close(dock)
+        else:
+            super().mouseReleaseEvent(event)
+
+    def _dock_of_tab(self, place: QPoint) -> QDockWidget | None:
+        """The pane whose tab is at a place of the window; Qt's tabs know of panes by their titles.
+
+        They are asked for only here: Qt makes and drops them as it likes.
+        """
+        bar = self.childAt(place)
+        if not isinstance(bar, QTabBar) or bar.parent() is not self:
+            return None
+        title = bar.tabText(bar.tabAt(bar.mapFrom(self, place)))
+        return next((dock for dock in self.docks.values() if dock.windowTitle() == title), None)
+
     def show_questions(self, count: int, *, is_new: bool) -> None:
         """Say how many questions are open; a new one opens their pane, none left closes it.
 
@@ -365,7 +425,38 @@ class MainWindow(QMainWindow):
         if self._is_first:
             self._is_first = False
             self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
-            self.resizeDocks([self.docks["log"]], [280], Qt.Orientation.Vertical)
+            below = max(_LEAST_BELOW, round(self.height() * _SHARE_BELOW))
+            self.resizeDocks([self.docks["log"]], [below], Qt.Orientation.Vertical)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the panes below keep their share where the window jumps to another size.
+
+        Qt would give all of a maximised window's room to the jobs.
+        """
+        before, now = event.oldSize().height(), event.size().height()
+        dock = self._pane_below()
+        if not self._is_first and before > 0 and abs(now - before) >= _JUMP and dock is not None:
+            if not self._sharing.isActive():
+                self._share_below = dock.height() / before
+            self._sharing.start()  # once the panes have their new sizes
+        super().resizeEvent(event)
+
+    def _pane_below(self) -> QDockWidget | None:
+        """The pane that is seen below the jobs."""
+        for dock in (self.docks[name] for name in _TABS):
+            is_below = self.dockWidgetArea(dock) is _BOTTOM and not dock.isFloating()
+            if is_below and dock.isVisible() and not _is_behind(dock):
+                return dock
+        return None
+
+    @Slot()
+    def _on_resized(self) -> None:
+        dock = self._pane_below()
+        if dock is not None:
+            gap = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
+            tabs = dock.geometry().top() - self.centralWidget().geometry().bottom() - 1 - gap
+            wanted = round(self.height() * self._share_below) + tabs
+            self.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask for the end of the program, which hides the window when it comes to that.
@@ -507,6 +598,7 @@ class MainWindow(QMainWindow):
         self._fill_jobs_menu(self._jobs_menu)
         self._view_menu = view = self.menuBar().addMenu("&View")
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        view.addAction(do.close_pane)
         view.addSeparator()
         view.addAction(do.palette)
         go = view.addMenu("&Go to")
