@@ -73,13 +73,14 @@ class NotificationSettings(Validated):
     shows_task_bar: bool = True
     """Progress and badge on the program's button in the task bar or dock."""
     shows_counts: bool = True  # counts in the window's title
+    keeps_awake: bool = True  # while jobs run, an idle computer does not go to sleep
 
     checks: ClassVar[Mapping[str, Check]] = {
         **dict.fromkeys(
             (
                 *("is_on", "on_done", "on_failed", "on_stalled", "on_resumable", "on_needs_you"),
                 *("includes_watched", "has_quiet_hours", "has_sound"),
-                *("shows_tray", "shows_task_bar", "shows_counts"),
+                *("shows_tray", "shows_task_bar", "shows_counts", "keeps_awake"),
             ),
             flag,
         ),

@@ -260,3 +260,17 @@ def timers(parts: Parts) -> list[QTimer]:
 
 def mini_timers(parts: Parts) -> list[QTimer]:
     return [] if parts.made.mini is None else parts.made.mini.findChildren(QTimer)
+
+
+def test_the_computer_is_kept_awake_while_jobs_run(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[bool] = []
+    monkeypatch.setattr(
+        parts.made.awake, "set_wanted", lambda *, is_wanted: wanted.append(is_wanted)
+    )
+    parts.change(job(id=2, state=JobState.STALLED), done(1))
+    parts.settings.set_notifications(NotificationSettings(keeps_awake=False))
+    parts.settings.set_notifications(NotificationSettings())
+    parts.change(job(id=2, state=JobState.NEEDS_YOU))
+    assert wanted == [True, False, True, False]

@@ -31,7 +31,7 @@ def page(qtbot: QtBot) -> NotificationPage:
 def test_every_control_changes_its_field(qtbot: QtBot, page: NotificationPage) -> None:
     with qtbot.waitSignal(page.changed):
         box(page, "is done").click()
-    for words in ("Quiet hours", "Play a sound", "Tray icon", "watched clients"):
+    for words in ("Quiet hours", "Play a sound", "Tray icon", "watched clients", "awake"):
         box(page, words).click()
     page.findChildren(QSpinBox)[0].setValue(90)
     page.findChildren(QTimeEdit)[0].setTime(QTime(23, 15))
@@ -45,6 +45,7 @@ def test_every_control_changes_its_field(qtbot: QtBot, page: NotificationPage) -
         quiet_from=datetime.time(23, 15),
         has_sound=True,
         shows_tray=False,
+        keeps_awake=False,
         servers={"db": "attention", "gone": "none"},
     )
 

@@ -18,6 +18,7 @@ from mcp_progress_monitor.gui.notifications.desktop import (
     TaskBarButton,
 )
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
+from mcp_progress_monitor.gui.notifications.staying_awake import StayAwake
 from mcp_progress_monitor.gui.notifications.tray import TrayIcon
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 
@@ -78,6 +79,7 @@ class NotificationsController(QObject):
         window.add_to_view_menu([self.mini_action, self.on_action])
         bus = BusHere(self)
         self.button: Final = TaskBarButton(bus)
+        self.awake: Final = StayAwake(bus, self)
         self.desktop: Final = DesktopNotifier(window, bus)
         self.desktop.clicked.connect(self.open_job)
         last = [self.mini_action, self.on_action, window.actions_.quit]
@@ -105,6 +107,7 @@ class NotificationsController(QObject):
             self.mini.hide()
         self.tray.set_wanted(is_wanted=False)
         self.button.show(0, None)
+        self.awake.set_wanted(is_wanted=False)
         self.desktop.withdraw()
 
     def is_in_front(self) -> bool:
@@ -218,6 +221,8 @@ class NotificationsController(QObject):
         urgent = needs_you or groups.count(JobGroup.STALLED)
         tone = Tone.WARNING if urgent else Tone.ACCENT if text else None
         self.tray.show_state(text, tone)
+        is_running = groups.count(JobGroup.RUNNING) + groups.count(JobGroup.STALLED) > 0
+        self.awake.set_wanted(is_wanted=is_running and settings.keeps_awake)
 
     @Slot()
     def show_share(self) -> None:

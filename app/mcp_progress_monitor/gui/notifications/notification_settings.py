@@ -118,6 +118,8 @@ class NotificationPage(QWidget):
         for name, words, why in _PLACES:
             rows.addWidget(self._box(name, words, why))
         column.addWidget(places)
+        tip = "An idle computer does not go to sleep; the screen may turn off, and a lid may close"
+        column.addWidget(self._box("keeps_awake", "&Keep the computer awake while jobs run", tip))
         column.addStretch(1)
 
     def _lay_out_events(self) -> None:

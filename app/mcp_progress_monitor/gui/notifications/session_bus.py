@@ -1,4 +1,4 @@
-"""Linux: the session's D-Bus, for notifications and for progress in the task bar.
+"""Linux: the session's D-Bus, for notifications, progress in the task bar, and staying awake.
 
 Not through PySide's QtDBus: from Python it cannot send an unsigned number (6.11), which a
 notification needs. The messages are jeepney's, the socket is Qt's: nothing waits for anything.
@@ -45,6 +45,16 @@ _ADDRESSES: Final = {
         bus_name="org.freedesktop.Notifications",
         interface="org.freedesktop.Notifications",
     ),
+    "power": DBusAddress(
+        "/org/freedesktop/PowerManagement/Inhibit",
+        bus_name="org.freedesktop.PowerManagement",
+        interface="org.freedesktop.PowerManagement.Inhibit",
+    ),
+    "gnome": DBusAddress(
+        "/org/gnome/SessionManager",
+        bus_name="org.gnome.SessionManager",
+        interface="org.gnome.SessionManager",
+    ),
     "launcher": DBusAddress(
         f"/{APPLICATION.replace('-', '_')}", interface="com.canonical.Unity.LauncherEntry"
     ),
@@ -79,7 +89,7 @@ class SessionBus(QObject):
         body: tuple[Any, ...] = (),
         answered: Answered | None = None,
     ) -> None:
-        """Call a method of a service ("notifications"); `answered` hears the reply later."""
+        """Call a method of a service (as in `_ADDRESSES`); `answered` hears the reply later."""
         self._send(new_method_call(_ADDRESSES[service], method, signature, body), answered)
 
     def emit_signal(self, source: str, name: str, signature: str, body: tuple[Any, ...]) -> None:
