@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.wording import questions as question_texts
 from mcp_progress_monitor.wording.jobs import line
 from mcp_progress_monitor.wording.jobs import name as job_name
@@ -126,6 +127,8 @@ class QuestionsModel(QAbstractListModel):
             return question_texts.head(question)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{question_texts.head(question)}, {self.about(question)}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(f"{question_texts.head(question)}\n{self.about(question)}")
         if role == ABOUT:
             return self.about(question)
         return question if role == QUESTION else None

@@ -16,17 +16,15 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QLabel,
     QListView,
     QSplitter,
     QStackedWidget,
     QStyleOptionViewItem,
-    QToolTip,
     QWidget,
 )
 
-from mcp_progress_monitor.gui.common.controls import plain_tip, recolour
+from mcp_progress_monitor.gui.common.controls import recolour
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.questions.model import ABOUT, QUESTION, QuestionsModel
@@ -35,7 +33,7 @@ from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.questions import Question
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QHelpEvent, QHideEvent, QPainter, QShowEvent
+    from PySide6.QtGui import QHideEvent, QPainter, QShowEvent
 
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.theme import Appearance
@@ -60,20 +58,6 @@ class QuestionDelegate(SideDelegate):
         self.write(painter, face, first, str(index.data()), Tone.TEXT)
         self.write(painter, face, second, str(index.data(ABOUT)), Tone.MUTED)
         painter.restore()
-
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        """Show both lines whole, as plain text."""
-        if event.type() is not QEvent.Type.ToolTip or not index.isValid():
-            return super().helpEvent(event, view, option, index)
-        words = f"{index.data()}\n{index.data(ABOUT)}"
-        QToolTip.showText(event.globalPos(), plain_tip(words), view)
-        return True
 
 
 _SECOND_MS: Final = 1000

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize
-from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem, QToolTip
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
-from mcp_progress_monitor.gui.servers.model import ABOUT, BADGE, ROW, STORY, ServerRow
+from mcp_progress_monitor.gui.servers.model import ABOUT, BADGE, ROW, ServerRow
 from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QHelpEvent, QPainter
+    from PySide6.QtGui import QPainter
+    from PySide6.QtWidgets import QStyleOptionViewItem
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -70,19 +69,6 @@ class ServerDelegate(SideDelegate):
             self.write(painter, faces.second, place, line, tone)
             place.translate(0, heights[1])
         painter.restore()
-
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        """Show all that is known of the server, as plain text."""
-        if event.type() is not QEvent.Type.ToolTip or not isinstance(index.data(ROW), ServerRow):
-            return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(index.data(STORY)), view)
-        return True
 
 
 def face_of(row: ServerRow) -> ServerFace:

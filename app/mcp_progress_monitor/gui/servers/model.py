@@ -16,6 +16,7 @@ from PySide6.QtCore import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
@@ -221,6 +222,8 @@ class ServersModel(QAbstractListModel):
             return f"{formatting.one_line(row.name)}, {state}{self._words(row)}{found}"
         if role in (ABOUT, STORY):
             return self._words(row, is_whole=role == STORY)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(self._words(row, is_whole=True))
         if role == BADGE:
             return self._badges.get(row.name)
         if role == SEARCHED:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -20,11 +19,9 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QListView,
     QMenu,
     QStyleOptionViewItem,
-    QToolTip,
     QVBoxLayout,
     QWidget,
 )
@@ -39,7 +36,7 @@ from mcp_progress_monitor.wording import watched as watched_texts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from PySide6.QtGui import QHelpEvent, QPainter
+    from PySide6.QtGui import QPainter
 
     from mcp_progress_monitor.gui.common.labels import Badge
     from mcp_progress_monitor.gui.theme import Appearance
@@ -159,6 +156,8 @@ class WatchedModel(QAbstractListModel):
                 return f"Client {formatting.one_line(client)}"
             found = "" if badge is None else f", {badge.spoken}"
             return f"{formatting.one_line(server.label)}, {watched_texts.about(server)}{found}"
+        if role == Qt.ItemDataRole.ToolTipRole and server is not None:
+            return plain_tip(watched_texts.story(server))
         return None
 
     def _show(self, rows: list[_Row], changed: frozenset[str]) -> None:
@@ -218,20 +217,6 @@ class WatchedDelegate(SideDelegate):
         tone = Tone.WARNING if is_trouble else Tone.MUTED
         self.write(painter, faces.second, place, watched_texts.about(server), tone)
         painter.restore()
-
-    def helpEvent(
-        self,
-        event: QHelpEvent,
-        view: QAbstractItemView,
-        option: QStyleOptionViewItem,
-        index: _Index,
-    ) -> bool:
-        """Show all that is known of the server, as plain text."""
-        server = index.data(WATCHED)
-        if event.type() is not QEvent.Type.ToolTip or not isinstance(server, WatchedSnapshot):
-            return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(watched_texts.story(server)), view)
-        return True
 
 
 _MADE: Final = (
