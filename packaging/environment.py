@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from system import SetupError, install, is_debian, say
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST = (3, 11)
+_CAN_FILL = "import sys, pip; sys.exit([*map(int, pip.__version__.split('.')[:2])] < [22, 3])"
+"""Fails where this interpreter has no pip that can fill another's environment."""
 
 
 class Environment:
@@ -45,9 +51,7 @@ class Environment:
         wanted = self.fingerprint()
         if self._remembered().get("installed") == wanted and self.python.exists():
             return
-        if not self._has_pip():
-            self._create()
-        self._fill()
+        self._fill(self._own_pip if self._has_pip() else self._create())
         self._remember({"installed": wanted})
 
     def fingerprint(self) -> str:
@@ -83,24 +87,36 @@ class Environment:
         probe = f"import sys, pip; sys.exit(sys.version_info[:2] < {OLDEST})"
         return self.python.exists() and _succeeds([str(self.python), "-c", probe])
 
-    def _create(self) -> None:
-        if not _succeeds([sys.executable, "-c", "import ensurepip, venv"]):
+    @property
+    def _own_pip(self) -> list[str]:
+        return [str(self.python), "-m", "pip"]
+
+    def _create(self) -> list[str]:
+        """Make it, with a pip only where there is none that can fill it; return that pip."""
+        has_pip = _succeeds([sys.executable, "-c", _CAN_FILL])
+        if not has_pip and not _succeeds([sys.executable, "-c", "import ensurepip, venv"]):
             _install_venv()
         say(f"Making the virtual environment {self.folder} (Python {sys.version.split()[0]})")
-        command = [sys.executable, "-m", "venv", "--clear", str(self.folder)]
+        options = ["--clear", *(["--without-pip"] if has_pip else [])]
+        command = [sys.executable, "-m", "venv", *options, str(self.folder)]
         if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
             raise SetupError(
                 f"{sys.executable} could not make a virtual environment in {self.folder}; its own "
                 "words are above. Is the disk full, or the folder not yours?"
             )
+        if has_pip:
+            return [sys.executable, "-m", "pip", "--python", str(self.python)]
+        return self._own_pip
 
-    def _fill(self) -> None:
+    def _fill(self, pip: Sequence[str]) -> None:
         say("Installing the dependencies (packaging/constraints.txt); the first time takes a while")
+        options = ["-c", str(self.constraints)]
+        if "CI" in os.environ:  # all runs once: only what is imported is worth compiling
+            options.append("--no-compile")
         # The build backend first, from the same constraints: then nothing is fetched unpinned.
-        self.pip("install", "-c", str(self.constraints), "hatchling")
-        editable = f"{self.root}[dev]"
-        options = ["-c", str(self.constraints), "--no-build-isolation"]
-        self.pip("install", *options, "-e", editable)
+        # With it a pip of this year: those of older Pythons take three times as long for the rest.
+        self._run(pip, "install", *options, "pip", "hatchling")
+        self.pip("install", *options, "--no-build-isolation", "-e", f"{self.root}[dev]")
 
     def pip(self, *arguments: str) -> None:
         """Run the environment's pip quietly.
@@ -108,7 +124,10 @@ class Environment:
         Raises:
             SetupError: pip failed; its own words stand above the message.
         """
-        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
+        self._run(self._own_pip, *arguments)
+
+    def _run(self, pip: Sequence[str], *arguments: str) -> None:
+        command = [*pip, "--disable-pip-version-check", "-q", *arguments]
         if subprocess.run(command, cwd=self.root, stdout=sys.stderr, check=False).returncode:
             raise SetupError(
                 f"pip {' '.join(arguments)} failed; its own words are above. Can this machine "

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 NOBODY = 65_534
 """The user whom file rights bind, as they do not bind the superuser."""
 
-# A shell's background ignores Ctrl+C, nohup the end of a terminal, and so would our programs.
+# A shell's background ignores Ctrl+C and Ctrl+\, nohup the end of a terminal, and so would our
+# programs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if os.name == "posix":
+    for _ending in (signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(_ending) is signal.SIG_IGN:
+            signal.signal(_ending, signal.SIG_DFL)
 
 # Before anything loads Qt, and inherited by the programs that tests start.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -55,11 +55,46 @@ def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     environment.ensure()
 
     probe, create, backend, project = recorder.commands
-    assert "ensurepip" in probe
-    assert f"-m venv --clear {environment.folder}" in create
-    assert backend.endswith(f"-c {environment.constraints} hatchling")
+    assert "import sys, pip" in probe
+    assert f"-m venv --clear --without-pip {environment.folder}" in create
+    assert f"-m pip --python {environment.python} " in backend
+    assert backend.endswith(f"-c {environment.constraints} pip hatchling")
+    assert project.startswith(f"{environment.python} -m pip ")
     assert f"-c {environment.constraints}" in project
     assert project.endswith(f"-e {checkout}[dev]")
+
+
+def test_where_no_pip_can_fill_it_the_environment_brings_its_own(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(lambda line: 1 if "import sys, pip" in line else 0)
+    monkeypatch.setattr("environment.subprocess.run", recorder)
+    environment = Environment(checkout)
+    environment.folder.mkdir()
+
+    environment.ensure()
+
+    create, backend, _ = recorder.commands[-3:]
+    assert create.endswith(f"-m venv --clear {environment.folder}")
+    assert backend.startswith(f"{environment.python} -m pip ")
+
+
+@pytest.mark.parametrize("is_ci", [True, False])
+def test_only_what_stays_is_compiled_as_a_whole(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, is_ci: bool
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    if is_ci:
+        monkeypatch.setenv("CI", "true")
+    recorder = Recorder()
+    monkeypatch.setattr("environment.subprocess.run", recorder)
+
+    environment = Environment(checkout)
+    environment.folder.mkdir()
+
+    environment.ensure()
+
+    assert all(("--no-compile" in line) is is_ci for line in recorder.commands[-2:])
 
 
 def test_nothing_runs_while_nothing_changed(
@@ -154,7 +189,7 @@ def test_a_debian_python_without_ensurepip_gets_its_venv_package(
 ) -> None:
     installed: list[str] = []
     monkeypatch.setattr(
-        "environment.subprocess.run", Recorder(lambda line: 1 if "ensurepip" in line else 0)
+        "environment.subprocess.run", Recorder(lambda line: 1 if "import" in line else 0)
     )
     monkeypatch.setattr("environment.is_debian", lambda: True)
     monkeypatch.setattr("environment.is_system_python", lambda: True)
@@ -171,7 +206,7 @@ def test_another_python_without_ensurepip_is_named(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "environment.subprocess.run", Recorder(lambda line: 1 if "ensurepip" in line else 0)
+        "environment.subprocess.run", Recorder(lambda line: 1 if "import" in line else 0)
     )
     monkeypatch.setattr("environment.is_system_python", lambda: False)
 
