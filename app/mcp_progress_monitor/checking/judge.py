@@ -33,7 +33,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import Channel, FactRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, FrameRun
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     DISCOVER,
@@ -91,7 +91,9 @@ class SessionJudge:
         self.results.grave_frames()  # those of the last chunk
         if not frames:
             return
-        if type(facts) is FactRun:
+        if type(facts) is FactRun and (type(frames) is FrameRun or _is_simple(facts)):
+            for frame in () if type(frames) is FrameRun else _without_facts(frames):
+                self._frame(frame)
             self._take_run(self._of(frames[0].connection), facts)
         else:
             self._take_each(frames, facts)
@@ -317,6 +319,11 @@ def _whole(finding: Finding) -> Finding:
     """The finding in a whole sentence: beside its event, that of an output schema has none."""
     is_words = finding.rule is rules.OUTPUT_WORDS
     return finding._replace(rule=rules.OUTPUT) if is_words else finding
+
+
+def _is_simple(run: FactRun) -> bool:
+    """Whether nothing in a run can change what its batches are judged by."""
+    return all(type(fact) is NotificationReceived for _, fact in run.others)
 
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:

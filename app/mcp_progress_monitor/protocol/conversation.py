@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor.findings import rules
@@ -30,7 +31,14 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     UnreadableReceived,
 )
-from mcp_progress_monitor.protocol.frames import Channel, FactRun, Frame, FrameRun
+from mcp_progress_monitor.protocol.frames import (
+    Channel,
+    FactRun,
+    Frame,
+    FrameRun,
+    MessageRun,
+    messages_of,
+)
 from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Envelope,
@@ -487,14 +495,28 @@ class Conversation:
         """Whether a pending request of `side` has `token`."""
         return key_of(token) in self._exchanges.of[side].token_owners
 
-    def read_run(self, run: FrameRun) -> Sequence[Fact]:
-        """Like `read` for a run, several times as fast."""
+    def read_run(self, run: Sequence[Frame]) -> Sequence[Fact]:
+        """Like `read` for what `read_parts` can read, several times as fast."""
         parts = [facts for _, facts in self.read_parts(run)]
         return parts[0] if len(parts) == 1 else [fact for facts in parts for fact in facts]
 
-    def read_parts(self, run: FrameRun) -> Iterator[tuple[FrameRun, FactRun]]:
-        """State the facts of a run, some lines of it at a time where they take longer."""
-        return self._exchanges.read_lines(run)
+    def read_parts(
+        self, frames: Sequence[Frame]
+    ) -> Iterator[tuple[Sequence[Frame], Sequence[Fact]]]:
+        """State the facts of frames, some of them at a time where they take longer.
+
+        They are a run, or `BatchFrames`.
+        """
+        if type(frames) is FrameRun:
+            yield from self._exchanges.read_lines(frames)
+            return
+        messages = MessageRun(messages_of(frames))
+        begin, numbers = 0, [frame.number for frame in frames]
+        for run, facts in self._exchanges.read_lines(messages):
+            last = run[-1].number
+            end = len(frames) if last == messages[-1].number else bisect.bisect(numbers, last)
+            yield frames[begin:end], facts
+            begin = end
 
     def read(self, frames: Sequence[Frame]) -> list[Fact]:
         """State the facts of `frames`, in their order.

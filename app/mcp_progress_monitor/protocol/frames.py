@@ -215,6 +215,11 @@ class FrameRun(LazyRun[Frame]):
         """How many lines there are."""
         return len(self.raws)
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of the frames."""
+        return range(self.first, self.first + len(self.raws))
+
     def part(self, begin: int, end: int) -> FrameRun:
         """The lines from `begin` up to `end`."""
         if begin == 0 and end == len(self.raws):
@@ -244,6 +249,47 @@ class FrameRun(LazyRun[Frame]):
             _new(Frame, (number, connection, channel, when, at, raw, None, True))
             for number, raw in enumerate(self.raws, self.first)
         ]
+
+
+class BatchFrames(list[Frame]):
+    """Lines that were read at once, batches among them, with the elements of these: none large.
+
+    Each message is an object without line feeds, so that they are read as a run is.
+    """
+
+
+def messages_of(frames: Iterable[Frame]) -> list[Frame]:
+    """Frames of which each is a message that is an object: not the lines of batches."""
+    return [frame for frame in frames if frame[6] is not None or frame[5][:1] == b"{"]
+
+
+class MessageRun(FrameRun):
+    """Messages that were read at once, elements of batches or whole lines: others lie between."""
+
+    __slots__ = ("_frames",)
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        """`frames` are some messages, at least one, all of them with one time."""
+        first = frames[0]
+        stamp = (first.connection, first.when, first.at)
+        super().__init__(first.number, *stamp, [frame.raw for frame in frames])
+        self._frames = frames
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of the frames."""
+        return [frame.number for frame in self._frames]
+
+    def part(self, begin: int, end: int) -> FrameRun:
+        """The messages from `begin` up to `end`."""
+        frames = self._frames[begin:end]
+        return MessageRun(frames) if frames else FrameRun(0, "", 0.0, 0.0, ())
+
+    def _item(self, index: int) -> Frame:
+        return self._frames[index]
+
+    def _items(self) -> list[Frame]:
+        return [*self._frames]
 
 
 def raw_of(frames: Sequence[Frame], number: int) -> bytes:

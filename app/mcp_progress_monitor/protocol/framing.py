@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part
+from mcp_progress_monitor.protocol.frames import (
+    BatchFrames,
+    Channel,
+    Frame,
+    FrameRun,
+    Part,
+    messages_of,
+)
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
 from mcp_progress_monitor.protocol.lenient_json import (
     NotJsonError,
@@ -20,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 _FRAMES_AT_A_TIME = 64
-"""Elements of a batch framed at once: each may cost a tenth of a millisecond, all told."""
+"""Lines framed at once that cannot be a run: each may cost a tenth of a millisecond, all told."""
+_ELEMENTS_AT_A_TIME = 384
+"""Elements of batches framed at once: they are handled in parts, as those of runs are."""
 RUN_LINES = 768
 """Most lines of a run: more than a pipe's buffer has of them, and 3 ms of work for ticks."""
 _LEAST_RUN = 8
@@ -145,14 +155,15 @@ class Framer:
             return
         held: list[Frame] = []
         for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
+            if held and (len(held) + len(frames) > RUN_LINES or not frames):
+                # A batch stays with its first elements, by which it is known as one.
+                end = len(held) - (_begins_batch(frames) if frames else 0)
+                yield from _bounded(held[:end], is_complete=is_complete)
+                held = held[end:]
             held += frames
-            if held and (len(held) >= _FRAMES_AT_A_TIME or not frames):
-                yield held
-                held = []
             if not frames:
                 yield []
-        if held:
-            yield held
+        yield from _bounded(held, is_complete=is_complete)
 
     def received_in_slices(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
@@ -168,12 +179,12 @@ class Framer:
             number = self._numbers.take(1 + len(elements))
             stamp = (self._connection, Channel.RECEIVED, when, at)
             yield [Frame(number, *stamp, raw, None, is_complete)]
-            for begin in range(0, len(elements), _FRAMES_AT_A_TIME):
+            count, new = len(elements), _new
+            for begin in range(0, count, _ELEMENTS_AT_A_TIME):
+                some = elements[begin : begin + _ELEMENTS_AT_A_TIME]
                 yield [
-                    Frame(number + index, *stamp, element, Part(index, len(elements)))
-                    for index, element in enumerate(
-                        elements[begin : begin + _FRAMES_AT_A_TIME], begin + 1
-                    )
+                    new(Frame, (number + index, *stamp, element, new(Part, (index, count)), True))
+                    for index, element in enumerate(some, begin + 1)
                 ]
 
     def again(
@@ -227,6 +238,33 @@ class Framer:
     def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
         self.latest = (when, at)
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
+
+
+def _begins_batch(frames: Sequence[Frame]) -> bool:
+    """Whether the first is the first element of a batch."""
+    part = frames[0].part
+    return part is not None and part.index == 1
+
+
+def _bounded(frames: list[Frame], *, is_complete: bool) -> Iterator[list[Frame]]:
+    """Frames with one time: at once if they can be read so, else some at a time."""
+    if is_complete and _are_messages(frames):
+        yield BatchFrames(frames)
+        return
+    for begin in range(0, len(frames), _FRAMES_AT_A_TIME):
+        yield frames[begin : begin + _FRAMES_AT_A_TIME]
+
+
+def _are_messages(frames: list[Frame]) -> bool:
+    """Whether frames are many objects, and batches with their elements or the first of them."""
+    raws = [frame.raw for frame in messages_of(frames)]
+    if len(raws) < _LEAST_RUN or _run_length(raws) < len(raws):
+        return False
+    after = (part for _, _, _, _, _, _, part, _ in frames[1:])
+    return len(raws) == len(frames) or all(
+        frame.part is not None or frame.raw[:1] == b"{" or (part is not None and part.index == 1)
+        for frame, part in itertools.zip_longest(frames, after)
+    )
 
 
 def _run_length(lines: Sequence[bytes]) -> int:

@@ -286,6 +286,7 @@ class _PlainLines:
         """The others, each with the number of ticks before it."""
         self.has_messages = False
         self._run = run
+        self._numbers = run.numbers
         self._further = further
         self._text = b"[%b]" % b"\n,".join(run.raws)
         self._colons = self._text.count(b":")
@@ -304,12 +305,12 @@ class _PlainLines:
         if len(lines) != len(self._run):
             return self._is_odd(len(self._run) // 2)
         methods = [line.method for line in lines]
-        numbers: Sequence[int] = range(self._run.first, self._run.first + len(lines))
+        numbers = self._numbers
         if methods.count(PROGRESS) < len(lines):
             if not self._read_notes(methods):
                 return False
             places = [place for place, method in enumerate(methods) if method == PROGRESS]
-            numbers = [self._run.first + place for place in places]
+            numbers = [numbers[place] for place in places]
             lines = [lines[place] for place in places]
         return self._read_ticks(numbers, lines, ledger, here) and self._is_whole()
 
@@ -329,7 +330,7 @@ class _PlainLines:
         """Read the notifications that are no progress."""
         if not _NOT_PLAIN.isdisjoint(methods):
             return self._is_odd(next(n for n, each in enumerate(methods) if each in _NOT_PLAIN))
-        first, raws = self._run.first, self._run.raws
+        raws, numbers = self._run.raws, self._numbers
         places = [place for place, method in enumerate(methods) if method != PROGRESS]
         try:
             notes = _decode_notes(b"[%b]" % b"\n,".join([raws[place] for place in places]))
@@ -338,7 +339,7 @@ class _PlainLines:
         stamp = (self._run.connection, self._run.at, self._run.when, _SERVER)
         params = [{} if note.params is _ABSENT else note.params for note in notes]
         facts = [
-            _new(NotificationReceived, (first + place, *stamp, methods[place], each, ()))
+            _new(NotificationReceived, (numbers[place], *stamp, methods[place], each, ()))
             for place, each in zip(places, params, strict=True)
         ]
         self.notes = [
@@ -363,7 +364,7 @@ class _PlainLines:
             odd = next(
                 n for n, (r, v) in pairs if r is None or v is _ABSENT or here not in {None, r}
             )
-            return self._is_odd(numbers[odd] - self._run.first)
+            return self._is_odd(self._numbers.index(numbers[odd]))
         totals, total_count = _column([each.total for each in members])
         words, word_count = _column([each.message for each in members])
         # Not those that were just decoded: a job keeps many ticks, all of them with one token.

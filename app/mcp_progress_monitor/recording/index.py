@@ -32,6 +32,7 @@ from mcp_progress_monitor.protocol.frames import (
     FrameRun,
     Part,
     kind_of,
+    messages_of,
 )
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
@@ -142,6 +143,7 @@ _COLUMNS: Final = (
 )
 _request_of = itemgetter(6)
 _at_of = itemgetter(4)
+_row_of = itemgetter(0)
 
 
 class Segment:
@@ -428,8 +430,11 @@ class Columns:
         Of the same connection, with consecutive numbers; of one chunk, or of several where a
         recording is read.
         """
-        if type(frames) is FrameRun and type(facts) is FactRun and facts.others:
-            return self._rows_of_run(frames, facts)
+        if type(facts) is FactRun:
+            if type(frames) is not FrameRun:
+                return self._rows_of_batches(frames, facts)
+            if facts.others:
+                return self._rows_of_run(frames.first, facts)
         if len(frames) != len(facts) or not frames:
             return None
         first, last = frames[0], frames[-1]
@@ -456,15 +461,27 @@ class Columns:
             _whole_numbers(requests),
         )
 
-    def _rows_of_run(self, frames: FrameRun, facts: FactRun) -> _Rows | None:
-        """The columns of ticks with other messages among them."""
+    def _rows_of_batches(self, frames: Sequence[Frame], facts: FactRun) -> _Rows | None:
+        """The columns of the elements of batches, and of the lines of these between them."""
+        first = frames[0].number
+        if frames[-1].number - first != len(frames) - 1:
+            return None
+        messages = {frame.number for frame in messages_of(frames)}
+        lines = [n for n in range(len(frames)) if first + n not in messages]
+        return self._rows_of_run(first, facts, lines)
+
+    def _rows_of_run(self, first: int, facts: FactRun, lines: Sequence[int] = ()) -> _Rows | None:
+        """The columns of ticks with other messages, and batches' `lines`, among them."""
         ticks = self._rows_of_ticks(facts.requests)
         if ticks is None:
             return None
         kinds, methods, tokens, exchanges = bytearray(ticks.kinds), *ticks[1:]
+        others: list[tuple[int, Fact | None]] = [(row, None) for row in lines]
+        others += [(fact.number - first, fact) for _, fact in facts.others]
+        if lines and facts.others:
+            others.sort(key=_row_of)
         newest = -1
-        for _, fact in facts.others:
-            row = fact.number - frames.first
+        for row, fact in others:
             if row == newest:
                 continue  # a message may state a second fact
             newest = row
@@ -485,6 +502,8 @@ class Columns:
     def _enter_rows(self, segment: Segment, frames: Sequence[Frame], rows: _Rows) -> None:
         """Add rows except their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
+        if type(frames) is not FrameRun:
+            self._note_parts(segment.end, frames)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
             segment.ats += array("d", (frame.at,)) * count
@@ -547,6 +566,13 @@ class Columns:
         self._batches["at"].append(place)
         self._batches["index"].append(part.index)
         self._batches["of"].append(part.count)
+
+    def _note_parts(self, place: int, frames: Sequence[Frame]) -> None:
+        """Note which of the frames from `place` on are elements of batches."""
+        elements = [(n, part) for n, frame in enumerate(frames, place) if (part := frame[6])]
+        self._batches["at"].extend([n for n, _ in elements])
+        self._batches["index"].extend([part[0] for _, part in elements])
+        self._batches["of"].extend([part[1] for _, part in elements])
 
     def _source(self, frame: Frame, *, is_escaped: bool = False) -> int:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import datetime
 import errno
@@ -53,6 +54,18 @@ class _Batch:
         self._offset = offset
         self._raw = raw
         self._done = raw.find(b"[") + 1
+
+    def places(self, elements: Sequence[bytes]) -> list[tuple[int, int, bool]]:
+        """The locations of all elements, of each whether it is escaped; none if one is not here."""
+        found: list[tuple[int, int, bool]] = []
+        end, find = self._done, self._raw.find
+        for element in () if self.is_escaped else elements:
+            begin = find(element, end)
+            if begin < 0:
+                return []
+            end = begin + len(element)
+            found.append((self._offset + begin, end - begin, False))
+        return found
 
     def place(self, element: bytes) -> tuple[int, int] | None:
         """The offset of the next element in the part, and its size; None if it is not the next."""
@@ -142,13 +155,16 @@ class Encoder:
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
         pieces: list[bytes] = []
         places: list[tuple[int, int, bool]] = []
-        for frame in frames:
+        rest = iter(frames)
+        for frame in rest:
             place = None if frame.part is None else self._place(frame)
             if place is None:
                 piece, place = self._line(frame, part, offset)
                 pieces.append(piece)
                 offset += len(piece)
             places.append(place)
+            if frame.part is None and frame.connection in self._batches:
+                places += self._places_of(frames[len(places) :], rest)
         if not pieces:
             self._next = _UNKNOWN  # numbers went to elements of a batch further up
         offsets, sizes, escapes = map(list, zip(*places, strict=True))
@@ -196,6 +212,21 @@ class Encoder:
             del self._batches[frame.connection]
         self._next = frame.number + 1 if self._next == frame.number else _UNKNOWN
         return (*found, batch.is_escaped)
+
+    def _places_of(
+        self, frames: Sequence[Frame], rest: Iterator[Frame]
+    ) -> list[tuple[int, int, bool]]:
+        """The locations of the elements after a batch's line, if all are here, taken of `rest`."""
+        count = 0 if not frames or frames[0].part is None else frames[0].part.count
+        if not 0 < count <= len(frames) or frames[0].number != self._next:
+            return []
+        found = self._batches[frames[0].connection].places([each.raw for each in frames[:count]])
+        if not found:
+            return []
+        del self._batches[frames[0].connection]
+        self._next += count
+        collections.deque(itertools.islice(rest, count), maxlen=0)
+        return found
 
     def _head(self, number: int) -> bytes:
         return b"" if number == self._next else b"%b%d\n" % (NUMBER, number)

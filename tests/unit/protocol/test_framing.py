@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part, server_name
+from mcp_progress_monitor.protocol.frames import (
+    BatchFrames,
+    Channel,
+    Frame,
+    FrameRun,
+    Part,
+    server_name,
+)
 from mcp_progress_monitor.protocol.framing import (
     RUN_LINES,
     FrameNumbers,
@@ -130,7 +137,7 @@ def test_an_oversized_batch_is_unpacked_in_slices() -> None:
     assert len(line) > OVERSIZED
     lists = list(_framer().received_in_slices([line], 0, 0))
     assert [] in lists
-    assert max(map(len, lists)) <= 64
+    assert max(map(len, lists)) <= 384
     frames = [frame for frames in lists for frame in frames]
     assert [frame.raw for frame in frames] == [line, *elements]
     assert frames[-1].part == Part(4000, 4000)
@@ -141,8 +148,33 @@ def test_many_batches_are_cut_in_slices_of_as_many_messages_as_lines() -> None:
     batch = as_bytes([progress("p", n) for n in range(1000)])
     lines = [b"{}", batch, b"[INFO] started", batch, b"{}"]
     slices = list(_framer().in_slices(lines, 5.0, 6.0))
-    assert max(map(len, slices)) <= 128
+    assert max(map(len, slices)) <= RUN_LINES
+    assert max(len(each) for each in slices if type(each) is list) <= 64
     assert [frame for frames in slices for frame in frames] == _framer().received(lines, 5.0, 6.0)
+
+
+def test_batches_and_lines_beside_them_are_messages_of_one_slice() -> None:
+    batch = as_bytes([progress("p", n) for n in range(10)])
+    lines = [b"{}", batch, b"{}", batch]
+    [frames] = _framer().in_slices(lines, 5.0, 6.0)
+    assert type(frames) is BatchFrames
+    assert frames == _framer().received(lines, 5.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_complete"),
+    [
+        ([b"[{}]"] * 7, True),
+        ([b"[{},1,{},{},{},{},{},{},{}]"], True),
+        ([b"[" + b"{}," * 9 + b"{}]", b"[INFO] started"], True),
+        ([b"[" + b"{}," * 9 + b"{}]", b"[]"], True),
+        ([b"[" + b"{}," * 9 + b"{}]"], False),
+        ([b"[" + b"{}," * 9 + b"{\n}]"], True),
+    ],
+)
+def test_what_is_not_only_objects_is_read_one_by_one(lines: list[bytes], is_complete: bool) -> None:
+    slices = list(_framer().in_slices(lines, 5.0, 6.0, is_complete=is_complete))
+    assert {type(frames) for frames in slices} == {list}
 
 
 def test_lines_without_a_batch_are_one_slice() -> None:

@@ -1,0 +1,142 @@
+"""A chunk does the same to all that is kept of a session, read at once or message by message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_progress_monitor.checking.schemas import SchemaChecks
+from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.unit.protocol.wire import call, notification, progress, request, result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.protocol.frames import Frame
+
+TOKENS = ("a", "b:c", 7)
+_rising = st.builds(
+    progress,
+    st.sampled_from(TOKENS),
+    st.integers(1, 60),
+    total=st.sampled_from([50, 50.0]),
+    message=st.sampled_from(["one", "two: three", ""]),
+)
+_more = st.fixed_dictionaries({}, optional={"_meta": st.just({"x": 1}), "rate": st.floats(0, 9)})
+_messages = st.one_of(
+    _rising,
+    _rising,
+    st.builds(lambda more: progress("a", 9, **more), _more),
+    st.builds(
+        notification, st.just("notifications/message"), data=st.just("a"), level=st.just("i")
+    ),
+    st.builds(notification, st.sampled_from(["notifications/tools/list_changed", "x", "y/z"])),
+    st.builds(result, st.integers(0, 5)),
+    st.builds(request, st.integers(0, 3), st.just("ping")),
+    st.builds(progress, st.sampled_from(["unknown", "7", None]), st.integers(0, 3)),
+)
+_batches = st.lists(_messages, min_size=1, max_size=20)
+_lines = st.lists(
+    st.one_of(
+        _batches.map(lambda each: b"[" + b", ".join(map(encode, each)) + b"]"),
+        _messages.map(encode),
+        st.sampled_from([b"[INFO] started", b"[]", b"[1,{}]", b"", b"{"]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+class Session:
+    """All that is kept of a session, as an engine and a window keep it."""
+
+    def __init__(self, revision: str, *, at_once: bool) -> None:
+        self.at_once, self.runs = at_once, 0
+        self.tracker, self.recorder = Tracker(), Recorder()
+        self.check = SessionCheck(self.tracker.job_of, schemas=SchemaChecks(0.0))
+        self.conversation = Conversation("s#1")
+        self.framer = Framer("s#1", FrameNumbers())
+        self.kept: list[Any] = []
+        asked = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {}}
+        self.take([self._sent({**request(99, "initialize"), "params": asked})])
+        agreed = {"protocolVersion": revision, "capabilities": {}, "serverInfo": {}}
+        self.receive([encode({**result(99), "result": agreed})], 1.0)
+        for number, token in enumerate(TOKENS):
+            self.take([self._sent(call(number, token))])
+
+    def _sent(self, message: Any) -> Frame:
+        return self.framer.sent(encode(message), 1001.0, 1.0)
+
+    def receive(self, lines: Sequence[bytes], at: float) -> None:
+        if not self.at_once:
+            self.take(self.framer.received(lines, 1000.0 + at, at))
+            return
+        for frames in self.framer.in_slices(lines, 1000.0 + at, at):
+            self.take(frames)
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        if type(frames) in {FrameRun, BatchFrames}:
+            self.runs += 1
+            for part, facts in self.conversation.read_parts(frames):
+                self._keep(part, facts)
+        else:
+            self._keep(frames, self.conversation.read(frames))
+
+    def _keep(self, frames: Sequence[Frame], facts: Any) -> None:
+        changes = self.tracker.apply(facts, 9.0)
+        self.recorder.take(frames, facts)
+        self.recorder.mark(changes.marked)
+        self.check.take(frames, facts, changes.marked)
+        self.kept += [*facts, *changes.ticks, *changes.marked.items()]
+
+    def whole(self) -> dict[str, Any]:
+        timeline = self.recorder.timeline
+        places = range(timeline.end)
+        results = self.check.judge.results
+        return {
+            "facts": sorted(map(repr, self.kept)),
+            "frames": timeline.frames(0, timeline.end),
+            "index": [
+                (timeline.kind(n), timeline.exchange(n), timeline.is_marked(n)) for n in places
+            ],
+            "columns": [
+                (each.methods, each.tokens, each.sizes, each.offsets, each.sources)
+                for each in timeline.columns.segments
+            ],
+            "size": timeline.columns.end,
+            "jobs": [repr(self.tracker.detail(job, 9.0)) for job in self.tracker.jobs()],
+            "results": sorted(repr((r.finding, r.by, r.job, r.count, r.frames)) for r in results),
+            "rules": results.servers(),
+        }
+
+
+@settings(deadline=None)
+@given(
+    st.lists(_lines, min_size=1, max_size=3),
+    st.sampled_from(["2025-03-26", "2025-11-25", "2024-11-05"]),
+)
+def test_a_chunk_is_kept_as_its_messages_are_one_by_one(
+    chunks: list[list[bytes]], revision: str
+) -> None:
+    fast, slow = Session(revision, at_once=True), Session(revision, at_once=False)
+    for number, lines in enumerate(chunks):
+        for session in (fast, slow):
+            session.receive(lines, 2.0 + number)
+    expected = slow.whole()
+    for name, value in fast.whole().items():
+        assert value == expected[name], name
+
+
+def test_batches_are_kept_at_once() -> None:
+    session = Session("2025-03-26", at_once=True)
+    batch = b"[" + b",".join([encode(progress("a", n)) for n in range(1, 17)]) + b"]"
+    session.receive([batch] * 4, 2.0)
+    assert session.runs == 1
