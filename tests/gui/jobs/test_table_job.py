@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
 
+from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
 from mcp_progress_monitor.gui.jobs.job_list import JobList
@@ -17,7 +19,7 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
@@ -34,11 +36,13 @@ class PaintWatch(QObject):
         super().__init__(table)
         self._table = table
         self.rows: list[range] = []
+        self.areas: list[QRect] = []
         table.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QPaintEvent):
             area = event.rect()
+            self.areas.append(area)
             first = self._table.indexAt(area.topLeft()).row()
             self.rows.append(range(first, self._table.indexAt(area.bottomLeft()).row() + 1))
         return super().eventFilter(watched, event)
@@ -77,6 +81,15 @@ def table(pane: JobList) -> JobTable:
     return pane.table
 
 
+def _tick(jobs: JobsModel, numbers: Iterable[int] = _JOBS) -> None:
+    """Let something change that the rows of these jobs show."""
+    source = jobs.source
+    assert isinstance(source, FakeJobs)
+    held = [source.held[number] for number in numbers]
+    source.put(*(replace(each, message=f"{each.message}.") for each in held))
+    jobs.apply(ChangeSet(progressed=frozenset(numbers)))
+
+
 def _in_sight(table: JobTable) -> range:
     rows = [index.row() for index in table.in_sight()]
     return range(rows[0], rows[-1] + 1)
@@ -88,7 +101,7 @@ def test_many_changed_rows_are_painted_a_few_at_a_time_and_all_in_the_end(
     seen = _in_sight(table)
     assert len(seen) > ROWS_AT_ONCE
     watch = PaintWatch(table)
-    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    _tick(jobs)
     qtbot.waitUntil(lambda: watch.has_all(seen))
     assert max(map(len, watch.rows)) <= ROWS_AT_ONCE
     assert sum(map(len, watch.rows)) == len(seen)
@@ -100,7 +113,7 @@ def test_no_row_starves_where_changes_come_faster_than_they_are_painted(
     seen, watch = _in_sight(table), PaintWatch(table)
 
     def changed_meanwhile() -> bool:
-        jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+        _tick(jobs)
         return watch.has_all(seen)
 
     qtbot.waitUntil(changed_meanwhile)
@@ -111,11 +124,11 @@ def test_rows_that_a_step_of_scrolling_painted_are_not_painted_again(
 ) -> None:
     bar = table.verticalScrollBar()
     assert bar.maximum() > table.viewport().height()
-    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    _tick(jobs)
     watch = PaintWatch(table)
     bar.setValue(bar.maximum())
     qtbot.waitUntil(lambda: bool(watch.rows))
-    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))  # the next step is expected to paint it
+    _tick(jobs)  # the next step is expected to paint it
     qtbot.wait(0)
     assert len(watch.rows) == 1
     qtbot.waitUntil(lambda: len(watch.rows) > 1)  # but nobody scrolls any more
@@ -125,16 +138,54 @@ def test_a_change_of_one_row_repaints_that_row_alone(
     qtbot: QtBot, jobs: JobsModel, table: JobTable
 ) -> None:
     watch = PaintWatch(table)
-    jobs.apply(ChangeSet(progressed=frozenset({3})))
+    _tick(jobs, {3})
     qtbot.waitUntil(lambda: bool(watch.rows))
     assert watch.rows == [range(2, 3)]
+
+
+def test_a_row_that_looks_the_same_is_not_painted(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    source, watch = jobs.source, PaintWatch(table)
+    assert isinstance(source, FakeJobs)
+    source.put(replace(source.held[3], silent_s=0.1))
+    jobs.apply(ChangeSet(progressed=frozenset({3})))
+    qtbot.wait(30)
+    assert len(source.asked) > len(_JOBS)  # it was looked at
+    assert watch.rows == []
+
+
+def test_a_change_repaints_the_cells_that_show_it(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    watch = PaintWatch(table)
+    _tick(jobs, {3})
+    qtbot.waitUntil(lambda: bool(watch.rows))
+    header = table.header()
+    assert watch.areas[0].left() == header.sectionViewportPosition(Column.PROGRESS)
+    assert watch.areas[0].width() == header.sectionSize(Column.PROGRESS)
+
+
+def test_a_row_of_which_a_part_was_painted_is_painted_again_as_a_whole(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    source, watch = jobs.source, PaintWatch(table)
+    assert isinstance(source, FakeJobs)
+    source.put(replace(source.held[3], message="changed"))
+    place = table.visualRect(table.model().index(2, 0))
+    with qtbot.waitSignal(jobs.dataChanged):
+        jobs.apply(ChangeSet(progressed=frozenset({3})))
+        jobs.snapshot(3)  # some other view
+        table.viewport().repaint(place.adjusted(0, 0, -20, -5))
+    qtbot.waitUntil(lambda: len(watch.areas) > 1)
+    assert watch.areas[-1].contains(place)
 
 
 def test_what_is_out_of_sight_costs_no_paint(
     qtbot: QtBot, jobs: JobsModel, table: JobTable
 ) -> None:
     watch = PaintWatch(table)
-    jobs.apply(ChangeSet(progressed=frozenset({40})))
+    _tick(jobs, {40})
     qtbot.wait(30)
     assert watch.rows == []
     table.scrollToBottom()
@@ -164,7 +215,7 @@ def test_painting_makes_no_snapshot(
     assert isinstance(source, FakeJobs)
     made = MadeBeforePaint(table, source)
     before = len(source.asked)
-    jobs.apply(ChangeSet(progressed=frozenset({number})))
+    _tick(jobs, {number})
     if number - 1 not in _in_sight(table):
         table.scrollToBottom()
     qtbot.waitUntil(lambda: bool(made.counts))
@@ -176,7 +227,7 @@ def test_painting_makes_no_snapshot(
 def test_a_repaint_builds_no_snapshot_and_asks_nobody(
     qtbot: QtBot, jobs: JobsModel, source: FakeJobs, table: JobTable
 ) -> None:
-    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    _tick(jobs)
     source.asked.clear()
     table.viewport().repaint()  # before a turn of the loop has made any
     assert source.asked == []
@@ -193,7 +244,7 @@ def test_rows_that_come_into_sight_by_a_resize_are_made_before_they_are_painted(
 ) -> None:
     pane.resize(1080, 200)
     qtbot.waitUntil(lambda: len(_in_sight(table)) < 8)
-    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    _tick(jobs)
     qtbot.wait(50)
     made_in_paint: list[int] = []
     paint_row = JobDelegate.paint_row

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
+    QLine,
     QModelIndex,
     QPersistentModelIndex,
     QPointF,
@@ -56,7 +58,7 @@ from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from PySide6.QtCore import QObject
 
@@ -138,12 +140,11 @@ def _busy(area: QRectF, job: JobSnapshot) -> QRectF:
 
 def _hatch(painter: QPainter, area: QRectF, colour: QColor) -> None:
     painter.setPen(QPen(QBrush(colour), _HATCH / 3))
-    x = area.left() - area.height()
-    while x < area.right():
-        painter.drawLine(
-            round(x), round(area.bottom()), round(x + area.height()), round(area.top())
-        )
-        x += _HATCH
+    start, rise = area.left() - area.height(), round(area.height())
+    bottom, top = round(area.bottom()), round(area.top())
+    count = math.ceil((area.right() - start) / _HATCH)
+    places = (round(start + number * _HATCH) for number in range(count))
+    painter.drawLines([QLine(x, bottom, x + rise, top) for x in places])
 
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ class JobCells:
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        amount = job_texts.amount(job)
+        amount, count, said, tone = _words_of_progress(job)
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
         room = min(room, round(cell.width() * 0.7))
         height = max(6, round(faces.first.height * 0.55))
@@ -323,42 +324,30 @@ class JobCells:
         self._bars.paint(painter, bar, job)
         right = first.adjusted(cell.width() - room, 0, 0, 0)
         self._write(painter, faces.first, right, amount, Tone.TEXT, _RIGHT)
-        self._paint_words(painter, faces, second, job)
+        self._paint_words(painter, faces.second, second, count, said, tone)
 
     def _paint_words(
-        self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
+        self, painter: QPainter, face: Face, line: QRect, count: str, said: str, tone: Tone
     ) -> None:
         """The message at the left and, where there is room, the exact count at the right."""
-        face = faces.second
-        is_calm = job.failure is None or job.state is JobState.RESUMABLE
-        is_counted = is_calm and job.fraction is not None
-        count = figures.count(job) if is_counted else ""
         room = face.width(count) + GAP if count else 0
         if line.width() < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
             self._write(painter, face, line, count, Tone.MUTED, _RIGHT)
-        tone = Tone.MUTED if is_calm else tone_of(job)
-        stream = stream_texts.urgent(job)
-        if stream and job.stream is not None and job.stream.is_broken:
-            tone = Tone.WARNING
-        said = stream or job_texts.message(job)
         self._write(painter, face, line.adjusted(0, 0, -room, 0), said, tone)
 
     def _paint_status(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        word = job_texts.state(job)
-        is_timed = job.state.is_over
-        spent = "" if is_timed or is_settling(job) else job_texts.elapsed(job)
+        word, spent, words = _words_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
         self._write(painter, faces.second, first, spent, Tone.MUTED, _RIGHT)
         self._write(painter, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
         if job.sparks:
             left = first.left() + faces.first.width(word) + GAP
             self._paint_sparks(painter, first.adjusted(left - first.left(), 2, -room, -2), job)
-        words = "" if is_settling(job) else job_texts.status(job, is_timed=is_timed)
         self._write(painter, faces.second, second, words, Tone.MUTED)
 
     def _paint_sparks(self, painter: QPainter, area: QRect, job: JobSnapshot) -> None:
@@ -414,6 +403,55 @@ def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object
     return None  # with the token each job's server is another, and pictures are not cheap to make
 
 
+def _words_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
+    """What stands beside the bar; below it the count, and the message with its tone."""
+    is_calm = job.failure is None or job.state is JobState.RESUMABLE
+    count = figures.count(job) if is_calm and job.fraction is not None else ""
+    tone = Tone.MUTED if is_calm else tone_of(job)
+    stream = stream_texts.urgent(job)
+    if stream and job.stream is not None and job.stream.is_broken:
+        tone = Tone.WARNING
+    return job_texts.amount(job), count, stream or job_texts.message(job), tone
+
+
+def _words_of_status(job: JobSnapshot) -> tuple[str, str, str]:
+    """The state, how long the job runs, and the second line."""
+    is_over, is_young = job.state.is_over, is_settling(job)
+    return (
+        job_texts.state(job),
+        "" if is_over or is_young else job_texts.elapsed(job),
+        "" if is_young else job_texts.status(job, is_timed=is_over),
+    )
+
+
+def _look(column: int, job: JobSnapshot) -> tuple[object, ...]:
+    """All that a cell shows of a job beside its badge: a cell of the same look need no painting."""
+    if column == Column.PROGRESS:
+        is_busy = job.fraction is None and not job.state.is_over and not is_settling(job)
+        bar = (job.fraction, job.state, tone_of(job), job.elapsed_s if is_busy else None)
+        return (*bar, *_words_of_progress(job))
+    if column == Column.STATUS:
+        # A resumable one shows the age of its token by the computer's own clock.
+        age = object() if job.state is JobState.RESUMABLE else None
+        return (*_words_of_status(job), tone_of(job), job.sparks, age)
+    if column == Column.ACTIONS:
+        return is_settling(job), *offered(job)
+    if column == Column.SERVER:
+        return job.server, job.token, job.watched_client
+    return _lasting(column, job, None) or (COLUMNS[Column(column)].text(job),)
+
+
+def changed_columns(
+    before: JobSnapshot, after: JobSnapshot, columns: Iterable[int]
+) -> Iterator[int]:
+    """Those of `columns` that look different in two snapshots of a job."""
+    is_marked = before.marks != after.marks
+    for column in columns:
+        is_badge_outdated = is_marked and column == Column.JOB
+        if is_badge_outdated or _look(column, before) != _look(column, after):
+            yield column
+
+
 def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:
     """Where the buttons of `job` are in its actions cell."""
     if is_settling(job):
@@ -467,8 +505,8 @@ class JobDelegate(QStyledItemDelegate):
         state: int,
         index: _Index,
         cells: Iterable[tuple[int, int, int]],
-    ) -> None:
-        """Paint some cells of a row, given by column, left edge and width."""
+    ) -> JobSnapshot | None:
+        """Paint some cells of a row, given by column, left edge and width; what of, if known."""
         ground, font = self._appearance.row_ground(state), option.font
         job = index.data(SNAPSHOT)
         top, height = option.rect.top(), option.rect.height()
@@ -486,6 +524,7 @@ class JobDelegate(QStyledItemDelegate):
                 badge = index.data(BADGE) if column == Column.JOB else None
                 self._cells.paint(painter, area, font, column, job, ground, badge)
         painter.restore()
+        return job if isinstance(job, JobSnapshot) else None
 
     def editorEvent(
         self,

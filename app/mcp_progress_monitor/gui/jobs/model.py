@@ -156,7 +156,7 @@ class JobsModel(QAbstractTableModel):
         """Show how many findings there are on each job."""
         before, self._badges = self._badges or {}, badges
         differing = {job for job, _ in before.items() ^ badges.items()}
-        self._announce([self._rows[job] for job in differing if job in self._rows])
+        self._announce([self._rows[job] for job in differing if job in self._rows], Column.JOB)
 
     def badge(self, snapshot: JobSnapshot) -> Badge | None:
         """The findings on a job; of one that an earlier run made, what was saved of them."""
@@ -354,14 +354,14 @@ class JobsModel(QAbstractTableModel):
             jobs_of_a_kind.difference_update(gone)
         self._rows = {job: row for row, job in enumerate(self._order)}
 
-    def _announce(self, rows: Collection[int]) -> None:
+    def _announce(self, rows: Collection[int], last_column: int = len(COLUMNS) - 1) -> None:
         if not rows:
             return
         stretches = runs(rows)
         if len(stretches) > _ROWWISE:
             stretches = [(stretches[0][0], stretches[-1][1])]
         for first, last in stretches:
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+            self.dataChanged.emit(self.index(first, 0), self.index(last, last_column))
 
     @Slot()
     def _on_sorting(self) -> None:

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTr
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
-from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
+from mcp_progress_monitor.gui.jobs.delegate import JobDelegate, changed_columns
 from mcp_progress_monitor.gui.jobs.model import NEWEST
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel, QByteArray
     from PySide6.QtGui import QPaintEvent, QResizeEvent
     from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 _LEAST: Final = 0.6  # of its wanted width, below which a column says too little
 
@@ -61,6 +63,9 @@ ROWS_AT_ONCE: Final = 8
 _SCROLLING_MS: Final = 80
 """For so long after a step that replaced all rows in sight another one is expected."""
 
+_KEPT: Final = 500
+"""Rows of which is known what they show: more than a screen has."""
+
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -82,6 +87,10 @@ class JobTable(QTreeView):
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
         self._repainted = -1
+        self._painted: dict[JobId, JobSnapshot] = {}
+        """What the rows show; of jobs that are not in it, all of the row is to be painted."""
+        self._area = QRect()
+        """What is being painted; empty where that is several areas."""
         self._scrolled = QElapsedTimer()
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
@@ -144,11 +153,17 @@ class JobTable(QTreeView):
         return range(rows.start + bool(is_cut), rows.stop - bool(is_last_cut))
 
     def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
-        """Repaint changed rows a few at a time, so that no batch holds the window for long."""
+        """Repaint what changed, a few rows at a time, so that no batch holds the window for long.
+
+        Rows are of `JobsModel`, which says of a change in the first column alone that the badge of
+        a job is another.
+        """
         if QAccessible.isActive():
             super().dataChanged(first, last, list(roles))  # tells a screen reader as well
             return
         self._changed.append((first.row(), last.row()))
+        if last.column() == Column.JOB:
+            self._painted.clear()
         if not self._turn.isActive():
             # While somebody scrolls, that paints every change: not all rows twice.
             is_scrolling = self._scrolled.isValid() and not self._scrolled.hasExpired(_SCROLLING_MS)
@@ -164,15 +179,27 @@ class JobTable(QTreeView):
         self._due.intersection_update(sight)  # others are painted when they come into sight
         ordered = sorted(self._due)
         following = [row for row in ordered if row > self._repainted]
+        cells = list(cells_in_sight(self.header(), self.viewport().width()))
         for row in (following or ordered)[:ROWS_AT_ONCE]:
             self._due.remove(row)
             self._repainted = row
-            index = self.model().index(row, 0)
-            index.data(NEWEST)  # painting reads it and makes none
-            top = self.visualRect(index)
-            self.viewport().update(0, top.top(), self.viewport().width(), top.height())
+            self._repaint(self.model().index(row, 0), cells)
         if self._due:
             self._turn.start(0)
+
+    def _repaint(self, index: QModelIndex, cells: Sequence[tuple[int, int, int]]) -> None:
+        """Repaint what looks different than it was painted last: as time passes, few cells do."""
+        after: JobSnapshot | None = index.data(NEWEST)  # painting reads it and makes none
+        before = None if after is None else self._painted.get(after.id)
+        place, viewport = self.visualRect(index), self.viewport()
+        if after is None or before is None:
+            viewport.update(0, place.top(), viewport.width(), place.height())
+            return
+        self._painted[after.id] = after
+        changed = set(changed_columns(before, after, [column for column, _, _ in cells]))
+        for column, left, wide in cells:
+            if column in changed:
+                viewport.update(left, place.top(), wide, place.height())
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Have snapshots of the rows that come into sight before they are painted."""
@@ -223,16 +250,35 @@ class JobTable(QTreeView):
                 state |= QStyle.StateFlag.State_Selected
             if index.row() == self._hovered:
                 state |= QStyle.StateFlag.State_MouseOver
-            delegate.paint_row(painter, option, int(state.value), index, self._cells)
+            job = delegate.paint_row(painter, option, int(state.value), index, self._cells)
+            if job is not None and self._painted.get(job.id) is not job:
+                self._note_painted(job, index.row(), option.rect)
         painter.setPen(self._appearance.line())
         painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
         if self.hasFocus() and index.row() == self.currentIndex().row():
             edge = QRect(0, option.rect.top(), 3, option.rect.height())
             painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
 
+    def _note_painted(self, job: JobSnapshot, row: int, place: QRect) -> None:
+        """Note what a row shows; where only a part of it was painted, the rest is due."""
+        if self._area.contains(place.intersected(self.viewport().rect())):
+            if len(self._painted) >= _KEPT:
+                self._painted.clear()
+            self._painted[job.id] = job
+        else:
+            self._painted.pop(job.id, None)
+            self._due.add(row)
+            self._turn.start(0)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or why there are none."""
-        self._cells = list(cells_in_sight(self.header(), self.viewport().width()))
+        area = event.rect()
+        self._cells = [
+            (column, left, wide)
+            for column, left, wide in cells_in_sight(self.header(), self.viewport().width())
+            if left <= area.right() and left + wide > area.left()
+        ]
+        self._area = area if event.region().rectCount() == 1 else QRect()
         self._hovered = self._hover.row
         super().paintEvent(event)
         model: QAbstractItemModel | None = self.model()
