@@ -39,7 +39,7 @@ def reissue(qtbot: QtBot) -> ReissueQuestion:
 def test_forgetting_says_what_is_lost(forget: ForgetQuestion) -> None:
     assert forget.text() == "Forget 2 resumable jobs?"
     told = forget.informativeText()
-    assert "Nightly <b>, local-db, 40.0 %, saved 0 s ago" in told
+    assert "Nightly <b>, local-db, 40.0\u00a0%, saved 0 s ago" in told
     assert "deleted permanently" in told
     assert forget.textFormat() is Qt.TextFormat.PlainText
 

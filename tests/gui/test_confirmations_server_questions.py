@@ -30,7 +30,7 @@ def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
     assert question.textFormat() is Qt.TextFormat.PlainText
     assert "<b>db</b>" in question.text()
     assert "2 running jobs" in question.informativeText()
-    assert "Lost, because no resume token was saved:\n• <b>export, local-db, 63.2 %" in (
+    assert "Lost, because no resume token was saved:\n• <b>export, local-db, 63.2\u00a0%" in (
         question.informativeText()
     )
     assert "settings will be deleted" in question.informativeText()
@@ -64,5 +64,5 @@ def test_what_is_not_lost_is_not_threatened(qtbot: QtBot) -> None:
     assert question.informativeText().splitlines() == [
         "The server will be disconnected, which ends 1 running job.",
         "Resumable from the saved token:",
-        "• export_orders, local-db, 63.2 %",
+        "• export_orders, local-db, 63.2\u00a0%",
     ]

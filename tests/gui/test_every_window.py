@@ -14,6 +14,7 @@ from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, 
 from PySide6.QtGui import QAccessible, QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QAbstractItemView,
     QAbstractSpinBox,
     QComboBox,
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 HOSTILE = "<h1>E"
 """As in a name: Qt takes the whole text that begins with it for markup."""
+_NO_VERBS = frozenset(
+    {"A", "An", "For", "In", "No", "On", "The", "These", "This", "What", "Whether"}
+)
 ROLES = (
     Qt.ItemDataRole.ToolTipRole,
     Qt.ItemDataRole.StatusTipRole,
@@ -205,6 +209,22 @@ def is_reachable(part: QWidget) -> bool:
     is_other_radio = isinstance(part, QRadioButton) and not part.isChecked()
     is_seen = part.isVisible() and part.isEnabled()
     return is_seen and not is_other_radio and not isinstance(part, QTabWidget)
+
+
+def test_tool_tips_say_what_happens_and_end_with_their_keys(every: EveryWindow) -> None:
+    """The verb first, the shortcut last: `Show only matching messages (Ctrl+F)`."""
+    odd = set()
+    for _name, window in every.all():
+        parts: list[QAction | QAbstractButton] = list(window.findChildren(QAction))
+        for part in (*parts, *window.findChildren(QAbstractButton)):
+            tip = "" if isinstance(part.parent(), QMessageBox) else part.toolTip()
+            first = tip.partition("\n")[0]
+            keys = first.find("(Ctrl+")
+            ends_with_keys = keys < 0 or first.endswith(")")
+            is_told = first != part.text()  # what has no tip shows its words
+            if is_told and (first.partition(" ")[0] in _NO_VERBS or not ends_with_keys):
+                odd.add(first)
+    assert odd == set()
 
 
 def test_every_list_and_table_tints_the_row_under_the_mouse(every: EveryWindow) -> None:

@@ -147,7 +147,7 @@ def test_a_key_closes_the_pane_with_the_focus_and_no_other(
     window.pane_focus.go_to("stderr")
     window.actions_.close_pane.trigger()
     assert not window.docks["stderr"].isVisible()
-    qtbot.waitUntil(lambda: window.job_list.isAncestorOf(QApplication.focusWidget()))
+    qtbot.waitUntil(lambda: QApplication.focusWidget() in controls_in(window.job_list))
     window.actions_.close_pane.trigger()  # the jobs cannot be closed
     assert window.docks["log"].isVisible()
     assert window.job_list.isVisible()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
 
 from mcp_progress_monitor.gui.common.controls import EnterPresses
 from mcp_progress_monitor.gui.welcome import Welcome
@@ -93,6 +94,22 @@ def test_in_a_low_window_the_choices_do_without_their_sentences(
     assert welcome.demo.toolTip().startswith("Run ten calls")
     welcome.resize(700, 500)
     qtbot.waitUntil(lambda: bool(welcome.demo.description()))
+
+
+def test_in_a_narrow_window_nobody_scrolls_to_the_right(
+    appearance: Appearance, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    welcome.resize(380, 120)
+    welcome.show()
+    qtbot.waitExposed(welcome)
+    area = welcome.findChild(QScrollArea)
+    assert isinstance(area, QScrollArea)
+    qtbot.waitUntil(lambda: area.horizontalScrollBar().maximum() == 0)
+    welcome.resize(900, 500)
+    sentence = welcome.imports.fontMetrics().horizontalAdvance(welcome.imports.description())
+    qtbot.waitUntil(lambda: welcome.imports.width() > sentence)
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])

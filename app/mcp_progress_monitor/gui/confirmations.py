@@ -9,10 +9,10 @@ import enum
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QCheckBox, QLabel, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QPushButton, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import plain_tip, show_warning_sign
+from mcp_progress_monitor.gui.common.controls import heading, plain_tip, show_warning_sign
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.theme import GAP
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
@@ -150,7 +150,7 @@ class EndQuestion(QMessageBox):
                 jobs=count(len(found), "running job"),
             )
         )
-        self.setInformativeText("\n".join(end_lines(found)))
+        self.setInformativeText(_lines_of(end_lines(found)))
 
     @Slot()
     def _on_accepted(self) -> None:
@@ -173,7 +173,7 @@ class ForgetQuestion(QMessageBox):
         self.setText(
             "Forget this resumable job?" if len(jobs) == 1 else f"Forget {count} resumable jobs?"
         )
-        self.setInformativeText("\n".join([*_lines(jobs), "", self._loss(len(jobs))]))
+        self.setInformativeText(_lines_of([*_lines(jobs), "", self._loss(len(jobs))]))
         forget = self.addButton("&Forget", self.ButtonRole.AcceptRole)
         forget.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -214,7 +214,7 @@ class ReissueQuestion(QMessageBox):
             if len(jobs) == 1
             else f"Send {count} requests again from the start?"
         )
-        self.setInformativeText("\n".join([*_lines(jobs), "", *self._warnings(jobs)]))
+        self.setInformativeText(_lines_of([*_lines(jobs), "", *self._warnings(jobs)]))
         self.addButton("&Re-issue", self.ButtonRole.AcceptRole)
         # Enter, pressed too soon, must not run work twice.
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -296,7 +296,7 @@ class RemoveQuestion(QMessageBox):
         self.setWindowTitle("Remove server")
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(f"Remove {one_line(server, _LONGEST_SERVER_NAME)}?")
-        self.setInformativeText(self._loss(running, is_saved=is_saved))
+        self.setInformativeText(_lines_of([self._loss(running, is_saved=is_saved)]))
         remove = self.addButton("&Remove", self.ButtonRole.AcceptRole)
         remove.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -436,6 +436,11 @@ def _show_again(window: QWidget) -> None:
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
 
 
+def _lines_of(lines: Iterable[str]) -> str:
+    """Lines that a message box wraps, but not between a number and its unit."""
+    return "\n".join(lines).replace(" %", "\u00a0%")
+
+
 _QUESTIONS: Final = (
     ("quit", "&Quit while jobs are running"),
     ("disconnect", "&Disconnect a server that has running jobs"),
@@ -456,13 +461,14 @@ class ConfirmationPage(QWidget):
     def __init__(self, settings: ConfirmationSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        column = in_column(QLabel("Ask before you", self), of=self, spacing=GAP)
+        column = in_column(heading("Ask before you", self), of=self, spacing=GAP)
+        column.setContentsMargins(0, 0, GAP, 0)
         self._boxes = {name: QCheckBox(words, self) for name, words in _QUESTIONS}
         for box in self._boxes.values():
-            box.setToolTip("Turned off by “Don't ask again” in the question")
+            box.setToolTip("Ask before this happens; “Don't ask again” turns it off")
             column.addWidget(box)
         self._all = QPushButton("Ask about &everything again", self)
-        self._all.setToolTip("Undo every “Don't ask again”")
+        self._all.setToolTip("Reset every “Don't ask again”")
         self._all.setAutoDefault(False)
         column.addSpacing(GAP)
         column.addWidget(self._all, 0, Qt.AlignmentFlag.AlignLeft)

@@ -79,6 +79,9 @@ _FEW_SERVERS: Final = 1
 _DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
 ADDRESSES: Final = ("http://", "https://")  # what dropped text begins with that is not ignored
 _DROP_HINT: Final = "Drop to open a recording, import a configuration or connect to a program"
+_BESIDE: Final = 190
+_SHARE_BESIDE: Final = 0.22
+"""What the lists at the side have of the width at first: so many pixels, and no more than this."""
 _LEAST_BELOW: Final = 250
 _SHARE_BELOW: Final = 0.36
 """What the panes below have of the height at first, in pixels and as a share."""
@@ -424,7 +427,8 @@ class MainWindow(QMainWindow):
         self._fit_titles()
         if self._is_first:
             self._is_first = False
-            self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
+            beside = min(_BESIDE, round(self.width() * _SHARE_BESIDE))
+            self.resizeDocks([self.docks["side"]], [beside], Qt.Orientation.Horizontal)
             below = max(_LEAST_BELOW, round(self.height() * _SHARE_BELOW))
             self.resizeDocks([self.docks["log"]], [below], Qt.Orientation.Vertical)
 
@@ -454,7 +458,8 @@ class MainWindow(QMainWindow):
         dock = self._pane_below()
         if dock is not None:
             gap = self.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
-            tabs = dock.geometry().top() - self.centralWidget().geometry().bottom() - 1 - gap
+            above = self._center.geometry().bottom() + 1
+            tabs = dock.geometry().top() - above - gap
             wanted = round(self.height() * self._share_below) + tabs
             self.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
 
@@ -504,7 +509,8 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.notices)
         column.addWidget(self._middle, 1)
-        self.setCentralWidget(ScreenFit(middle, _BESIDE_MIDDLE, self))
+        self._center = ScreenFit(middle, _BESIDE_MIDDLE, self)
+        self.setCentralWidget(self._center)
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
         self._dock("side", "Jobs and servers", self._side(), _LEFT)

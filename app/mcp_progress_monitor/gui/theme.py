@@ -126,7 +126,7 @@ class RowGrounds(NamedTuple):
     hovered: QColor
     selected: QColor
     behind: QColor
-    """Selected, in a window that is not in front."""
+    """Selected, in a view that has not the focus."""
 
     def of(self, state: int) -> QColor:
         """The ground of a row by its flags of `QStyle.StateFlag`."""
@@ -226,7 +226,7 @@ class _Shares(NamedTuple):
     behind: float
 
 
-_USUAL: Final = _Shares(hovered=0.05, selected=0.20, behind=0.12)
+_USUAL: Final = _Shares(hovered=0.05, selected=0.20, behind=0.14)
 _STRONG: Final = _Shares(hovered=0.14, selected=0.38, behind=0.26)
 
 

@@ -140,12 +140,22 @@ class Welcome(QWidget):
         button.setDescription(sentence)
         button.setAccessibleDescription(sentence)
         button.setToolTip(plain_tip(sentence))
-        width = button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
-        button.setMinimumWidth(max(button.minimumWidth(), width))
+        self._fit_width()
+
+    def _fit_width(self) -> None:
+        """Make sentences whole, but no wider than there is room: nobody scrolls to the right."""
+        widths = [
+            button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
+            for button, sentence in self._sentences.items()
+        ]
+        width = min(max(widths), max(self.width() - _BESIDE_SENTENCE, 1))
+        for button in self._sentences:
+            button.setMinimumWidth(width)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Do without title, hint and sentences where they would take the room of a choice."""
         super().resizeEvent(event)
+        self._fit_width()
         has_room = self.height() > _WITH_TITLE
         self._title.setVisible(has_room)
         self._drop.setVisible(has_room)

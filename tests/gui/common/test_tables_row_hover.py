@@ -140,6 +140,16 @@ def test_plain_lists_have_rows_as_high_as_tables(qtbot: QtBot, table: Painted) -
     assert abs(view.visualRect(view.model().index(0, 0)).height() - table.rowHeight(0)) <= 2
 
 
+def test_beside_the_last_title_is_the_ground_of_the_rows(qtbot: QtBot, table: Painted) -> None:
+    header = table.horizontalHeader()
+    header.setStretchLastSection(False)
+    table.setColumnWidth(0, 40)
+    QApplication.processEvents()
+    image = header.viewport().grab().toImage()
+    wanted = header.palette().base().color().name()
+    assert image.pixelColor(header.viewport().width() - 3, 4).name() == wanted
+
+
 def _wheel(view: QAbstractItemView) -> QEvent:
     middle = QPointF(view.viewport().rect().center())
     return QWheelEvent(

@@ -232,6 +232,14 @@ def test_a_narrow_list_leaves_room_for_the_words(pane: FindingsPane) -> None:
     pane.resize(500, 260)
     assert pane.tree.isColumnHidden(SERVER)
     assert not pane.tree.isColumnHidden(TEXT)
+    assert pane.tree.horizontalScrollBar().maximum() == 0
+
+
+def test_in_a_wide_list_servers_are_wider_as_well(pane: FindingsPane) -> None:
+    pane.resize(1_300, 260)
+    before = pane.tree.columnWidth(SERVER)
+    pane.resize(2_600, 260)
+    assert 0 < before < pane.tree.columnWidth(SERVER) <= 2 * before
 
 
 # The section of a job

@@ -182,3 +182,12 @@ def test_without_jobs_it_says_so(pane: TimelinePane, rows: JobsModel) -> None:
     pane.timeline.set_source(FakeJobs(), lambda: NOW)
     assert pane.timeline.lanes == []
     pane.grab()
+
+
+def test_in_a_small_window_its_buttons_are_whole(pane: TimelinePane, qtbot: QtBot) -> None:
+    pane.resize(pane.minimumSizeHint().width(), 200)
+    pane.show()
+    qtbot.waitExposed(pane)
+    assert pane.show_button.width() >= pane.show_button.sizeHint().width()
+    assert pane.show_button.geometry().right() < pane.width()
+    assert pane.minimumSizeHint().width() < 420

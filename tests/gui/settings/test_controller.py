@@ -96,6 +96,9 @@ async def test_theme_and_text_size_apply_at_once_and_are_kept(
         assert isinstance(page, AppearancePage)
         page.themes.button(2).click()
         assert program.window.theme.chosen == "dark"
+        page.themes.button(3).click()
+        assert program.window.theme.chosen == "contrast"
+        page.themes.button(2).click()
         page.sizes.setCurrentText("150 %")
         assert QApplication.font().pointSizeF() == pytest.approx(font * 1.5)
         page.sizes.setCurrentText("100 %")

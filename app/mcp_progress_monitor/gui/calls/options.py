@@ -354,7 +354,7 @@ class CallOptions(QWidget):
         self._fold.setCheckable(True)
         self._fold.setAutoRaise(True)
         self._fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._fold.setToolTip("Show token, limits, task and repeats, or fold them away")
+        self._fold.setToolTip("Show or hide token, limits, task and repeats")
         self._choose_sets.setAutoDefault(False)
         self._choose_sets.setToolTip(
             "Make one call for each argument set in a CSV, JSON or JSON Lines file; the form's "

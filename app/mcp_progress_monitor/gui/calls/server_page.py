@@ -345,7 +345,7 @@ class ServerPage(QWidget):
         self.kinds.setAccessibleName("Tools, prompts or resources")
         self.search.setPlaceholderText("Search by name and description")
         self.search.setAccessibleName("Search by name and description")
-        self.search.setToolTip("Show only what has all these words")
+        self.search.setToolTip("Show only entries that contain all these words")
         self.search.setClearButtonEnabled(True)
         self.empty.setTextFormat(Qt.TextFormat.PlainText)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
@@ -224,6 +224,13 @@ def show_warning_sign(box: QMessageBox) -> None:
     box.setIcon(QMessageBox.Icon.Warning)  # what it is for assistive technology
     sign = appearance.pixmap("warning", Tone.WARNING, _SIGN, box.devicePixelRatioF())
     box.setIconPixmap(sign)
+
+
+def heading(words: str, parent: QWidget) -> QLabel:
+    """The title of a group of controls."""
+    label = QLabel(words, parent)
+    label.setFont(emphasised(label.font()))
+    return label
 
 
 def plain_label(parent: QWidget, words: str = "") -> QLabel:

@@ -213,16 +213,19 @@ class FlatHeader(QHeaderView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ground also beside the last title."""
-        painter = QPainter(self.viewport())
-        painter.fillRect(self.viewport().rect(), self.palette().base())
-        painter.end()
         super().paintEvent(event)
+        room = self.viewport().rect()
+        if self.length() < room.width():
+            painter = QPainter(self.viewport())
+            painter.fillRect(room.adjusted(self.length(), 0, 0, 0), self.palette().base())
+            painter.end()
 
     def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
         """Paint one title and, if the rows are sorted by it, which way."""
         palette, model = self.palette(), self.model()
         ink, line = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Text)
         line.setAlphaF(0.16)
+        painter.fillRect(rect, palette.base())
         place = self.viewport().mapFromGlobal(QCursor.pos())
         if self.viewport().underMouse() and rect.contains(place):
             tint = QColor(ink)

@@ -33,7 +33,7 @@ class WorkBar(QWidget):
         self._bar.setFixedWidth(_WIDTH)
         self._bar.setAccessibleName(one_line(what, _NAME))
         self._cancel = QPushButton("Cancel", self)
-        self._cancel.setToolTip("Stop, and keep nothing of it")
+        self._cancel.setToolTip("Stop and discard what was done so far")
         self._cancel.clicked.connect(self.cancel_requested)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -63,7 +63,7 @@ _NOTHING: Final = (
 _ACTIONS: Final = (
     # key, words, icon, shortcut, what it does
     ("open", "Show in &Traffic", "log", "Return", "Show the first message in Traffic"),
-    ("job", "Show &job", "info", "Ctrl+J", "Show the job that it is about"),
+    ("job", "Show &job", "info", "Ctrl+J", "Show the job of the finding"),
     ("rule", "Only this &rule", "search", "", "Show only findings of this rule"),
     ("server", "Only this &server", "search", "", "Show only findings of this server"),
     (
@@ -71,7 +71,7 @@ _ACTIONS: Final = (
         "&Ignore this rule for the server",
         "",
         "Del",
-        "Hide this rule's findings of the server",
+        "Hide findings of this rule for the server",
     ),
     ("issue", "Copy as &issue text", "copy", "Ctrl+Shift+C", "Copy Markdown without secrets"),
 )

@@ -63,6 +63,8 @@ _NARROW: Final = 80  # digits; a narrower list has fewer columns
 _SHARE_OF_SERVER: Final = 3
 """Of what a wider one has more, a third goes to the server: `db (Claude Code)`."""
 _LESS: Final = frozenset({SERVER, FIRST})
+_NARROWER: Final = 60
+_LEAST: Final = frozenset({JOB, COUNT})
 _ROOM: Final = 6
 _INDENTATION: Final = 14
 _MARGIN: Final = 5  # digits more for the arrows of rules
@@ -133,6 +135,8 @@ class FindingTree(QTreeView):
         least = self._digits(_DIGITS[SERVER])
         self.setColumnWidth(SERVER, min(2 * least, least + spare))
         hidden = self._without | (_LESS if is_narrow else frozenset())
+        if width < self._digits(_NARROWER):
+            hidden |= _LEAST
         for column in range(FIRST + 1):
             self.setColumnHidden(column, column in hidden)
 

@@ -172,7 +172,7 @@ class ReportDialog(QDialog):
         buttons, self.copy = _buttons(self, "&Copy report", "Copy the whole report")
         self.copy.clicked.connect(self._on_copy)
         self.show_log = QPushButton("Show &log", self)
-        self.show_log.setToolTip("Open the log of this program's own errors")
+        self.show_log.setToolTip("Open the log")
         self.show_log.setAutoDefault(False)
         self.show_log.setEnabled(is_there(self._log))
         self.show_log.clicked.connect(self._on_show_log)

@@ -137,6 +137,7 @@ class CompareDialog(QDialog):
         rows = comparison.rows(first, second)
         self.model.show_rows([tuple(row) for row in rows], [])
         table = PlainTable(self.model, "Comparison", self)
+        table.setFrameShape(table.Shape.StyledPanel)
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.progress = RunsChart("Progress", appearance, self)
         self.rates = RunsChart("Rate per second", appearance, self)

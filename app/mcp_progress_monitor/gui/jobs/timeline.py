@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QToolButton,
     QToolTip,
     QVBoxLayout,
@@ -390,7 +391,7 @@ class JobTimeline(QAbstractScrollArea):
     def _paint_lane(self, painter: QPainter, top: int, lane: Lane) -> None:
         height, width, left = self._lane_height(), self.viewport().width(), self._left()
         row = QRect(0, top, width, height)
-        active = ACTIVE if self.isActiveWindow() else 0
+        active = ACTIVE if self.hasFocus() else 0
         if lane.job == self._current:
             painter.fillRect(row, self._appearance.row_ground(SELECTED | active))
         elif row.contains(self.viewport().mapFromGlobal(self.cursor().pos())):
@@ -520,11 +521,12 @@ class TimelinePane(QWidget):
         self.timeline = JobTimeline(jobs, shown, appearance, self)
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.words.setAccessibleName("Selected span")
         self.show_button = self._button("Show in Traffic", "Show the messages of the span (Enter)")
-        larger = self._button("Zoom in", "Show less time (+, Ctrl+wheel)")
-        smaller_ = self._button("Zoom out", "Show more time (-, Ctrl+wheel)")
-        whole = self._button("Fit", "Show the whole time (0)")
+        larger = self._button("Zoom in", "Zoom in (+, Ctrl+wheel)")
+        smaller_ = self._button("Zoom out", "Zoom out (-, Ctrl+wheel)")
+        whole = self._button("Fit", "Fit the whole time into view (0)")
         larger.clicked.connect(self.timeline.zoom_in)
         smaller_.clicked.connect(self.timeline.zoom_out)
         whole.clicked.connect(self.timeline.fit)
@@ -533,8 +535,10 @@ class TimelinePane(QWidget):
         self.timeline.span_changed.connect(self._on_span_changed)
         bar = QHBoxLayout()
         bar.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        bar.setSpacing(GAP_S)
         for part in (larger, smaller_, whole):
             bar.addWidget(part)
+        bar.addSpacing(GAP)
         bar.addWidget(self.words, 1)
         bar.addWidget(self.show_button)
         column = QVBoxLayout(self)
@@ -556,11 +560,13 @@ class TimelinePane(QWidget):
     def _on_span_changed(self, span: tuple[float, float] | None) -> None:
         self.show_button.setEnabled(span is not None)
         if span is None:
-            self.words.setText("Drag over a span of time to see its messages")
+            self.words.setText("Drag to select a span of time")
+            self.words.setToolTip("Drag over the lanes to select the messages of a span of time")
             return
         begin, end = (formatting.clock(when) for when in span)
         length = formatting.duration(span[1] - span[0])
         self.words.setText(f"{begin} to {end} · {length}")
+        self.words.setToolTip(plain_tip(self.words.text()))
 
     @Slot()
     def _on_show(self) -> None:

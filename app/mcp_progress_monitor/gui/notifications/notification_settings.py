@@ -9,7 +9,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTime, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
-    QGroupBox,
     QHBoxLayout,
     QLabel,
     QSpinBox,
@@ -19,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, heading, plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row, order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
@@ -32,23 +31,27 @@ if TYPE_CHECKING:
 _LONGEST_S: Final = 86_400
 _LONGEST_NAME: Final = 60
 _EVENTS: Final = (
-    ("on_needs_you", "needs an &answer", "A server asks something, which stops the job"),
-    ("on_failed", "&fails", "The call failed, timed out, or lost its connection"),
-    ("on_stalled", "&stalls", "No progress for longer than the job's own pace suggests"),
-    ("on_resumable", "can be &resumed", "The call stopped, and its resume token is saved"),
-    ("on_done", "is &done", "The call ended with a result"),
+    (
+        "on_needs_you",
+        "needs an &answer",
+        "Notify when a server asks a question, which stops the job",
+    ),
+    ("on_failed", "&fails", "Notify when a call fails, times out or loses its connection"),
+    ("on_stalled", "&stalls", "Notify when a job makes no progress for longer than usual"),
+    ("on_resumable", "can be &resumed", "Notify when a call stops and its resume token is saved"),
+    ("on_done", "is &done", "Notify when a call ends with a result"),
 )
 _PLACES: Final = (
-    ("shows_counts", "&Counts in the window title", "For example: 3 running, 1 needs you"),
+    ("shows_counts", "&Counts in the window title", "Show counts such as “3 running, 1 needs you”"),
     (
         "shows_tray",
         "&Tray icon",
-        "Shows the state of all jobs, where the desktop has a place for tray icons",
+        "Show the state of all jobs in the system tray, if there is one",
     ),
     (
         "shows_task_bar",
         "&Progress and badge in the task bar",
-        "On the program's button in the task bar or dock, where the system supports it",
+        "Show progress on the task bar or dock, if the system supports it",
     ),
 )
 _RULES: Final[Mapping[ServerRule, str]] = {
@@ -106,18 +109,21 @@ class NotificationPage(QWidget):
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, GAP, 0)
         column.setSpacing(GAP)
-        tip = "Nothing is shown while the window is in front"
+        column.addWidget(heading("Notifications", self))
+        tip = "Notify only while another window is in front"
         column.addWidget(self._box("is_on", "&Notify while the window is in the background", tip))
         column.addWidget(self._events)
         self._lay_out_events()
         if self._rules:
-            column.addWidget(self._servers())
-        places = QGroupBox("Also show", self)
-        rows = QVBoxLayout(places)
+            column.addSpacing(GAP)
+            column.addWidget(heading("Rules for servers", self))
+            column.addLayout(self._servers())
+        column.addSpacing(GAP)
+        column.addWidget(heading("Also show", self))
         for name, words, why in _PLACES:
-            rows.addWidget(self._box(name, words, why))
-        column.addWidget(places)
+            column.addWidget(self._box(name, words, why))
         tip = "An idle computer does not go to sleep; the screen may turn off, and a lid may close"
         column.addWidget(self._box("keeps_awake", "&Keep the computer awake while jobs run", tip))
         column.addStretch(1)
@@ -133,45 +139,53 @@ class NotificationPage(QWidget):
         rows.addSpacing(GAP_S)
         rows.addLayout(self._least_row())
         rows.addWidget(
-            self._box("includes_watched", "Include jobs of &watched clients", "Seen by a tap")
+            self._box(
+                "includes_watched",
+                "Include jobs of &watched clients",
+                "Notify about jobs of other clients that are watched",
+            )
         )
         rows.addLayout(self._quiet_row())
-        rows.addWidget(self._box("has_sound", "Play a s&ound", "The desktop's own, if it has one"))
+        rows.addWidget(
+            self._box("has_sound", "Play a s&ound", "Play the desktop's notification sound")
+        )
 
     def _least_row(self) -> QHBoxLayout:
         self._least.setRange(0, _LONGEST_S)
         self._least.setSuffix(" s")
         self._least.setAccessibleName("Least duration in seconds")
-        self._least.setToolTip("Shorter jobs are not worth a notification; questions always are")
+        self._least.setToolTip("Skip notifications of shorter jobs, except questions")
         label = QLabel("Only jobs that ran for at &least", self)
         label.setBuddy(self._least)
         return _row(label, self._least)
 
     def _quiet_row(self) -> QHBoxLayout:
-        box = self._box("has_quiet_hours", "&Quiet hours from", "No notifications in these hours")
+        box = self._box(
+            "has_quiet_hours", "&Quiet hours from", "Show no notifications during these hours"
+        )
         for edit, name in ((self._quiet_from, "begin"), (self._quiet_until, "end")):
             edit.setDisplayFormat("HH:mm")
             edit.setAccessibleName(f"Quiet hours {name}")
             edit.setToolTip(plain_tip(f"Quiet hours {name} at this time of day"))
         return _row(box, self._quiet_from, QLabel("until", self), self._quiet_until)
 
-    def _servers(self) -> QWidget:
-        group = QGroupBox("Rules for servers", self)
-        form = QFormLayout(group)
+    def _servers(self) -> QFormLayout:
+        form = QFormLayout()
+        form.setHorizontalSpacing(GAP_L)
         for name, combo in self._rules.items():
-            label = QLabel(one_line(name, _LONGEST_NAME), group)
+            label = QLabel(one_line(name, _LONGEST_NAME), self)
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setToolTip(plain_tip(name))
             label.setBuddy(combo)
             form.addRow(label, combo)
-        return group
+        return form
 
     def _rule(self, server: str) -> QuietComboBox:
         combo = QuietComboBox(self)
         for rule, words in _RULES.items():
             combo.addItem(words, rule)
         combo.setAccessibleName(f"Notifications of {one_line(server, _LONGEST_NAME)}")
-        combo.setToolTip("What to be notified of")
+        combo.setToolTip("Choose what to be notified of")
         return combo
 
     def _box(self, name: str, words: str, why: str) -> QCheckBox:

@@ -143,7 +143,7 @@ class SamplingBody(QuestionBody):
         self.stop.setLineEdit(reason)
         reason.setCursorPosition(0)
         self.stop.setAccessibleName("Stop reason")
-        self.stop.setToolTip("Set why the model stopped (optional)")
+        self.stop.setToolTip("Set the stop reason (optional)")
         self.problem = plain_label(self)
         set_text_colour(self.problem, appearance, Tone.BAD)
         self.problem.hide()

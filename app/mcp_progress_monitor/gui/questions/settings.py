@@ -161,7 +161,7 @@ class RuleBox(QGroupBox):
         self.delay.setSuffix(" s")
         self.delay.setValue(rule.delay_s)
         self.delay.setAccessibleName(f"Delay: {title}")
-        self.delay.setToolTip("Set how long the question stays open for your own answer")
+        self.delay.setToolTip("Set how long to wait for your own answer")
         self._wait = QLabel("after a delay of", self)
         self.editor = JsonEditor(appearance, self, name="Fixed answer")
         self.editor.show_value(rule.answer or _EXAMPLES.get(kind, {}))

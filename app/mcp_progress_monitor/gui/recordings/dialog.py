@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-_BEGUN, _SIZE, _NAME = 0, 1, 4
+_BEGUN, _SIZE, _PARTS = range(3)
+_RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class RecordingsDialog(QDialog):
@@ -101,6 +102,8 @@ class RecordingsDialog(QDialog):
                 "File",
             ]
         )
+        for column in (_SIZE, _PARTS):
+            tree.headerItem().setTextAlignment(column, _RIGHT)
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)
         tree.setAllColumnsShowFocus(True)
@@ -114,7 +117,7 @@ class RecordingsDialog(QDialog):
         self.total.setTextFormat(Qt.TextFormat.PlainText)
         self.total.setWordWrap(True)
         self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
-        self.folder_button.setToolTip("Show the folder that contains the recordings")
+        self.folder_button.setToolTip("Open the recordings folder")
         self.delete_button.setToolTip("Delete the selected recordings (Del)")
         give_keys(self.delete_button, "recordings.delete")
         for button in (self.open_button, self.folder_button, self.delete_button):
@@ -199,7 +202,8 @@ class _RecordingItem(QTreeWidgetItem):
     def __init__(self, entry: RecordingEntry, cells: list[str]) -> None:
         super().__init__(cells)
         self.entry = entry
-        self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for column in (_SIZE, _PARTS):
+            self.setTextAlignment(column, _RIGHT)
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
         if not isinstance(other, _RecordingItem):

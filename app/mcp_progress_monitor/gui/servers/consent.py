@@ -159,7 +159,8 @@ class ConsentDialog(QDialog):
         size = sum(map(len, shown))
         length = f"\n({count(size, 'character')})" if size > _LONG else ""
         row = QTreeWidgetItem([label + length, "\n".join(map(in_lines, shown))])
-        row.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
+        for column in range(2):
+            row.setTextAlignment(column, Qt.AlignmentFlag.AlignTop)
         row.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         return row
 

@@ -94,7 +94,7 @@ class KeysPage(QWidget):
     def _set_up(self) -> None:
         self.search.setPlaceholderText("Search commands and keys")
         self.search.setAccessibleName("Search commands and keys")
-        self.search.setToolTip("Show only commands whose name or key contains this")
+        self.search.setToolTip("Show only commands with this name or key")
         self.search.setClearButtonEnabled(True)
         tree = self.tree
         tree.setHeader(FlatHeader(tree))
@@ -108,11 +108,11 @@ class KeysPage(QWidget):
         tree.header().setStretchLastSection(True)
         tree.setMinimumSize(QSize(300, 140))
         self.edit.setAccessibleName("Key of the chosen command")
-        self.edit.setToolTip("Press the key that the command is to have")
-        self.clear.setToolTip("Let the command have no key")
-        self.reset.setToolTip("Give the command its default key again")
-        self.reset_all.setToolTip("Give every command its default key again")
-        self.assign.setToolTip("Take the key away from the other command")
+        self.edit.setToolTip("Press the new key")
+        self.clear.setToolTip("Remove the key from the command")
+        self.reset.setToolTip("Reset the command to its default key")
+        self.reset_all.setToolTip("Reset all commands to their default keys")
+        self.assign.setToolTip("Move the key from the other command to this one")
         for button in (self.assign, self.clear, self.reset, self.reset_all):
             button.setAutoDefault(False)
         self.assign.hide()

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor.formatting import duration, visible
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
+    heading,
     plain_label,
     plain_tip,
     set_text_colour,
@@ -38,7 +39,6 @@ from mcp_progress_monitor.gui.theme import (
     TextSize,
     ThemeChoice,
     Tone,
-    emphasised,
 )
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, USUAL, DefaultLimits
 
@@ -66,9 +66,7 @@ class Page(QWidget):
         """Begin a group."""
         if self._column.count():
             self._column.addSpacing(GAP)
-        label = QLabel(words, self)
-        label.setFont(emphasised(label.font()))
-        self._column.addWidget(label)
+        self._column.addWidget(heading(words, self))
 
     def add_note(self, words: str) -> QLabel:
         """Add a sentence in muted text."""
@@ -200,7 +198,12 @@ class AppearancePage(Page):
         self._text_size.choose(TEXT_SIZES[place])
 
 
-_THEME_WORDS: Final = {"system": "As the s&ystem", "light": "&Light", "dark": "&Dark"}
+_THEME_WORDS: Final = {
+    "system": "As the s&ystem",
+    "light": "&Light",
+    "dark": "&Dark",
+    "contrast": "High &contrast",
+}
 
 
 class LimitsPage(Page):
@@ -271,9 +274,17 @@ class LimitsPage(Page):
 
 
 _LIMIT_WORDS: Final = (
-    ("tool_idle_s", "&Idle timeout of tools (s)", "End a tool call without progress for so long"),
-    ("other_idle_s", "Idle timeout of &other calls (s)", "End other calls without an answer"),
-    ("total_s", "&Total timeout (s)", "End a call after so long, whatever progress it makes"),
+    (
+        "tool_idle_s",
+        "&Idle timeout of tools (s)",
+        "End a tool call after this long without progress",
+    ),
+    (
+        "other_idle_s",
+        "Idle timeout of &other calls (s)",
+        "End other calls after this long without an answer",
+    ),
+    ("total_s", "&Total timeout (s)", "End a call after this long, even if it makes progress"),
 )
 
 
@@ -325,7 +336,7 @@ class PrivacyPage(Page):
         policy.setHorizontalPolicy(QSizePolicy.Policy.Ignored)
         folder.setSizePolicy(policy)
         self.show_folder = QPushButton("&Show folder", self)
-        self.show_folder.setToolTip("Show the folder that contains all of it")
+        self.show_folder.setToolTip("Open the data folder")
         self.show_folder.clicked.connect(self.folder_requested)
         self.add_buttons(self.show_folder)
         self.add_heading("What is remembered between starts")
@@ -336,7 +347,7 @@ class PrivacyPage(Page):
         self.end()
 
     def _add_memory(self, name: str, words: str, button: str, preferences: Preferences) -> None:
-        tip = "Keep it until the next start"
+        tip = "Remember this for the next start"
         box = self.boxes[name] = KeptBox(words, preferences, (PRIVACY, name), tip, self)
         clear = self.forget[name] = QPushButton("Forget", self)
         clear.setAccessibleName(button)

@@ -63,6 +63,7 @@ class FilterHelp(QDialog):
         self._group("Fields", ((name, _of_field(name)) for name in FIELDS))
         self._group("Operators", OPERATORS.items())
         self._tree.resizeColumnToContents(0)
+        self._tree.setColumnWidth(0, self._tree.columnWidth(0) + GAP)
         self._lay_out()
 
     def _lay_out(self) -> None:

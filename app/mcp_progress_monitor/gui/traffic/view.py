@@ -205,7 +205,7 @@ class TrafficView(QTableView):
         cells = tuple(cells_in_sight(self.horizontalHeader(), self.viewport().width()))
         plain = self._delegate.look(cells, 0)
         hovered = self._delegate.look(cells, UNDER_MOUSE)
-        selected = self._delegate.look(cells, SELECTED | (ACTIVE if self.isActiveWindow() else 0))
+        selected = self._delegate.look(cells, SELECTED | (ACTIVE if self.hasFocus() else 0))
         hovered_row = self._hover.row
         selection = self.selectionModel()
         has_any = selection.hasSelection()
