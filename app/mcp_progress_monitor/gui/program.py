@@ -6,25 +6,17 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import Slot
 
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
-from mcp_progress_monitor.gui.command_palette.controller import PaletteController
 from mcp_progress_monitor.gui.confirmations import ConfirmationPage, EndGuard
 from mcp_progress_monitor.gui.deferred_startup import loading
-from mcp_progress_monitor.gui.drop_controller import Drops
-from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
-from mcp_progress_monitor.gui.findings.controller import FindingsController
-from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobRemoval, JobsController
-from mcp_progress_monitor.gui.navigation import Navigation
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
-from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
 from mcp_progress_monitor.gui.questions.controller import QuestionsController
-from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.servers.controller import ServersController
 from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
@@ -32,12 +24,12 @@ from mcp_progress_monitor.gui.servers.here_controller import ServersHere
 from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
 from mcp_progress_monitor.gui.servers.sign_in import SignInController
 from mcp_progress_monitor.gui.servers.watch_controller import WatchController
-from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import UserSettings
+from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.playback.following import delete_spools_left
 from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
@@ -57,11 +49,10 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.launch_options import WindowOptions
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 
-class Program(QObject):
+class Program(WindowProgram):
     """The live program; exists once, from the first paint to the end of the loop."""
 
     engine: Engine
@@ -172,16 +163,16 @@ class Program(QObject):
             self.servers.approvals,
         )
         self.jobs.approval_wanted.connect(self._servers_here.ask)
-        self._garbage = Garbage(self.engine.timeline, self)
-        self._navigation = Navigation(
-            self.window, self.engine.jobs, self._models.shown_jobs, self._tell
-        )
-        self.findings = FindingsController(
+        today = formatting.date_and_clock(time.time())[:10]
+        self._build_shared(
             self.window,
-            self._models.findings,
-            self.engine.timeline,
-            self._preferences,
-            self._navigation.open_job,
+            self.engine,
+            appearance,
+            tasks,
+            self._options.data_dir,
+            f"Session of {today}",
+            self.engine,
+            {"notifications": self._notification_page, "confirmations": self._confirmation_page},
         )
         self.findings.counted.connect(self._status.count_findings)
         self.notifications = NotificationsController(
@@ -194,39 +185,6 @@ class Program(QObject):
         )
         self.tasks = TasksController(
             self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
-        )
-        today = formatting.date_and_clock(time.time())[:10]
-        title = f"Session of {today}"
-        self.exports = ExportController(self.window, self.engine, tasks, self._tell, title)
-        self._saving = StderrSaver(self.window, tasks)
-        self.recordings = RecordingsController(
-            self.window,
-            tasks,
-            self._tell,
-            self._options.data_dir,
-            partial(is_on, self._preferences, PRIVACY, "recordings"),
-        )
-        self.drops = Drops(self.window, tasks, self._tell)
-        self.settings_dialog = SettingsController(
-            self.window,
-            self._preferences,
-            appearance,
-            tasks,
-            self.recordings,
-            self._options.data_dir.absolute(),
-            self.engine,
-            {
-                "notifications": self._notification_page,
-                "confirmations": self._confirmation_page,
-            },
-        )
-        self.palette = PaletteController(
-            self.window,
-            self._models,
-            self._preferences,
-            appearance,
-            tasks,
-            self.recordings.folder,
         )
         self._join_palette()
         self._join_drops()
@@ -299,14 +257,10 @@ class Program(QObject):
         palette.server_chosen.connect(self.calls.show_server)
         palette.connect_chosen.connect(self.servers.connect_server)
         palette.offer_chosen.connect(self.calls.new_call_of)
-        palette.job_chosen.connect(self._navigation.open_job)
-        palette.recording_chosen.connect(self.recordings.open_recording)
         self.settings_dialog.forget_requested.connect(self._on_forget_requested)
 
     def _join_drops(self) -> None:
         drops = self.drops
-        self.window.dropped.connect(drops.take)
-        drops.recording_dropped.connect(self.recordings.open_recording)
         drops.configuration_dropped.connect(self.imports.ask_to_import_file)
         drops.program_dropped.connect(self.catalogue_dialogs.ask_about_program)
         drops.address_dropped.connect(self.catalogue_dialogs.ask_about_address)
@@ -338,10 +292,7 @@ class Program(QObject):
         feed.servers_changed.connect(self._on_servers_changed)
         feed.servers_changed.connect(self.calls.refresh_servers)
         self._models.jobs.groups_changed.connect(self._show_what_is_there)
-        feed.stderr_added.connect(self._on_stderr_added)
         feed.frames_added.connect(self._status.count_frames)
-        feed.frames_marked.connect(self.exports.add_findings)
-        self._models.notes.problem_found.connect(self._on_problem_found)
 
     def _join_panes(self) -> None:
         window, jobs = self.window, self.jobs
@@ -437,24 +388,13 @@ class Program(QObject):
         self.window.remember()
         self.window.remember_limit()
         self.calls.close()
-        self._preferences.save()
-        self._models.detach()
-        self.window.hide()
-        self._garbage.restore()
+        self._put_window_away()
 
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
         return self.servers.refusal(definition)
 
     def _tell(self, problem: ErrorDetails) -> None:
         self._opening.tell(problem)
-
-    @Slot(object)
-    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
-        self.window.stderr_pane.add_frames(frames)  # which is made for it
-
-    @Slot(object)
-    def _on_problem_found(self, problem: ErrorDetails) -> None:
-        self._tell(problem)
 
     @Slot()
     def _on_beat(self) -> None:

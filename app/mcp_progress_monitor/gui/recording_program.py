@@ -17,29 +17,22 @@ from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
-from mcp_progress_monitor.gui.command_palette.controller import PaletteController
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
-from mcp_progress_monitor.gui.drop_controller import Drops
-from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
-from mcp_progress_monitor.gui.findings.controller import FindingsController
-from mcp_progress_monitor.gui.garbage import Garbage
 from mcp_progress_monitor.gui.lifetime import CANCELLED, Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.navigation import Navigation
-from mcp_progress_monitor.gui.preferences import PRIVACY, Preferences, is_on
+from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
-from mcp_progress_monitor.gui.recordings.controller import RecordingsController
 from mcp_progress_monitor.gui.recordings.import_controller import import_file
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
-from mcp_progress_monitor.gui.settings.controller import SettingsController
 from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.path_checks import absolute
 from mcp_progress_monitor.playback.playback import Playback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import anyio
@@ -47,7 +40,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.launch_options import RecordingOptions
     from mcp_progress_monitor.imports.convert import ImportForm
-    from mcp_progress_monitor.protocol.frames import Frame
 
 
 class RecordingStatus(QStatusBar):
@@ -133,7 +125,7 @@ def run_imported(
     return run_on_qt(application, partial(life.attended, run))
 
 
-class RecordingProgram(QObject):
+class RecordingProgram(WindowProgram):
     """The program for a recording: the panes of `Program`, fed by a `Playback`."""
 
     window: MainWindow
@@ -186,49 +178,10 @@ class RecordingProgram(QObject):
         self.window = MainWindow(self._models, status, appearance, self._preferences)
         self.banner = RecordingBanner(playback.path, appearance, self.window)
         self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
-        self._garbage = Garbage(playback.timeline, self)
-        self._navigation = Navigation(
-            self.window, playback.jobs, self._models.shown_jobs, self._tell
-        )
-        self.findings = FindingsController(
-            self.window,
-            self._models.findings,
-            playback.timeline,
-            self._preferences,
-            self._navigation.open_job,
+        self._build_shared(
+            self.window, playback, appearance, tasks, self._options.data_dir, playback.path.name
         )
         self.findings.counted.connect(status.count_findings)
-        title = playback.path.name
-        self.exports = ExportController(self.window, playback, tasks, self._tell, title)
-        self._saving = StderrSaver(self.window, tasks)
-        self.recordings = RecordingsController(
-            self.window,
-            tasks,
-            self._tell,
-            self._options.data_dir,
-            partial(is_on, self._preferences, PRIVACY, "recordings"),
-        )
-        self.drops = Drops(self.window, tasks, self._tell, is_live=False)
-        self.window.dropped.connect(self.drops.take)
-        self.drops.recording_dropped.connect(self.recordings.open_recording)
-        self.settings_dialog = SettingsController(
-            self.window,
-            self._preferences,
-            appearance,
-            tasks,
-            self.recordings,
-            self._options.data_dir.absolute(),
-        )
-        self.palette = PaletteController(
-            self.window,
-            self._models,
-            self._preferences,
-            appearance,
-            tasks,
-            self.recordings.folder,
-        )
-        self.palette.job_chosen.connect(self._navigation.open_job)
-        self.palette.recording_chosen.connect(self.recordings.open_recording)
         self._set_up_window()
         self._join()
 
@@ -241,13 +194,10 @@ class RecordingProgram(QObject):
         window.show_jobs(are_any=True)
 
     def _join(self) -> None:
-        feed, window = self._models.feed, self.window
-        feed.stderr_added.connect(self._on_stderr_added)
-        feed.frames_marked.connect(self.exports.add_findings)
+        window = self.window
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
         self.banner.problems_opened.connect(self._on_problems_opened)
-        self._models.notes.problem_found.connect(self._on_problem_found)
         self._models.keep_notes_beside(self.playback.first_path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
@@ -292,10 +242,7 @@ class RecordingProgram(QObject):
         self._afterwards.stop()
         self.replay.pause()
         self.window.remember()
-        self._preferences.save()
-        self._models.detach()
-        self.window.hide()
-        self._garbage.restore()
+        self._put_window_away()
 
     def _tell(self, problem: ErrorDetails) -> None:
         self.window.notices.show_problem(problem)
@@ -319,14 +266,6 @@ class RecordingProgram(QObject):
         self.window.stderr_pane.clear()
         self._models.messages.clear()
         self._models.findings.watch.restart()
-
-    @Slot(object)
-    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
-        self.window.stderr_pane.add_frames(frames)  # which is made for it
-
-    @Slot(object)
-    def _on_problem_found(self, problem: ErrorDetails) -> None:
-        self._tell(problem)
 
     @Slot(object)
     def _on_problems_opened(self, problems: Iterable[ErrorDetails]) -> None:

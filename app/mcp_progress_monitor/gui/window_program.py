@@ -1,0 +1,112 @@
+"""What the programs of live sessions and of recordings share: the controllers of what both show."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from mcp_progress_monitor.gui.command_palette.controller import PaletteController
+from mcp_progress_monitor.gui.drop_controller import Drops
+from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
+from mcp_progress_monitor.gui.findings.controller import FindingsController
+from mcp_progress_monitor.gui.garbage import Garbage
+from mcp_progress_monitor.gui.navigation import Navigation
+from mcp_progress_monitor.gui.preferences import PRIVACY, is_on
+from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.settings.controller import SettingsController
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.playback.playback import Playback
+    from mcp_progress_monitor.protocol.frames import Frame
+
+
+class WindowProgram(QObject):
+    """A program behind a window, whose models are followed by now: `_build_shared` joins them."""
+
+    _models: Models
+    _preferences: Preferences
+    _afterwards: DeferredStartup
+
+    def _build_shared(
+        self,
+        window: MainWindow,
+        source: Engine | Playback,
+        appearance: Appearance,
+        tasks: BackgroundTasks,
+        data_dir: Path,
+        title: str,
+        engine: Engine | None = None,
+        pages: Mapping[str, Callable[[QWidget], QWidget]] | None = None,
+    ) -> None:
+        """Make what shows `source` and exports it as `title`; `pages` are more settings.
+
+        Without an `engine` nothing is live: there are no servers to be added or called.
+        """
+        shared, self._shared_window = self._models, window
+        self._garbage = Garbage(source.timeline, self)
+        self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._tell)
+        self.findings = FindingsController(
+            window,
+            shared.findings,
+            source.timeline,
+            self._preferences,
+            self._navigation.open_job,
+        )
+        self.exports = ExportController(window, source, tasks, self._tell, title)
+        self._saving = StderrSaver(window, tasks)
+        remembers = partial(is_on, self._preferences, PRIVACY, "recordings")
+        self.recordings = RecordingsController(window, tasks, self._tell, data_dir, remembers)
+        self.drops = Drops(window, tasks, self._tell, is_live=engine is not None)
+        self.settings_dialog = SettingsController(
+            window,
+            self._preferences,
+            appearance,
+            tasks,
+            self.recordings,
+            data_dir.absolute(),
+            engine,
+            pages,
+        )
+        self.palette = PaletteController(
+            window, shared, self._preferences, appearance, tasks, self.recordings.folder
+        )
+        window.dropped.connect(self.drops.take)
+        self.drops.recording_dropped.connect(self.recordings.open_recording)
+        self.palette.job_chosen.connect(self._navigation.open_job)
+        self.palette.recording_chosen.connect(self.recordings.open_recording)
+        shared.feed.stderr_added.connect(self._on_stderr_added)
+        shared.feed.frames_marked.connect(self.exports.add_findings)
+        shared.notes.problem_found.connect(self._on_problem_found)
+
+    def _put_window_away(self) -> None:
+        """Keep what is to be as it is now, and let go of what is shown."""
+        self._preferences.save()
+        self._models.detach()
+        self._shared_window.hide()
+        self._garbage.restore()
+
+    def _tell(self, problem: ErrorDetails) -> None:
+        raise NotImplementedError
+
+    @Slot(object)
+    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
+        self._shared_window.stderr_pane.add_frames(frames)  # which is made for it
+
+    @Slot(object)
+    def _on_problem_found(self, problem: ErrorDetails) -> None:
+        self._tell(problem)
