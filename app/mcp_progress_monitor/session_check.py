@@ -16,9 +16,9 @@ from anyio.from_thread import start_blocking_portal
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.checking.report import (
     Baseline,
-    Checked,
     CheckedFile,
     Report,
+    ReportedResult,
 )
 from mcp_progress_monitor.checking.results import GRAVEST
 from mcp_progress_monitor.cli.check import RecordingCheck, as_text
@@ -72,7 +72,7 @@ class CheckedRecording:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def findings(self, level: LevelName = "note") -> tuple[Checked, ...]:
+    def findings(self, level: LevelName = "note") -> tuple[ReportedResult, ...]:
         """What was found of this level and graver, in the order of the recording."""
         return tuple(each for each in self._file().results if _is_grave(each, level))
 
@@ -274,5 +274,5 @@ class SessionCheck:
         return path
 
 
-def _is_grave(result: Checked, level: LevelName) -> bool:
+def _is_grave(result: ReportedResult, level: LevelName) -> bool:
     return GRAVEST.index(result.level) <= GRAVEST.index(Level(level))

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.benchmarks import recordings as made
@@ -133,7 +133,7 @@ def measure(kind: str, count: int) -> dict[str, Any]:
         else:
             made.write_lines(path, _KINDS[kind](count))
         playback = Playback(path)
-        check = SessionCheck(playback.jobs.job_of)
+        check = SessionChecker(playback.jobs.job_of)
 
         def judge(update: Update) -> None:
             check.take(update.frames, update.facts, update.changes.marked)

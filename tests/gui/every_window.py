@@ -23,7 +23,7 @@ from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.import_preview import preview
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
-from mcp_progress_monitor.catalogue.taps import Launch, Tap
+from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -362,7 +362,7 @@ class EveryWindow(QObject):
         launch = Launch(words, (words,))
         servers = [
             ClientServer(CURSOR, path, words, (words,), launch, project=path),
-            ClientServer(CURSOR, path, words, ("t",), launch, Tap(words, 3)),
+            ClientServer(CURSOR, path, words, ("t",), launch, EntryTap(words, 3)),
             ClientServer(VS_CODE, path, words, ("s",), why_not=words, is_shared=True),
         ]
         dialog = WatchDialog(self.appearance)

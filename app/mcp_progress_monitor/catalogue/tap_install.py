@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.clients import McpClient, ServerContainer
     from mcp_progress_monitor.catalogue.documents import Document
     from mcp_progress_monitor.catalogue.entry_editing import EntryText
-    from mcp_progress_monitor.catalogue.taps import Launch, Tap, TapProgram
+    from mcp_progress_monitor.catalogue.taps import EntryTap, Launch, TapProgram
 
 _LONGEST_LINE: Final = 600
 _CONTEXT: Final = 2
@@ -70,7 +70,7 @@ class ClientServer:
     name: str
     place: tuple[str, ...]
     launch: Launch | None = None
-    tap: Tap | None = None
+    tap: EntryTap | None = None
     why_not: str = ""
     project: Path | None = None
     is_shared: bool = False
@@ -285,7 +285,7 @@ class _Source:
     def entry(self, server: ClientServer) -> dict[str, Any]:
         return _at(self.document.value, server)
 
-    def tap(self, server: ClientServer) -> Tap | None:
+    def tap(self, server: ClientServer) -> EntryTap | None:
         return entry_tap(self.entry(server))
 
     def edited(self, server: ClientServer, edit: Callable[[EntryText], str]) -> _Source:

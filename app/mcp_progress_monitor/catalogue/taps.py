@@ -55,7 +55,7 @@ class Launch(NamedTuple):
     args: tuple[str, ...] = ()
 
 
-class Tap(NamedTuple):
+class EntryTap(NamedTuple):
     """A tap that was found around a command.
 
     `lead` is how many arguments stand before the server's command. `name` and `client` are those
@@ -110,7 +110,7 @@ def shown_name(name: str) -> str:
     return _UNUSUAL.sub("_", name)[:_LONGEST_NAME].strip() or "server"
 
 
-def tap_of(command: object, args: object) -> Tap | None:
+def tap_of(command: object, args: object) -> EntryTap | None:
     """The outermost tap around a command; None for a server's own."""
     if not isinstance(command, str) or not isinstance(args, list | tuple):
         return None
@@ -138,7 +138,7 @@ def launch_names(entry: Mapping[str, Any]) -> tuple[str, str]:
     return ("path", "args") if launch_keys(entry) else ("command", "args")
 
 
-def entry_tap(entry: Mapping[str, Any]) -> Tap | None:
+def entry_tap(entry: Mapping[str, Any]) -> EntryTap | None:
     """The tap around a client's entry, if there is one."""
     holder = entry["command"] if launch_keys(entry) else entry
     command, args = launch_names(entry)
@@ -168,7 +168,7 @@ def tapped_like(held: object, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "command": held["command"], "args": args}
 
 
-def _of_shell(command: str, words: list[str]) -> Tap | None:
+def _of_shell(command: str, words: list[str]) -> EntryTap | None:
     """`/bin/sh -c SCRIPT PROGRAM COMMAND [ARG…]`."""
     if PurePath(command).name != "sh" or len(words) < 4 or words[0] != "-c":
         return None
@@ -184,7 +184,7 @@ def _of_shell(command: str, words: list[str]) -> Tap | None:
     return _with_options(words[2], 3, options[options.index(_TAP) + 1 :])
 
 
-def _of_program(command: str, words: list[str]) -> Tap | None:
+def _of_program(command: str, words: list[str]) -> EntryTap | None:
     """`PROGRAM tap [OPTIONS] -- COMMAND [ARG…]`, as on Windows, or typed by hand."""
     before = words[: words.index(_END)] if _END in words else []
     is_ours = PurePath(command.replace("\\", "/")).name in {APPLICATION, f"{APPLICATION}.exe"}
@@ -198,10 +198,10 @@ def _of_program(command: str, words: list[str]) -> Tap | None:
     return _with_options(command, len(before) + 1, rest[1:])
 
 
-def _with_options(program: str, lead: int, options: Sequence[str]) -> Tap:
+def _with_options(program: str, lead: int, options: Sequence[str]) -> EntryTap:
     pairs = dict(itertools.pairwise(options))
     folder = pairs.get("--data-dir")
-    return Tap(
+    return EntryTap(
         program,
         lead,
         pairs.get("--name"),

@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
     replaces: bool = False
 
 
-class Call:
+class JudgedCall:
     """One request of either side, from its frame to its reply, and what came in between."""
 
     __slots__ = (
@@ -167,7 +167,7 @@ class ServerMemory:
         return keep(self.tasks, id_, self.tasks.get(id_) or TaskRecord())
 
 
-class Connection:
+class JudgedConnection:
     """The state of one connection, which all checks read and the judge alone changes."""
 
     def __init__(self, id_: str, server: ServerMemory) -> None:
@@ -180,9 +180,9 @@ class Connection:
         self.client = ""
         self.is_initialize_answered = False
         self.is_initialized = False
-        self.calls: dict[int, Call] = {}
-        self._alike: dict[bytes, dict[int, Call]] = {}
-        self.ended: collections.OrderedDict[int, Call] = collections.OrderedDict()
+        self.calls: dict[int, JudgedCall] = {}
+        self._alike: dict[bytes, dict[int, JudgedCall]] = {}
+        self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
         self.listens: dict[Any, Listen] = {}
         self.logging: set[int] = set()  # open requests that asked for log messages
@@ -198,7 +198,7 @@ class Connection:
     def is_per_request(self) -> bool:
         return self.revision == PER_REQUEST
 
-    def call_of(self, number: int | None) -> Call | None:
+    def call_of(self, number: int | None) -> JudgedCall | None:
         """A request by the number of its frame, open or ended not long ago."""
         return None if number is None else self.calls.get(number) or self.ended.get(number)
 
@@ -208,8 +208,8 @@ class Connection:
         record = None if call is None else self.server.tasks.get(call.of_task or "")
         return number if record is None or record.began is None else record.began
 
-    def begin(self, fact: RequestMade) -> Call:
-        call = self.calls[fact.number] = Call(fact)
+    def begin(self, fact: RequestMade) -> JudgedCall:
+        call = self.calls[fact.number] = JudgedCall(fact)
         if fact.sender is Side.CLIENT:
             self._learn_client(call)
         else:
@@ -217,13 +217,13 @@ class Connection:
                 each.is_asked = each.is_asked or each.by is Side.CLIENT
         return call
 
-    def end(self, call: Call) -> None:
+    def end(self, call: JudgedCall) -> None:
         if self.calls.pop(call.number, None) is not None:
             keep(self.ended, call.number, call)
             self._forget_work(call)
         self.logging.discard(call.number)
 
-    def made_again(self, call: Call) -> tuple[Call, ...]:
+    def made_again(self, call: JudgedCall) -> tuple[JudgedCall, ...]:
         """The open calls that ask for the same; from now on `call` is one of them.
 
         Found by a digest: to compare each new call with all open ones took a minute for 1,400.
@@ -234,7 +234,7 @@ class Connection:
         alike[call.number] = call
         return others
 
-    def _forget_work(self, call: Call) -> None:
+    def _forget_work(self, call: JudgedCall) -> None:
         alike = self._alike.get(call.work or b"")
         if alike is not None:
             alike.pop(call.number, None)
@@ -247,7 +247,7 @@ class Connection:
         self.logging.clear()
         self.listens.clear()
 
-    def _learn_client(self, call: Call) -> None:
+    def _learn_client(self, call: JudgedCall) -> None:
         if call.method == INITIALIZE:
             info = call.params.get("clientInfo")
         elif VERSION_KEY in call.meta:
@@ -264,7 +264,7 @@ class Connection:
 class Listen(NamedTuple):
     """A subscription: its request, what it asks for, whether it was acknowledged."""
 
-    call: Call
+    call: JudgedCall
     asked: JsonObject
     is_acknowledged: bool = False
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.checking import messages, progress, resuming, surroundings, tasks
 from mcp_progress_monitor.checking.connection import (
-    Connection,
     Evidence,
+    JudgedConnection,
     ServerMemory,
     memory_of,
 )
@@ -67,8 +67,8 @@ class SessionJudge:
         self.results = Results(job_of)
         self._servers: dict[str, ServerMemory] = {}
         self._baseline = baseline or {}
-        self._connections: dict[str, Connection] = {}
-        self._handlers: dict[type, Callable[[Connection, Any], Iterator[Evidence]]] = {
+        self._connections: dict[str, JudgedConnection] = {}
+        self._handlers: dict[type, Callable[[JudgedConnection, Any], Iterator[Evidence]]] = {
             RequestMade: self._request,
             RequestAnswered: self._answer,
             RequestCancelled: self._cancel,
@@ -121,10 +121,10 @@ class SessionJudge:
         return min(due, default=None)
 
     @property
-    def connections(self) -> Mapping[str, Connection]:
+    def connections(self) -> Mapping[str, JudgedConnection]:
         return self._connections
 
-    def connection(self, id_: str) -> Connection:
+    def connection(self, id_: str) -> JudgedConnection:
         return self._of(id_)
 
     @property
@@ -134,21 +134,21 @@ class SessionJudge:
             for name, memory in self._servers.items()
         }
 
-    def state(self, connection: Connection, evidence: Evidence) -> None:
+    def state(self, connection: JudgedConnection, evidence: Evidence) -> None:
         """Add what another check has found, as that of the official schemas."""
         self._state(connection, iter((evidence,)))
 
-    def _of(self, id_: str) -> Connection:
+    def _of(self, id_: str) -> JudgedConnection:
         known = self._connections.get(id_)
         if known is None:
             memory = memory_of(self._servers, id_)
             memory.baseline = dict(self._baseline.get(memory.name, {}))
-            known = self._connections[id_] = Connection(id_, memory)
+            known = self._connections[id_] = JudgedConnection(id_, memory)
             if len(self._connections) > CONNECTIONS_KEPT:
                 del self._connections[next(iter(self._connections))]
         return known
 
-    def _take_run(self, connection: Connection, run: FactRun) -> None:
+    def _take_run(self, connection: JudgedConnection, run: FactRun) -> None:
         """Take ticks in few steps, and the facts between them in order."""
         if run.ticks:
             self.results.see(connection, Needs.PROGRESS)
@@ -191,7 +191,7 @@ class SessionJudge:
         else:
             self._state(connection, messages.take_batch(connection, frame))
 
-    def _state(self, connection: Connection, found: Iterator[Evidence]) -> None:
+    def _state(self, connection: JudgedConnection, found: Iterator[Evidence]) -> None:
         for evidence in found:
             call = connection.call_of(evidence.request)
             is_probe = call is not None and call.method == DISCOVER
@@ -222,7 +222,7 @@ class SessionJudge:
 
     # One fact
 
-    def _request(self, connection: Connection, fact: RequestMade) -> Iterator[Evidence]:
+    def _request(self, connection: JudgedConnection, fact: RequestMade) -> Iterator[Evidence]:
         call = connection.begin(fact)
         self.results.see(connection, _needs_of_request(fact))
         yield from messages.take_request(connection, call, fact)
@@ -232,7 +232,7 @@ class SessionJudge:
         if progress.is_watched(connection):
             self.results.see(connection, Needs.WATCHED)
 
-    def _answer(self, connection: Connection, fact: RequestAnswered) -> Iterator[Evidence]:
+    def _answer(self, connection: JudgedConnection, fact: RequestAnswered) -> Iterator[Evidence]:
         call = connection.call_of(fact.request)
         if fact.error is not None:
             self.results.see(connection, Needs.ERROR)
@@ -253,7 +253,7 @@ class SessionJudge:
         if fact.standing is RequestStanding.ACTIVE:
             connection.end(call)
 
-    def _cancel(self, connection: Connection, fact: RequestCancelled) -> Iterator[Evidence]:
+    def _cancel(self, connection: JudgedConnection, fact: RequestCancelled) -> Iterator[Evidence]:
         self.results.see(connection, Needs.CANCEL)
         call = connection.call_of(fact.request)
         if call is not None:
@@ -261,37 +261,39 @@ class SessionJudge:
             if fact.standing is RequestStanding.ACTIVE:
                 connection.end(call)
 
-    def _progress(self, connection: Connection, fact: ProgressReceived) -> Iterator[Evidence]:
+    def _progress(self, connection: JudgedConnection, fact: ProgressReceived) -> Iterator[Evidence]:
         self.results.see(connection, Needs.PROGRESS)
         yield from progress.take_tick(connection, fact)
 
     def _notification(
-        self, connection: Connection, fact: NotificationReceived
+        self, connection: JudgedConnection, fact: NotificationReceived
     ) -> Iterator[Evidence]:
         if fact.method == LOG_MESSAGE:
             self.results.see(connection, Needs.LOG)
         yield from messages.take_notification(connection, fact)
 
-    def _task(self, connection: Connection, fact: TaskStated) -> Iterator[Evidence]:
+    def _task(self, connection: JudgedConnection, fact: TaskStated) -> Iterator[Evidence]:
         self.results.see(connection, Needs.TASK)
         if fact.input_requests:
             self.results.see(connection, Needs.INPUT)
         yield from tasks.take_statement(connection, fact)
 
-    def _negotiated(self, connection: Connection, fact: ConnectionNegotiated) -> Iterator[Evidence]:
+    def _negotiated(
+        self, connection: JudgedConnection, fact: ConnectionNegotiated
+    ) -> Iterator[Evidence]:
         connection.revision = fact.revision
         connection.capabilities = fact.capabilities
         self.results.see(connection, Needs.MESSAGE | Needs.OUTPUT)
         return iter(())
 
-    def _closed(self, connection: Connection, fact: ConnectionClosed) -> Iterator[Evidence]:
+    def _closed(self, connection: JudgedConnection, fact: ConnectionClosed) -> Iterator[Evidence]:
         if not connection.is_http and fact.is_wanted:
             self.results.see(connection, Needs.END)
         yield from progress.take_close(connection, fact)
         yield from tasks.take_end(connection)
         connection.close()
 
-    def _output(self, connection: Connection, _fact: OutputChecked) -> Iterator[Evidence]:
+    def _output(self, connection: JudgedConnection, _fact: OutputChecked) -> Iterator[Evidence]:
         self.results.see(connection, Needs.OUTPUT)
         return iter(())
 
@@ -306,7 +308,7 @@ def _of_revision(revision: str | None, finding: Finding) -> Finding | None:
     return None
 
 
-def _alike(connection: Connection, fact: ProgressReceived) -> int | None:
+def _alike(connection: JudgedConnection, fact: ProgressReceived) -> int | None:
     """The request of an unknown token whose own differs only in its type; None where none is."""
     if not any(each.rule is rules.TOKEN_TYPE_CHANGED for each in fact.findings):
         return None
@@ -348,7 +350,7 @@ def _needs_of_request(fact: RequestMade) -> Needs:
     return needs
 
 
-def _answers_probe(connection: Connection, fact: Fact) -> bool:
+def _answers_probe(connection: JudgedConnection, fact: Fact) -> bool:
     """Whether a message is an older server's way to say that it does not know our question."""
     if type(fact) is not RequestAnswered or fact.error is None or connection.is_per_request:
         return False

@@ -12,7 +12,12 @@ from mcp_progress_monitor.formatting import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.checking.report import Checked, CheckedFile, CheckedServer, Report
+    from mcp_progress_monitor.checking.report import (
+        CheckedFile,
+        CheckedServer,
+        Report,
+        ReportedResult,
+    )
 
 
 _HOST: Final = "localhost"
@@ -72,13 +77,13 @@ def _moment(when: float | None) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _failure(results: Sequence[Checked]) -> str:
+def _failure(results: Sequence[ReportedResult]) -> str:
     first = results[0]
     message = _attributes(message=first.text, type=first.level.value)
     return f"<failure{message}>{_clean(_texts(results))}</failure>"
 
 
-def _texts(results: Sequence[Checked]) -> str:
+def _texts(results: Sequence[ReportedResult]) -> str:
     lines = []
     for result in results:
         advice = ADVICE[result.rule]

@@ -39,7 +39,7 @@ from mcp_progress_monitor.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.protocol.facts import (
         JsonObject,
         NotificationReceived,
@@ -73,7 +73,7 @@ _MIGRATION: Final = {
 }
 
 
-def take_batch(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+def take_batch(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
     """Check the first element of a batch: only one revision has batches."""
     revision = connection.revision
     if not frame.raw.startswith(b"{"):
@@ -85,7 +85,9 @@ def take_batch(connection: Connection, frame: Frame) -> Iterator[Evidence]:
     yield connection.breaks(rule, frame.number - 1, frame.part.count, by=by)
 
 
-def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+def take_request(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestMade
+) -> Iterator[Evidence]:
     """Check a request's id, and its place in the handshake; remember what it asks for."""
     key = (fact.sender, key_of(fact.id))
     before = connection.ids.get(key)
@@ -102,7 +104,7 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
     yield from _order(connection, call, fact)
 
 
-def _order(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+def _order(connection: JudgedConnection, call: JudgedCall, fact: RequestMade) -> Iterator[Evidence]:
     """Check the place of a request in the handshake, where its beginning was seen."""
     is_modern = call.meta.get(VERSION_KEY) == PER_REQUEST or connection.is_per_request
     if fact.method in _FREE or is_modern or not connection.is_opened:
@@ -117,7 +119,9 @@ def _order(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Ev
         yield call.breaks(rules.NOT_INITIALIZED, fact.number, method, by=Side.CLIENT)
 
 
-def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def take_answer(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """Check a reply of 2026-07-28: its error code, its type, the input that it requires."""
     if call.method == INITIALIZE and fact.result is not None:
         connection.is_initialize_answered = True
@@ -128,7 +132,7 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
             yield from _result(call, fact, fact.result)
 
 
-def _code(call: Call, fact: RequestAnswered, code: Any) -> Iterator[Evidence]:
+def _code(call: JudgedCall, fact: RequestAnswered, code: Any) -> Iterator[Evidence]:
     if type(code) is not int or code in _JSON_RPC_CODES | _MCP_CODES:
         return
     if code in _RETIRED:
@@ -137,7 +141,7 @@ def _code(call: Call, fact: RequestAnswered, code: Any) -> Iterator[Evidence]:
         yield call.breaks(rules.RESERVED_CODE, fact.number, code, by=fact.sender)
 
 
-def _result(call: Call, fact: RequestAnswered, result: JsonObject) -> Iterator[Evidence]:
+def _result(call: JudgedCall, fact: RequestAnswered, result: JsonObject) -> Iterator[Evidence]:
     kind = result.get("resultType", "complete")
     has_tasks = TASKS_EXTENSION in as_object(call.capabilities.get("extensions"))
     is_task = kind == "task" and (has_tasks or TASK_ID in result)
@@ -152,7 +156,7 @@ def _result(call: Call, fact: RequestAnswered, result: JsonObject) -> Iterator[E
         yield from _input(call, fact, asked)
 
 
-def _input(call: Call, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evidence]:
+def _input(call: JudgedCall, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evidence]:
     for key, each in asked.items():
         request = as_object(each)
         method, params = request.get("method"), as_object(request.get("params"))
@@ -165,13 +169,15 @@ def _input(call: Call, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evi
             yield call.breaks(rules.DEPRECATED, fact.number, *_MIGRATION[method])
 
 
-def is_beyond_doubt(connection: Connection, fact: NotificationReceived) -> bool:
+def is_beyond_doubt(connection: JudgedConnection, fact: NotificationReceived) -> bool:
     """Whether `take_notification` has nothing to check, or to remember."""
     is_change = fact.method == _TOOLS_CHANGED
     return fact.sender is Side.SERVER and not (is_change or connection.is_per_request)
 
 
-def take_notification(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+def take_notification(
+    connection: JudgedConnection, fact: NotificationReceived
+) -> Iterator[Evidence]:
     """Check a notification: log messages and subscriptions of 2026-07-28."""
     if fact.sender is Side.CLIENT:
         connection.is_initialized = connection.is_initialized or fact.method == INITIALIZED
@@ -188,14 +194,14 @@ def take_notification(connection: Connection, fact: NotificationReceived) -> Ite
         yield from _subscribed(connection, fact)
 
 
-def _log(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+def _log(connection: JudgedConnection, fact: NotificationReceived) -> Iterator[Evidence]:
     if connection.logging:
         return
     rule = rules.LOG_LATE if connection.was_logging else rules.LOG_UNASKED
     yield connection.breaks(rule, fact.number)
 
 
-def _subscribed(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+def _subscribed(connection: JudgedConnection, fact: NotificationReceived) -> Iterator[Evidence]:
     identity = as_object(fact.params.get(META)).get(SUBSCRIPTION_KEY)
     listen = None if identity is None else connection.listens.get(key_of(identity))
     if listen is None:

@@ -20,7 +20,7 @@ from mcp_progress_monitor.protocol.messages import CALL_TOOL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.findings.finding import Rule
     from mcp_progress_monitor.protocol.facts import (
         ConnectionClosed,
@@ -42,7 +42,7 @@ _KNOWN_AS: Final = {"\x1b": ", with which terminal colours begin"}
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
 
 
-def take_run(connection: Connection, run: FactRun, places: slice) -> Iterator[Evidence]:
+def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Iterator[Evidence]:
     """Check some ticks of a run: mostly of one request, in a few steps for all."""
     ticks, requests = run.ticks[places], run.requests[places]
     first, count = requests[0], len(requests)
@@ -64,7 +64,7 @@ def take_run(connection: Connection, run: FactRun, places: slice) -> Iterator[Ev
         yield from _run_texts(connection, ticks)
 
 
-def _run_texts(connection: Connection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
+def _run_texts(connection: JudgedConnection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
     texts = [text for tick in ticks if (text := tick[6]) is not None]
     joined = "".join(texts)
     if all(map(str.strip, texts)) and (joined.isprintable() or not _CONTROL.search(joined)):
@@ -75,7 +75,7 @@ def _run_texts(connection: Connection, ticks: Sequence[PlainTick]) -> Iterator[E
             yield from _text(connection, call, tick[0], tick[6], Side.SERVER)
 
 
-def take_tick(connection: Connection, fact: ProgressReceived) -> Iterator[Evidence]:
+def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[Evidence]:
     call = connection.call_of(fact.request)
     if call is None:
         return
@@ -88,8 +88,8 @@ def take_tick(connection: Connection, fact: ProgressReceived) -> Iterator[Eviden
 
 
 def _tick(
-    connection: Connection,
-    call: Call,
+    connection: JudgedConnection,
+    call: JudgedCall,
     number: int,
     at: float,
     count: int,
@@ -111,7 +111,7 @@ def _tick(
 
 
 def _text(
-    connection: Connection, call: Call, number: int, text: str | None, by: Side
+    connection: JudgedConnection, call: JudgedCall, number: int, text: str | None, by: Side
 ) -> Iterator[Evidence]:
     """Check a progress message; what is not a string is stated by the fact."""
     if text is None:
@@ -129,7 +129,9 @@ def _text(
     yield call.breaks(why[0], number, *why[1:], by=by)
 
 
-def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+def take_request(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestMade
+) -> Iterator[Evidence]:
     """Count the client's calls; one made again while the first is open was given up."""
     if fact.method != CALL_TOOL or fact.sender is not Side.CLIENT:
         return
@@ -148,7 +150,9 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
             )
 
 
-def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def take_answer(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """Check what a reply ends: the progress so far, the silence before it, a cancel."""
     if fact.standing is RequestStanding.CANCELLED:
         yield from _after_cancel(connection, call, fact, rules.REPLY_SENT_AFTER_CANCEL)
@@ -176,7 +180,7 @@ def _is_done(fact: RequestAnswered) -> bool:
     return is_whole and fact.next_resume_token is None and (result or {}).get("isError") is not True
 
 
-def _silence(connection: Connection, call: Call, at: float) -> Iterator[Evidence]:
+def _silence(connection: JudgedConnection, call: JudgedCall, at: float) -> Iterator[Evidence]:
     """State which clients a server has lost by its silence until now; the longest is shown."""
     silence_s = at - call.heard_at
     if call.method != CALL_TOOL or call.is_asked or silence_s <= clients.USUAL_S:
@@ -189,12 +193,12 @@ def _silence(connection: Connection, call: Call, at: float) -> Iterator[Evidence
     yield silence._replace(replaces=is_longest)
 
 
-def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
+def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
     for call in connection.calls.values():
         yield from _silence(connection, call, now)
 
 
-def due(connection: Connection, now: float) -> Iterator[float]:
+def due(connection: JudgedConnection, now: float) -> Iterator[float]:
     """When the silences that go on reach the next limit of a known client."""
     for call in connection.calls.values():
         if call.method == CALL_TOOL and not call.is_asked:
@@ -204,7 +208,10 @@ def due(connection: Connection, now: float) -> Iterator[float]:
 
 
 def _after_cancel(
-    connection: Connection, call: Call, fact: ProgressReceived | RequestAnswered, rule: Rule
+    connection: JudgedConnection,
+    call: JudgedCall,
+    fact: ProgressReceived | RequestAnswered,
+    rule: Rule,
 ) -> Iterator[Evidence]:
     """2026-07-28 over stdio forbids it; what crossed the cancel on its way is no fault."""
     late_s = _late_s(call, fact)
@@ -212,11 +219,11 @@ def _after_cancel(
         yield call.breaks(rule, fact.number, late_s, by=fact.sender)
 
 
-def _late_s(call: Call, fact: Fact) -> float:
+def _late_s(call: JudgedCall, fact: Fact) -> float:
     return fact.at - (fact.at if call.cancelled_at is None else call.cancelled_at)
 
 
-def as_crossing(connection: Connection, fact: Fact, finding: Finding) -> Finding:
+def as_crossing(connection: JudgedConnection, fact: Fact, finding: Finding) -> Finding:
     """A finding about a message after a cancel: what may have crossed it breaks no rule."""
     crossed = _CROSSED.get(finding.rule.id)
     if crossed is None or not isinstance(fact, ProgressReceived | RequestAnswered):
@@ -228,7 +235,9 @@ def as_crossing(connection: Connection, fact: Fact, finding: Finding) -> Finding
     return finding if late_s > _CROSSING_S else Finding(crossed, (late_s,))
 
 
-def take_cancel(connection: Connection, call: Call, fact: RequestCancelled) -> Iterator[Evidence]:
+def take_cancel(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestCancelled
+) -> Iterator[Evidence]:
     """Remember a cancel; one for a time limit while progress comes is the client's mistake."""
     if fact.standing is not RequestStanding.ACTIVE:
         return
@@ -251,7 +260,7 @@ def _is_timeout(reason: str | None, after_s: float) -> bool:
     return reason is None and any(abs(after_s - each.limit_s) < 1.0 for each in clients.LIMITS)
 
 
-def take_close(connection: Connection, fact: ConnectionClosed) -> Iterator[Evidence]:
+def take_close(connection: JudgedConnection, fact: ConnectionClosed) -> Iterator[Evidence]:
     """Check what the client left open, and the silence until then."""
     yield from take_time(connection, fact.at)
     for call in connection.calls.values() if is_watched(connection) and fact.is_wanted else ():
@@ -260,7 +269,7 @@ def take_close(connection: Connection, fact: ConnectionClosed) -> Iterator[Evide
             yield call.breaks(rules.GIVEN_UP_SILENTLY, fact.number, after, by=Side.CLIENT)
 
 
-def is_watched(connection: Connection) -> bool:
+def is_watched(connection: JudgedConnection) -> bool:
     """Whether another program is the client: what our own user chose is no fault."""
     return connection.client not in {"", APPLICATION}
 

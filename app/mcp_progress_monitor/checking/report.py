@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1  # of the JSON report; members may be added, never removed or renamed
 
 
-class Checked(NamedTuple):
+class ReportedResult(NamedTuple):
     """One result as a report shows it: what it is about in words, and where to look.
 
     `line` is the line of the recording that has the first frame, counted from 1.
@@ -65,7 +65,7 @@ class CheckedFile(NamedTuple):
     path: str
     frames: int
     jobs: int
-    results: tuple[Checked, ...]
+    results: tuple[ReportedResult, ...]
     servers: tuple[CheckedServer, ...]
     dropped: int = 0
     schema_checked: int = 0
@@ -83,13 +83,13 @@ class Report(NamedTuple):
     files: tuple[CheckedFile, ...]
     fail_on: Level | None = Level.ERROR
 
-    def fails(self, result: Checked) -> bool:
+    def fails(self, result: ReportedResult) -> bool:
         if self.fail_on is None or not result.is_new:
             return False
         return GRAVEST.index(result.level) <= GRAVEST.index(self.fail_on)
 
     @property
-    def results(self) -> Iterator[Checked]:
+    def results(self) -> Iterator[ReportedResult]:
         return (result for file in self.files for result in file.results)
 
     @property
@@ -101,10 +101,10 @@ class Report(NamedTuple):
         return {level: levels.count(level) for level in GRAVEST}
 
 
-def checked(result: Result, known: Collection[str] = (), line: int = 1) -> Checked:
+def checked(result: Result, known: Collection[str] = (), line: int = 1) -> ReportedResult:
     """A judge's result for a report; one whose fingerprint is `known` is not new."""
     source = result.finding.rule.source
-    return Checked(
+    return ReportedResult(
         result.rule,
         result.level,
         result.by.name.lower(),
@@ -125,12 +125,12 @@ def checked(result: Result, known: Collection[str] = (), line: int = 1) -> Check
     )
 
 
-def by_level(results: Sequence[Checked]) -> list[Checked]:
+def by_level(results: Sequence[ReportedResult]) -> list[ReportedResult]:
     """The gravest first, then in the order of the recording."""
     return sorted(results, key=_order)
 
 
-def _order(result: Checked) -> tuple[int, int]:
+def _order(result: ReportedResult) -> tuple[int, int]:
     return GRAVEST.index(result.level), result.frames[0]
 
 
@@ -179,7 +179,7 @@ def _server(server: CheckedServer) -> dict[str, Any]:
     }
 
 
-def _result(result: Checked) -> dict[str, Any]:
+def _result(result: ReportedResult) -> dict[str, Any]:
     advice = ADVICE[result.rule]
     return {
         "rule": result.rule,

@@ -12,7 +12,7 @@ from mcp_progress_monitor.findings.finding import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.facts import Side
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -41,7 +41,11 @@ class Result:
     )
 
     def __init__(
-        self, connection: Connection, call: Call | None, evidence: Evidence, job: JobId | None
+        self,
+        connection: JudgedConnection,
+        call: JudgedCall | None,
+        evidence: Evidence,
+        job: JobId | None,
     ) -> None:
         self.connection = connection.id
         self.server = connection.server.name
@@ -131,7 +135,9 @@ class Results:
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def add(self, connection: Connection, call: Call | None, evidence: Evidence) -> None:
+    def add(
+        self, connection: JudgedConnection, call: JudgedCall | None, evidence: Evidence
+    ) -> None:
         if evidence.finding.rule.level is Level.ERROR:
             self._grave.add(evidence.frame)
         request = evidence.request
@@ -148,7 +154,7 @@ class Results:
         if known.add(evidence):
             self._changed[id(known)] = known
 
-    def see(self, connection: Connection, needs: Needs) -> None:
+    def see(self, connection: JudgedConnection, needs: Needs) -> None:
         """Remember what took place: rules that need it are tried."""
         # By value: to combine flags is slow, and every message of a flood comes here.
         key = connection.id, needs._value_, connection.revision, connection.is_http

@@ -16,7 +16,7 @@ from mcp_progress_monitor.protocol.lenient_json import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
 
 MOST_ATTEMPTS: Final = 1000
@@ -26,7 +26,9 @@ _PATH: Final = re.compile(r"(?:[A-Za-z]:\\|/)[\w .~-]+[/\\][\w .~/\\-]*")
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
 
 
-def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+def take_request(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestMade
+) -> Iterator[Evidence]:
     """Check that a token is not that of a completed operation."""
     token, memory = fact.resume_token, connection.server
     if isinstance(token, str) and token in memory.completed:
@@ -34,7 +36,9 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
         yield call.breaks(rules.TOKEN_OF_COMPLETED, fact.number, frame, by=Side.CLIENT)
 
 
-def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def take_answer(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     sent, token, memory = call.resume_token, fact.next_resume_token, connection.server
     if fact.standing is not RequestStanding.ACTIVE:
         return

@@ -11,7 +11,7 @@ from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.rules import RULES
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.report import Checked, CheckedFile, Report
+    from mcp_progress_monitor.checking.report import CheckedFile, Report, ReportedResult
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
@@ -89,7 +89,7 @@ def _letters(title: str) -> str:
     return "".join(char if char.isalnum() else " " for char in title)
 
 
-def _result(result: Checked, file: CheckedFile, index: int, rule: int) -> dict[str, Any]:
+def _result(result: ReportedResult, file: CheckedFile, index: int, rule: int) -> dict[str, Any]:
     artifact = {"uri": _uri(file), "index": index}
     return {
         "ruleId": result.rule,

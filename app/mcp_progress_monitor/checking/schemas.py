@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from jsonschema import ValidationError
 
-    from mcp_progress_monitor.checking.connection import Connection
+    from mcp_progress_monitor.checking.connection import JudgedConnection
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
 
@@ -143,10 +143,10 @@ class SchemaChecks:
 
     def take(
         self,
-        connection_of: Callable[[str], Connection],
+        connection_of: Callable[[str], JudgedConnection],
         frames: Sequence[Frame],
         facts: Sequence[Fact],
-    ) -> Iterator[tuple[Connection, Evidence]]:
+    ) -> Iterator[tuple[JudgedConnection, Evidence]]:
         """State what does not fit; a plain progress notification fits by how it was read."""
         for number, due, raw in self.due(connection_of, frames, facts):
             found = self.check(number, due, raw)
@@ -155,7 +155,7 @@ class SchemaChecks:
 
     def due(
         self,
-        connection_of: Callable[[str], Connection],
+        connection_of: Callable[[str], JudgedConnection],
         frames: Sequence[Frame],
         facts: Sequence[Fact],
     ) -> Iterator[tuple[int, Due, bytes]]:
@@ -183,7 +183,7 @@ class SchemaChecks:
             if due is not None and raw:
                 yield fact.number, due, raw
 
-    def check(self, number: int, due: Due, raw: bytes) -> tuple[Connection, Evidence] | None:
+    def check(self, number: int, due: Due, raw: bytes) -> tuple[JudgedConnection, Evidence] | None:
         """What does not fit in one message; None when it fits, or cannot be checked."""
         found = self._check(due, raw)
         return found and (due.connection, Evidence(found, number, due.request, due.by))
@@ -209,7 +209,7 @@ class SchemaChecks:
 class Due(NamedTuple):
     """Which definition a message, or its `member`, has to fit."""
 
-    connection: Connection
+    connection: JudgedConnection
     revision: str
     name: str
     member: str | None
@@ -217,7 +217,7 @@ class Due(NamedTuple):
     by: Side
 
 
-def _due(connection_of: Callable[[str], Connection], fact: Fact) -> Due | None:
+def _due(connection_of: Callable[[str], JudgedConnection], fact: Fact) -> Due | None:
     if not isinstance(
         fact,
         RequestMade | RequestAnswered | NotificationReceived | RequestCancelled | ProgressReceived,
@@ -238,7 +238,7 @@ def _due(connection_of: Callable[[str], Connection], fact: Fact) -> Due | None:
 
 
 def _due_of_answer(
-    connection: Connection, schema: OfficialSchema, revision: str, fact: RequestAnswered
+    connection: JudgedConnection, schema: OfficialSchema, revision: str, fact: RequestAnswered
 ) -> Due | None:
     call = connection.call_of(fact.request)
     if call is None or fact.standing is RequestStanding.UNKNOWN:
@@ -254,7 +254,7 @@ def _due_of_answer(
     return Due(connection, revision, name, member, call.number, fact.sender)
 
 
-def _revision(connection: Connection, fact: Fact) -> str | None:
+def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
     """The revision that a message has to fit: before one is agreed on, that which is offered."""
     revision = connection.revision
     if revision is None and isinstance(fact, RequestMade):

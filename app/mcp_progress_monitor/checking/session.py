@@ -24,7 +24,7 @@ MOST_WAITING: Final = 50_000
 MOST_WAITING_BYTES: Final = 64_000_000
 
 
-class SessionCheck:
+class SessionChecker:
     """The judge and the schemas, fed from the same updates, live or from a recording.
 
     A message that breaks a rule of its own is not reported by the schema as well: the rule says

@@ -30,7 +30,7 @@ from mcp_progress_monitor.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.protocol.facts import ConnectionOpened, JsonObject, RequestAnswered
     from mcp_progress_monitor.protocol.frames import Frame
 
@@ -50,7 +50,9 @@ _HTTP_REQUEST: Final = b'{"event":"http_request"'
 _CLOSED: Final = b'{"event":"closed"'
 
 
-def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def take_answer(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """Compare the tools that a server lists with those that it listed before."""
     is_list = call.method == LIST_TOOLS and fact.standing is RequestStanding.ACTIVE
     listed: Any = (fact.result or {}).get("tools")
@@ -75,7 +77,9 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
     connection.is_change_announced = False
 
 
-def _marks(connection: Connection, number: int, name: str, tool: JsonObject) -> Iterator[Evidence]:
+def _marks(
+    connection: JudgedConnection, number: int, name: str, tool: JsonObject
+) -> Iterator[Evidence]:
     """Check the arguments that a tool wants as headers: clients refuse it where they are wrong."""
     finding = header_parameters_finding(as_object(tool.get("inputSchema")))
     if finding is not None:
@@ -97,7 +101,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def take_opened(connection: Connection, fact: ConnectionOpened) -> Iterator[Evidence]:
+def take_opened(connection: JudgedConnection, fact: ConnectionOpened) -> Iterator[Evidence]:
     """Learn how the server is reached; HTTP+SSE is deprecated."""
     connection.is_opened = True
     connection.is_http = isinstance(fact.detail.get("url"), str)
@@ -106,7 +110,7 @@ def take_opened(connection: Connection, fact: ConnectionOpened) -> Iterator[Evid
         yield connection.breaks(rules.DEPRECATED_TRANSPORT, fact.number, *what)
 
 
-def take_event(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+def take_event(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
     """Check what was recorded beside the messages: HTTP requests, and a process's end."""
     if frame.raw.startswith(_HTTP_REQUEST):
         yield from _headers(connection, frame)
@@ -125,7 +129,7 @@ def _fields(frame: Frame) -> JsonObject:
         return {}
 
 
-def _headers(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+def _headers(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
     fields = _fields(frame)
     message, listed = fields.get("message"), fields.get("headers")
     call = connection.call_of(message if type(message) is int else None)

@@ -29,7 +29,12 @@ from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task, task_na
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence, TaskRecord
+    from mcp_progress_monitor.checking.connection import (
+        Evidence,
+        JudgedCall,
+        JudgedConnection,
+        TaskRecord,
+    )
     from mcp_progress_monitor.findings.finding import Rule
     from mcp_progress_monitor.protocol.facts import Fact, RequestAnswered, RequestMade, TaskStated
 
@@ -41,7 +46,9 @@ _TASK_REVISION: Final = "2025-11-25"
 _UNKNOWN: Final = frozenset({GET_TASK, TASK_RESULT, CANCEL_TASK})
 
 
-def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+def take_request(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestMade
+) -> Iterator[Evidence]:
     """Check a request for a task, and remember whether one about a task is about a finished one."""
     call.of_task = task_named_by(fact.method, fact.params)
     if call.of_task is not None:
@@ -58,7 +65,9 @@ def take_request(connection: Connection, call: Call, fact: RequestMade) -> Itera
         yield call.breaks(rules.TASK_FORBIDDEN, fact.number, name, by=Side.CLIENT)
 
 
-def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def take_answer(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """Check the reply to a request about a task, or to one that may have become one."""
     if fact.standing is not RequestStanding.ACTIVE:
         return
@@ -72,7 +81,9 @@ def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> It
         call.of_task = ""  # what follows is about the task
 
 
-def _plain(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def _plain(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """A tool that runs only as a task refuses to be called plainly."""
     tool = connection.server.tools.get(str(call.params.get("name")))
     if tool is None or tool.support != "required" or "task" in call.params:
@@ -85,7 +96,9 @@ def _plain(connection: Connection, call: Call, fact: RequestAnswered) -> Iterato
         yield call.breaks(rules.TASK_ONLY, fact.number, shown(call.params.get("name")), what)
 
 
-def _created(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def _created(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     """A task of the extension is for a client that declared it, and for calls of tools."""
     task = created_task(fact.result or {})
     if task is None:
@@ -98,7 +111,9 @@ def _created(connection: Connection, call: Call, fact: RequestAnswered) -> Itera
         yield call.breaks(rules.NEW_FLAT_STATUS, fact.number, shown(task.status))
 
 
-def _about_task(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+def _about_task(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
     code = (fact.error or {}).get("code")
     is_core = connection.revision == _TASK_REVISION
     if call.method == CANCEL_TASK and call.task_was_over and is_core and code != _INVALID_PARAMS:
@@ -116,7 +131,7 @@ def _about_task(connection: Connection, call: Call, fact: RequestAnswered) -> It
         yield call.breaks(rules.TASK_NOT_FOUND, fact.number, shown(code))
 
 
-def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidence]:
+def take_statement(connection: JudgedConnection, fact: TaskStated) -> Iterator[Evidence]:
     """Check what a message says of a task against what was said before."""
     if not fact.task.status and fact.how != "result":
         return
@@ -136,7 +151,7 @@ def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidenc
         record.status = status
 
 
-def begun_by(connection: Connection, fact: NotificationReceived) -> int | None:
+def begun_by(connection: JudgedConnection, fact: NotificationReceived) -> int | None:
     """The request that began the task that a notification is about; None where there is none."""
     task = fact.params.get(TASK_ID)
     record = connection.server.tasks.get(task) if isinstance(task, str) else None
@@ -144,7 +159,7 @@ def begun_by(connection: Connection, fact: NotificationReceived) -> int | None:
 
 
 def without_early(
-    connection: Connection, fact: Fact, found: Iterator[Evidence]
+    connection: JudgedConnection, fact: Fact, found: Iterator[Evidence]
 ) -> Iterator[Evidence]:
     """Hold back that a status is about an unknown task: its creation may be on its way."""
     for evidence in found:
@@ -161,26 +176,26 @@ def without_early(
             yield evidence
 
 
-def take_end(connection: Connection) -> Iterator[Evidence]:
+def take_end(connection: JudgedConnection) -> Iterator[Evidence]:
     """State the tasks that were never created, as far as was seen."""
     yield from take_time(connection, math.inf)
     connection.early.clear()
 
 
-def take_time(connection: Connection, now: float) -> Iterator[Evidence]:
+def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
     for task, (evidence, at) in connection.early.items():
         if evidence is not None and now - at > _ON_ITS_WAY_S:
             connection.early[task] = None, at
             yield evidence
 
 
-def due(connection: Connection) -> Iterator[float]:
+def due(connection: JudgedConnection) -> Iterator[float]:
     early = connection.early.values()
     return (at + _ON_ITS_WAY_S for evidence, at in early if evidence is not None)
 
 
 def _after_result(
-    connection: Connection, record: TaskRecord, fact: TaskStated
+    connection: JudgedConnection, record: TaskRecord, fact: TaskStated
 ) -> Iterator[Evidence]:
     """`tasks/result` waits for the end: no status may show later that it did not.
 
@@ -195,7 +210,7 @@ def _after_result(
         yield _breaks(connection, rules.RESULT_BEFORE_END, fact, status)
 
 
-def _time(connection: Connection, record: TaskRecord, fact: TaskStated) -> Iterator[Evidence]:
+def _time(connection: JudgedConnection, record: TaskRecord, fact: TaskStated) -> Iterator[Evidence]:
     moment = parsed_moment(fact.task.updated)
     if moment is None:
         return
@@ -205,7 +220,9 @@ def _time(connection: Connection, record: TaskRecord, fact: TaskStated) -> Itera
     record.updated_s = moment
 
 
-def _breaks(connection: Connection, rule: Rule, fact: TaskStated, *arguments: object) -> Evidence:
+def _breaks(
+    connection: JudgedConnection, rule: Rule, fact: TaskStated, *arguments: object
+) -> Evidence:
     call = connection.call_of(fact.request) or connection.call_of(fact.asked)
     if call is None:
         return connection.breaks(rule, fact.number, *arguments, by=fact.sender)

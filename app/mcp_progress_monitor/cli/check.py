@@ -16,10 +16,10 @@ from mcp_progress_monitor.checking.connection import Evidence
 from mcp_progress_monitor.checking.junit import as_junit
 from mcp_progress_monitor.checking.report import (
     Baseline,
-    Checked,
     CheckedFile,
     CheckedServer,
     Report,
+    ReportedResult,
     as_json,
     by_level,
     checked,
@@ -27,7 +27,7 @@ from mcp_progress_monitor.checking.report import (
 )
 from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.checking.schemas import BUDGET_S
-from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
@@ -124,7 +124,7 @@ class RecordingCheck:
 
     def __init__(self, playback: Playback, baseline: Baseline) -> None:
         self._playback = playback
-        self._check = SessionCheck(playback.jobs.job_of, baseline.tools)
+        self._check = SessionChecker(playback.jobs.job_of, baseline.tools)
         self.judge: Final = self._check.judge
         self.schemas: Final = self._check.schemas
         playback.subscribe(self._take)
@@ -302,15 +302,15 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
     yield ""
 
 
-def _of_one_rule(results: Sequence[Checked]) -> Iterable[list[Checked]]:
+def _of_one_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedResult]]:
     """The results of each rule, level and source, the gravest first: the advice is the same."""
-    found: dict[tuple[str, str, str], list[Checked]] = {}
+    found: dict[tuple[str, str, str], list[ReportedResult]] = {}
     for result in by_level(results):
         found.setdefault((result.level.value, result.rule, result.source), []).append(result)
     return found.values()
 
 
-def _rule_lines(results: list[Checked]) -> Iterable[str]:
+def _rule_lines(results: list[ReportedResult]) -> Iterable[str]:
     """What was found, where each time, and once for all of it what is due."""
     result = results[0]
     advice = ADVICE[result.rule]
@@ -328,14 +328,14 @@ def _rule_lines(results: list[Checked]) -> Iterable[str]:
             yield f"      {name}: {' '.join(call.split())}"
 
 
-def _by_text(results: list[Checked]) -> dict[str, list[Checked]]:
-    found: dict[str, list[Checked]] = {}
+def _by_text(results: list[ReportedResult]) -> dict[str, list[ReportedResult]]:
+    found: dict[str, list[ReportedResult]] = {}
     for result in results:
         found.setdefault(result.text, []).append(result)
     return found
 
 
-def _place(result: Checked) -> str:
+def _place(result: ReportedResult) -> str:
     """Who broke the rule, in what, how often, in which messages."""
     known = "" if result.is_new else ", known"
     job = "" if result.job is None else f", job {result.job}"

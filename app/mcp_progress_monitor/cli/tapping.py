@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap.script import Script
 
     if sys.platform == "win32":
-        from mcp_progress_monitor.tap.windows import Server
+        from mcp_progress_monitor.tap.windows import TappedServer
     else:
-        from mcp_progress_monitor.tap.posix import Server
+        from mcp_progress_monitor.tap.posix import TappedServer
 
 _OPTIONS = ("--name", "--client", "--data-dir")
 _ALL_OPTIONS = (*_OPTIONS, "--script", "--seed")
@@ -117,9 +117,9 @@ def run_tap(order: TapOrder) -> NoReturn:
     """Run the command between its client and a recording; end as it ends."""
     _ignore_server_paths()
     if sys.platform == "win32":
-        from mcp_progress_monitor.tap.windows import Server, user_environment
+        from mcp_progress_monitor.tap.windows import TappedServer, user_environment
     else:
-        from mcp_progress_monitor.tap.posix import Server, user_environment
+        from mcp_progress_monitor.tap.posix import TappedServer, user_environment
     _open_streams()
     environment = user_environment()
     if getattr(sys, "frozen", False):
@@ -127,7 +127,7 @@ def run_tap(order: TapOrder) -> NoReturn:
 
         environment = bundle.user_environment(environment)
     try:
-        server = Server(order.command, environment)
+        server = TappedServer(order.command, environment)
     except OSError as error:
         os.write(2, f"{order.command[0]}: {error.strerror}\n".encode(errors="replace"))
         os._exit(_NOT_STARTED)
@@ -152,7 +152,7 @@ def run_tap(order: TapOrder) -> NoReturn:
     relay(server, about)
 
 
-def _relay_changed(server: Server, about: About, script: Script) -> NoReturn:
+def _relay_changed(server: TappedServer, about: About, script: Script) -> NoReturn:
     """Pass on what a script leaves of it; the client's user is told so."""
     from mcp_progress_monitor.tap.faults import Faults
     from mcp_progress_monitor.tap.relay import relay

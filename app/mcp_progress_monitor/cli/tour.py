@@ -12,7 +12,7 @@ import click
 from mcp_progress_monitor.cli.calls.arguments import read_document
 from mcp_progress_monitor.cli.calls.stores import session_recorder
 from mcp_progress_monitor.cli.calls.target import one_server
-from mcp_progress_monitor.cli.calls.visit import Command, connected, run_visit
+from mcp_progress_monitor.cli.calls.visit import EngineCommand, connected, run_visit
 from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
@@ -82,7 +82,7 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
     return check_recordings(invocation.common, order)
 
 
-class _Tour(Command):
+class _Tour(EngineCommand):
     """Calls the tools of a server in every way that its client may."""
 
     def __init__(self, invocation: Invocation, definition: ServerDefinition, tour: TourOrder):

@@ -13,7 +13,7 @@ from mcp_progress_monitor.engine.origins import origin_of, split_watched_key
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
 from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
-from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskFate, TaskRun
+from mcp_progress_monitor.sessions.tasks.follow import FollowedTask, TaskFate, TaskRun
 from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
 from mcp_progress_monitor.store.watched import WatchedEnding
@@ -357,21 +357,21 @@ class TaskRuns:
             origin = origin_of(detail, server, key, exchange.first.raw)
             await self._keeper.begin(job, origin, view, at)
 
-    def followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:
+    def followed(self, job: JobId, view: TaskView, began_at: float) -> FollowedTask:
         """A run's description of its task; `began_at` is in monotonic seconds."""
 
         def request() -> int:
             found = self._snapshot(job)
             return 0 if found is None else found.request
 
-        return Followed(view, request, began_at)
+        return FollowedTask(view, request, began_at)
 
     def start(
         self,
         session: Session,
         connection: Connection,
         job: JobId,
-        followed: Followed,
+        followed: FollowedTask,
         clock: CallClock,
     ) -> TaskRun:
         """Follow a job's task over a connection, in that session's task group."""

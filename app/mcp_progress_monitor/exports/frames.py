@@ -211,7 +211,7 @@ class ConnectionEnd(NamedTuple):
     is_wanted: bool
 
 
-class Evidence(NamedTuple):
+class JobFrames(NamedTuple):
     """What is known of a job beside its snapshot.
 
     `messages` are the places of the exchange's frames except its ticks, `ticks` those of its ticks.
@@ -227,13 +227,13 @@ class Evidence(NamedTuple):
     is_cut: bool = False
 
 
-def gather(source: ExportSource, job: JobSnapshot) -> Slices[Evidence]:
+def gather(source: ExportSource, job: JobSnapshot) -> Slices[JobFrames]:
     """Scan the index and read what belongs to a job; pauses by yielding None."""
     timeline = source.timeline
     requests = source.jobs.requests_of(job.id) or [job.request]
     places = [p for p in map(timeline.place_of, requests) if p is not None]
     start, end = (min(places), timeline.end) if places else (timeline.end, timeline.end)
-    found = Evidence(array("Q"), array("Q"))
+    found = JobFrames(array("Q"), array("Q"))
     for exchanged in of_exchanges(timeline, requests, start, end):
         for count, place in enumerate(exchanged, 1):
             is_tick = timeline.kind(place) is FrameKind.PROGRESS

@@ -9,7 +9,7 @@ from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.wording import findings as wording
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.protocol.frames import Frame
 
@@ -17,7 +17,7 @@ MOST_CHARACTERS: Final = 2_000  # of a message that is quoted
 _INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"})
 
 
-def issue_text(finding: Checked, frame: Frame | None, redaction: Redaction) -> str:
+def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redaction) -> str:
     """The finding with the message that shows it first, for the issue tracker of a server."""
     advice = ADVICE[finding.rule]
     lines = [f"# {_plain(wording.headline(finding), redaction)}", ""]

@@ -51,14 +51,14 @@ class ExportSource(Protocol):
         """All jobs; `is_ended` tells whether they are of a recording that was cut off."""
 
     @property
-    def servers(self) -> Servers:
+    def servers(self) -> ExportedServers:
         """All servers."""
 
     def now(self) -> float:
         """Monotonic seconds on the clock of the frames."""
 
 
-class Servers(Protocol):
+class ExportedServers(Protocol):
     """The servers of an engine or of a recording."""
 
     def snapshots(self) -> Sequence[ServerSnapshot]:

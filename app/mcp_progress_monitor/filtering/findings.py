@@ -15,7 +15,7 @@ from mcp_progress_monitor.timed_regex import is_match
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.filtering.filter import Comparison, Expression
 
@@ -43,7 +43,7 @@ FINDING_FIELDS: Final[dict[str, FieldDefinition]] = {
     )
 }
 """The fields of a finding, by name."""
-_VALUES: Final[dict[str, Callable[[Checked], Any]]] = {
+_VALUES: Final[dict[str, Callable[[ReportedResult], Any]]] = {
     "rule": operator.attrgetter("rule"),
     "level": lambda finding: finding.level.value,
     "server": operator.attrgetter("server"),
@@ -75,7 +75,7 @@ class _Builder(FilterBuilder):
     roots = ()
 
 
-def finding_filter(text: str) -> Callable[[Checked], bool] | None:
+def finding_filter(text: str) -> Callable[[ReportedResult], bool] | None:
     """The test that a filter describes; None when it is blank and matches everything.
 
     `FilterError` when it cannot be understood.
@@ -89,7 +89,7 @@ def complete_finding(text: str, cursor: int, seen: Mapping[str, Iterable[str | i
     return completed(text, cursor, Vocabulary(FINDING_FIELDS, (), lambda name: seen.get(name, ())))
 
 
-def _passes(expression: Expression, finding: Checked) -> bool:
+def _passes(expression: Expression, finding: ReportedResult) -> bool:
     if isinstance(expression, And):
         return all(_passes(part, finding) for part in expression.parts)
     if isinstance(expression, Or):
@@ -101,7 +101,7 @@ def _passes(expression: Expression, finding: Checked) -> bool:
     return _compares(expression, _VALUES[expression.field](finding))
 
 
-def _searched(finding: Checked) -> str:
+def _searched(finding: ReportedResult) -> str:
     advice = ADVICE[finding.rule]
     parts = (finding.rule, finding.text, advice.title, finding.place, finding.server)
     return "\n".join(parts).casefold()

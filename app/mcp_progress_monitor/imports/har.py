@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.imports.recording import ImportedRecording
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.tap_http.client_sessions import Asked, ClientSession
+    from mcp_progress_monitor.tap_http.client_sessions import ClientSession, TappedRequest
 
     Headers = list[tuple[str, str]]
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ class _Entry(NamedTuple):
 class OneSession(ClientSessions):
     """The one session of a connection that this program recorded."""
 
-    def of(self, asked: Asked) -> ClientSession:
+    def of(self, asked: TappedRequest) -> ClientSession:
         """The session, which begins with the first request."""
         return self.open[0] if self.open else super().of(asked)
 
@@ -105,7 +105,7 @@ class OneSession(ClientSessions):
 class HarRecorder(TapRecorder):
     """Records the exchanges with one server."""
 
-    def opening(self, asked: Asked) -> dict[str, object]:
+    def opening(self, asked: TappedRequest) -> dict[str, object]:
         """What the event `opened` says of a session."""
         fields = super().opening(asked)
         del fields["listen"]

@@ -27,7 +27,7 @@ _NAME: Final = f"stdin{SUFFIX}"
 _BEGINNING_S: Final = 60  # a folder without a lock may be one that another program has just made
 
 
-class Followed(NamedTuple):
+class FollowedRecording(NamedTuple):
     """A recording that grows: where it is, whether it grows no more, and what went wrong."""
 
     path: Path
@@ -35,7 +35,7 @@ class Followed(NamedTuple):
     problems: Callable[[], list[ErrorDetails]] = list
 
 
-def followed_file(path: Path) -> Followed:
+def followed_file(path: Path) -> FollowedRecording:
     """The recording at `path`, until the program that writes it releases its lock.
 
     One without a lock, as a copy that another program adds to, is followed for good.
@@ -50,7 +50,7 @@ def followed_file(path: Path) -> Followed:
         return was_written and not is_written
 
     is_over()
-    return Followed(path, is_over)
+    return FollowedRecording(path, is_over)
 
 
 class Spool:
@@ -82,8 +82,8 @@ class Spool:
         self._thread = threading.Thread(target=self._copy, name="spool", daemon=True)
         self._thread.start()
 
-    def followed(self) -> Followed:
-        return Followed(self.path, lambda: self._is_over, self._problems)
+    def followed(self) -> FollowedRecording:
+        return FollowedRecording(self.path, lambda: self._is_over, self._problems)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -119,7 +119,7 @@ def _problem(error: Exception, folder: Path) -> ErrorDetails:
     return ErrorDetails(what, str(folder), hint, reason)
 
 
-def wait_for_header(followed: Followed) -> None:
+def wait_for_header(followed: FollowedRecording) -> None:
     """Wait until the first line is there, or will never be."""
     while not (has_header(followed.path) or followed.is_over()):
         time.sleep(_LOOK_S)

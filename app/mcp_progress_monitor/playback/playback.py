@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.playback.following import Followed
+    from mcp_progress_monitor.playback.following import FollowedRecording
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.files import RecordingPart
@@ -48,7 +48,10 @@ class Playback:
     """
 
     def __init__(
-        self, path: Path, followed: Followed | None = None, imported_from: Path | None = None
+        self,
+        path: Path,
+        followed: FollowedRecording | None = None,
+        imported_from: Path | None = None,
     ) -> None:
         """Open the recording that `path` is part of; `UserError` when it cannot be read.
 
@@ -73,7 +76,7 @@ class Playback:
         self.jobs: Final = RecordedJobs(self.now, lambda: self.is_ended)
         self._begin()
 
-    def _opened(self, path: Path, followed: Followed | None) -> RecordingReader:
+    def _opened(self, path: Path, followed: FollowedRecording | None) -> RecordingReader:
         if followed is None:
             return RecordingReader(path)
         return GrowingRecording(path, followed.is_over, on_part=self._add_part)

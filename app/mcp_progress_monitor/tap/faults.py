@@ -16,9 +16,9 @@ import signal
 import threading
 import time
 
-from mcp_progress_monitor.tap.journal import Journal, Lane
+from mcp_progress_monitor.tap.journal import Journal, JournalLane
 from mcp_progress_monitor.tap.relay import Stream, ThreadStream, close_number
-from mcp_progress_monitor.tap.script import Effect, Rule, Script, ScriptRun, as_sent
+from mcp_progress_monitor.tap.script import Effect, Script, ScriptRule, ScriptRun, as_sent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     if sys.platform == "win32":
-        from mcp_progress_monitor.tap.windows import Server
+        from mcp_progress_monitor.tap.windows import TappedServer
     else:
-        from mcp_progress_monitor.tap.posix import Server
+        from mcp_progress_monitor.tap.posix import TappedServer
 
 _QUEUE_BYTES = 64 * 1024 * 1024  # as much waits to be passed on later; then the sender waits
 _STREAMS = {"stdin": "client", "stdout": "server"}
@@ -37,23 +37,27 @@ _STREAMS = {"stdin": "client", "stdout": "server"}
 class Faults:
     """A session's script at work on the streams of a process."""
 
-    def __init__(self, server: Server, script: Script) -> None:
+    def __init__(self, server: TappedServer, script: Script) -> None:
         self._server = server
         self._script = script
         self._run = ScriptRun(script)
         self._lock = threading.Lock()
-        self._events: Lane | None = None
+        self._events: JournalLane | None = None
         self._streams: dict[str, ScriptedStream] = {}
         self._is_over = False
-        self._killed_by: Rule | None = None
+        self._killed_by: ScriptRule | None = None
 
-    def streams(self, server: Server, journal: Journal) -> tuple[Stream, Stream, Stream]:
+    def streams(self, server: TappedServer, journal: Journal) -> tuple[Stream, Stream, Stream]:
         """The three streams of the server; those with messages pass on what the rules leave."""
-        self._events = Lane(journal, "*")
-        of_errors = ThreadStream(server, server.stderr, 2, Lane(journal, "!"))
+        self._events = JournalLane(journal, "*")
+        of_errors = ThreadStream(server, server.stderr, 2, JournalLane(journal, "!"))
         self._streams = {
-            "client": ScriptedStream(server, 0, server.stdin, Lane(journal, ">"), "client", self),
-            "server": ScriptedStream(server, server.stdout, 1, Lane(journal, "<"), "server", self),
+            "client": ScriptedStream(
+                server, 0, server.stdin, JournalLane(journal, ">"), "client", self
+            ),
+            "server": ScriptedStream(
+                server, server.stdout, 1, JournalLane(journal, "<"), "server", self
+            ),
         }
         self._note({"event": "script", **self._run.opening()})
         for rule in self._script.rules:
@@ -80,7 +84,7 @@ class Faults:
         fields = {"event": "changed", "actions": ["close"], "from": side, "passed": 0, "rules": []}
         self._note({**fields, "by": self._script.name, **as_sent(raw)})
 
-    def finish(self, rule: Rule) -> None:
+    def finish(self, rule: ScriptRule) -> None:
         with self._lock:
             if self._is_over:
                 return
@@ -119,7 +123,13 @@ class ScriptedStream(ThreadStream):
     """
 
     def __init__(
-        self, server: Server, source: int, target: int, lane: Lane, side: str, faults: Faults
+        self,
+        server: TappedServer,
+        source: int,
+        target: int,
+        lane: JournalLane,
+        side: str,
+        faults: Faults,
     ) -> None:
         super().__init__(server, source, target, lane)
         self._side = side
@@ -192,7 +202,7 @@ class ScriptedStream(ThreadStream):
             else:
                 self._hold(effect.group, effect)
 
-    def _hold(self, rule: Rule, effect: Effect) -> None:
+    def _hold(self, rule: ScriptRule, effect: Effect) -> None:
         held = self._held.setdefault(rule.line, [])
         held.append(effect)
         if len(held) == rule.group:
@@ -259,7 +269,7 @@ class ScriptedStream(ThreadStream):
             self._condition.notify()
 
 
-def _record(lane: Lane, data: bytes) -> None:
+def _record(lane: JournalLane, data: bytes) -> None:
     """Queue lines for the journal. Bytes pass on, whatever is wrong with it."""
     journal = lane.journal
     try:

@@ -55,7 +55,7 @@ class Lost:
         self.is_cut = data[-1:] != b"\n"
 
 
-class Lane:
+class JournalLane:
     """One direction's way into the journal. `take` is its thread's, the rest the journal's."""
 
     def __init__(self, journal: Journal, mark: str) -> None:
@@ -172,8 +172,8 @@ class Journal:
     """Queues what passes, in the order in which it passed, and writes it down a little later."""
 
     def __init__(self, about: About) -> None:
-        self.items: collections.deque[tuple[Lane, float, bytes | Lost]] = collections.deque()
-        self.lanes: list[Lane] = []
+        self.items: collections.deque[tuple[JournalLane, float, bytes | Lost]] = collections.deque()
+        self.lanes: list[JournalLane] = []
         self.limit = QUEUE_BYTES
         self.refusal = ""  # why the disk takes nothing at the moment
         self.is_asleep = False  # whether it has to be woken when something was queued

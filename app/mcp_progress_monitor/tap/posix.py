@@ -48,7 +48,7 @@ class NonblockingEnd:
         self.close = close
 
 
-class Server:
+class TappedServer:
     """The server: a child of this process, in the same group, with pipes for its three streams."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from mcp_progress_monitor.tap.journal import Journal, Lane
+from mcp_progress_monitor.tap.journal import Journal, JournalLane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap.posix import NonblockingEnd
 
     if sys.platform == "win32":
-        from mcp_progress_monitor.tap.windows import Server
+        from mcp_progress_monitor.tap.windows import TappedServer
     else:
-        from mcp_progress_monitor.tap.posix import Server
+        from mcp_progress_monitor.tap.posix import TappedServer
 
 _CHUNK = 64 * 1024  # as much as a pipe holds
 _SWITCH_S = 0.0002  # how long a thread that has bytes to pass on may wait for the journal's thread
@@ -45,7 +45,7 @@ class Stream:
     In that order, so that no reply can be recorded before its request. Nothing is looked at.
     """
 
-    def __init__(self, server: Server, source: int, target: int, lane: Lane) -> None:
+    def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         self._server = server
         self._source = source
         self._target = target
@@ -90,7 +90,7 @@ class Stream:
 class ThreadStream(Stream):
     """A stream with a thread of its own, which waits in reads and writes."""
 
-    def __init__(self, server: Server, source: int, target: int, lane: Lane) -> None:
+    def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         super().__init__(server, source, target, lane)
         self._is_over = False
         self._is_between = threading.Lock()
@@ -247,10 +247,10 @@ class PolledStream(ThreadStream):
 
     def __init__(
         self,
-        server: Server,
+        server: TappedServer,
         source: int,
         target: int,
-        lane: Lane,
+        lane: JournalLane,
         end: NonblockingEnd,
         loop: PollLoop,
     ) -> None:
@@ -356,15 +356,15 @@ def close_number(number: int) -> None:
         os.close(number)
 
 
-def plain_streams(server: Server, journal: Journal) -> tuple[Stream, Stream, Stream]:
+def plain_streams(server: TappedServer, journal: Journal) -> tuple[Stream, Stream, Stream]:
     """What passes from the client, from the server, and its errors: unchanged."""
     loop = PollLoop() if hasattr(select, "poll") else None
 
     def stream(source: int, target: int, mark: str) -> Stream:
         end = None if loop is None else server.nonblocking_end(source, target)
         if loop is None or end is None:
-            return ThreadStream(server, source, target, Lane(journal, mark))
-        return PolledStream(server, source, target, Lane(journal, mark), end, loop)
+            return ThreadStream(server, source, target, JournalLane(journal, mark))
+        return PolledStream(server, source, target, JournalLane(journal, mark), end, loop)
 
     return (
         stream(0, server.stdin, ">"),
@@ -374,9 +374,9 @@ def plain_streams(server: Server, journal: Journal) -> tuple[Stream, Stream, Str
 
 
 def relay(
-    server: Server,
+    server: TappedServer,
     about: About,
-    streams: Callable[[Server, Journal], tuple[Stream, Stream, Stream]] = plain_streams,
+    streams: Callable[[TappedServer, Journal], tuple[Stream, Stream, Stream]] = plain_streams,
     end_reason: Callable[[], str] = str,
 ) -> NoReturn:
     """Pass bytes on until the server has ended, then end as it did.
@@ -419,7 +419,7 @@ def relay(
     server.end_alike()
 
 
-def _await(stream: Stream, server: Server, until: float) -> None:
+def _await(stream: Stream, server: TappedServer, until: float) -> None:
     """Wait until a client has got all that the server wrote, unless it wants this process to end.
 
     It may read as late as it likes: without a tap the bytes would wait for it in the pipe.

@@ -99,7 +99,7 @@ class ScriptError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class ScriptedMessage:
     """What is known of a message, or of one in a batch: its kind, and its method.
 
     A response has the method of the request that it answers. Text that is no message of JSON-RPC
@@ -111,7 +111,7 @@ class Part:
 
 
 @dataclasses.dataclass(slots=True)
-class Rule:
+class ScriptRule:
     """One line of a script. What was not written in it is None, or matches everything."""
 
     line: int
@@ -139,7 +139,7 @@ class Rule:
         """Whether it ends something, once, and changes no message."""
         return self.action in {"kill", "close"}
 
-    def matches(self, raw: bytes, parts: Sequence[Part]) -> bool:
+    def matches(self, raw: bytes, parts: Sequence[ScriptedMessage]) -> bool:
         """Whether a message, or one in a batch, is of those that are meant."""
         if self.phrase is not None and self.phrase.encode(errors="replace") not in raw:
             return False
@@ -163,7 +163,7 @@ class Rule:
             and (self.first is None or count <= self.first)
         )
 
-    def _is_meant(self, part: Part) -> bool:
+    def _is_meant(self, part: ScriptedMessage) -> bool:
         if self.kind != "message" and part.kind != self.kind:
             is_general = (self.kind == "response" and part.kind in {"result", "error"}) or (
                 self.kind == "call" and part.kind in {"request", "notification"}
@@ -178,7 +178,7 @@ class Script:
     """The rules of a file, and what makes its chances the same again."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[ScriptRule, ...]
     seed: int
 
     @property
@@ -195,13 +195,13 @@ class Effect:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.rules: list[Rule] = []
-        self.finals: list[Rule] = []  # what is killed or closed once it was passed on
+        self.rules: list[ScriptRule] = []
+        self.finals: list[ScriptRule] = []  # what is killed or closed once it was passed on
         self.copies = 1
         self.delay_s = 0.0
         self.is_alone = False
         self.is_dropped = False
-        self.group: Rule | None = None
+        self.group: ScriptRule | None = None
         """The rule by which it waits for others, to be passed on in reverse order."""
 
 
@@ -248,7 +248,7 @@ class ScriptRun:
             fields["delay_s"] = round(effect.delay_s, 6)
         return {**fields, **as_sent(raw)}
 
-    def _fires(self, rule: Rule, raw: bytes, parts: list[Part]) -> bool:
+    def _fires(self, rule: ScriptRule, raw: bytes, parts: list[ScriptedMessage]) -> bool:
         if not rule.matches(raw, parts):
             return False
         if rule.after_s is not None and time.monotonic() - self._began < rule.after_s:
@@ -256,7 +256,7 @@ class ScriptRun:
         self._counts[rule.line] += 1
         return rule.fires(self._counts[rule.line], self._random[rule.line].random)
 
-    def _apply(self, rule: Rule, effect: Effect) -> None:
+    def _apply(self, rule: ScriptRule, effect: Effect) -> None:
         if rule.is_final:
             effect.finals.append(rule)
             return
@@ -279,7 +279,7 @@ class ScriptRun:
                 place = chance.randrange(max(1, len(effect.data)))
                 effect.data = effect.data[:place] + _DAMAGE + effect.data[place + 1 :]
 
-    def _parts(self, side: str, raw: bytes, scopes: Sequence[str]) -> Iterator[Part]:
+    def _parts(self, side: str, raw: bytes, scopes: Sequence[str]) -> Iterator[ScriptedMessage]:
         """What a line says, for the rules; each message of a batch."""
         try:
             found = json.loads(raw)
@@ -287,25 +287,27 @@ class ScriptRun:
             found = None
         for message in found if isinstance(found, list) and found else [found]:
             is_message = isinstance(message, dict)
-            yield self._part(side, message, scopes) if is_message else Part("other")
+            yield self._part(side, message, scopes) if is_message else ScriptedMessage("other")
 
-    def _part(self, side: str, message: dict[str, object], scopes: Sequence[str]) -> Part:
+    def _part(
+        self, side: str, message: dict[str, object], scopes: Sequence[str]
+    ) -> ScriptedMessage:
         method, found = message.get("method"), message.get("id")
         identity = json.dumps(found) if isinstance(found, str | int | float) else ""
         if isinstance(method, str):
             if "id" not in message:
-                return Part("notification", method)
+                return ScriptedMessage("notification", method)
             for scope in scopes:
                 if len(self._requests) >= _OPEN_REQUESTS:
                     del self._requests[next(iter(self._requests))]
                 self._requests[scope, side, identity] = method
-            return Part("request", method)
+            return ScriptedMessage("request", method)
         if "result" not in message and "error" not in message:
-            return Part("other")
+            return ScriptedMessage("other")
         asker = "client" if side == "server" else "server"
         kind = "result" if "result" in message else "error"
         methods = [self._requests.pop((scope, asker, identity), "") for scope in scopes]
-        return Part(kind, next(filter(None, methods), ""))
+        return ScriptedMessage(kind, next(filter(None, methods), ""))
 
 
 def as_sent(raw: bytes) -> dict[str, object]:
@@ -316,7 +318,7 @@ def as_sent(raw: bytes) -> dict[str, object]:
         return {"sent_hex": raw.hex()}
 
 
-def refuse_over_http(rules: Sequence[Rule]) -> None:
+def refuse_over_http(rules: Sequence[ScriptRule]) -> None:
     """See to it that each rule has a meaning for a server with a URL; `ScriptError` if not."""
     for rule in rules:
         found = _NOT_OVER_HTTP.get(rule.action)
@@ -331,7 +333,7 @@ def refuse_over_http(rules: Sequence[Rule]) -> None:
             raise ScriptError(rule.line, *found)
 
 
-def read_rules(text: str) -> tuple[Rule, ...]:
+def read_rules(text: str) -> tuple[ScriptRule, ...]:
     """The rules in the text of a script.
 
     Raises:
@@ -372,7 +374,7 @@ class _Line:
         self._number = number
         self._words = words
         self._given: set[str] = set()
-        self._rule = Rule(number, " ".join(f'{w}"' if w[:1] == '"' else w for w in words), "")
+        self._rule = ScriptRule(number, " ".join(f'{w}"' if w[:1] == '"' else w for w in words), "")
         self._phrases: dict[str, Callable[[], None]] = {
             "server": lambda: self._set("side", "server"),
             "client": lambda: self._set("side", "client"),
@@ -384,7 +386,7 @@ class _Line:
             "within": lambda: self._set("within_s", self._time("within")),
         }
 
-    def rule(self) -> Rule:
+    def rule(self) -> ScriptRule:
         rule, action = self._rule, self._words.pop(0)
         rule.action = action.lower()
         if rule.action not in _EXAMPLES:

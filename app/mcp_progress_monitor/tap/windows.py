@@ -75,7 +75,7 @@ if sys.platform == "win32":
                 self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
             )
 
-    class Server:
+    class TappedServer:
         """The server: a child of this process, in its job, with pipes for its three streams."""
 
         def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:

@@ -49,7 +49,7 @@ def outline(raw: bytes, headers: Mapping[str, str]) -> MessageOutline:
     )
 
 
-class Asked(NamedTuple):
+class TappedRequest(NamedTuple):
     """A request as far as it tells whose it is; header names are in lower case."""
 
     method: str
@@ -81,7 +81,7 @@ class ClientSession:
         self.broken: dict[str, int] = {}
         """By the id of the last event, requests whose streams broke before their replies."""
 
-    def may_take(self, asked: Asked) -> bool:
+    def may_take(self, asked: TappedRequest) -> bool:
         """Whether a request that names no session can be one of this one."""
         if self.id is not None or self.is_older:
             return False
@@ -100,7 +100,7 @@ class ClientSessions:
     Without either, requests of one client are one session as long as no id is used twice at once.
     """
 
-    def __init__(self, make: Callable[[str, Asked], ClientSession]) -> None:
+    def __init__(self, make: Callable[[str, TappedRequest], ClientSession]) -> None:
         self._make = make
         self._open: dict[ClientSession, None] = {}
         """Those that are not over, the one idle for longest first."""
@@ -114,7 +114,7 @@ class ClientSessions:
     def is_endpoint(self, target: str) -> bool:
         return target in self._by_target
 
-    def of(self, asked: Asked) -> ClientSession:
+    def of(self, asked: TappedRequest) -> ClientSession:
         """The session of a request, which begins with it if no other is found."""
         session = self._known(asked) or self._begin(asked)
         self._open[session] = self._open.pop(session, None)
@@ -140,7 +140,7 @@ class ClientSessions:
             for name in [name for name, each in names.items() if each is session]:
                 del names[name]
 
-    def _known(self, asked: Asked) -> ClientSession | None:
+    def _known(self, asked: TappedRequest) -> ClientSession | None:
         id_ = asked.headers.get(SESSION)
         if id_ is not None:
             return self._by_id.get(id_)
@@ -152,7 +152,7 @@ class ClientSessions:
             return of_client[0]
         return next((each for each in of_client if each.may_take(asked)), None)
 
-    def _begin(self, asked: Asked) -> ClientSession:
+    def _begin(self, asked: TappedRequest) -> ClientSession:
         session = self._make(asked.headers.get("user-agent", ""), asked)
         if (id_ := asked.headers.get(SESSION)) is not None:
             self.name(session, id_)

@@ -15,7 +15,7 @@ from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStre
 from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
 from mcp_progress_monitor.tap_http import sign_in
 from mcp_progress_monitor.tap_http.addresses import ENDPOINT
-from mcp_progress_monitor.tap_http.client_sessions import Asked, is_per_request, outline
+from mcp_progress_monitor.tap_http.client_sessions import TappedRequest, is_per_request, outline
 from mcp_progress_monitor.tap_http.recorder import FULL, MOST_WAITING
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class TappedExchange:
         found = outline(raw, headers) if raw and is_readable else None
         self._is_at_endpoint = tap.is_endpoint(self._target)
         self._message = found if self._is_at_endpoint or (found and found.is_message) else None
-        asked = Asked(self._method, self._target, headers, self._message)
+        asked = TappedRequest(self._method, self._target, headers, self._message)
         self._session = session = tap.sessions.of(asked)
         session.is_listening |= asked.is_listening
         self._learn_secrets(session)
@@ -262,7 +262,7 @@ class TappedExchange:
         credentials = {n: v for n, v in self._headers if n.lower() == "authorization"}
         session.record.redactor.learn({}, credentials, str(self._tap.addresses.upstream))
 
-    def _purpose(self, asked: Asked) -> str:
+    def _purpose(self, asked: TappedRequest) -> str:
         if self._target.startswith(sign_in.WELL_KNOWN):
             return "auth"
         if not self._is_at_endpoint and self._message is None:

@@ -46,7 +46,7 @@ class _Blob(NamedTuple):
     data: bytes
 
 
-class Journal:
+class HttpJournal:
     """One tap's recording. Nothing raises: what cannot be written is reported once and dropped.
 
     A file that has grown large is followed by another one, and the oldest of them are deleted when

@@ -19,7 +19,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.signal_watch import SignalWatch
 from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
-from mcp_progress_monitor.tap_http.journal import Journal, live_folder
+from mcp_progress_monitor.tap_http.journal import HttpJournal, live_folder
 from mcp_progress_monitor.tap_http.proxy import ProxyConnection
 from mcp_progress_monitor.tap_http.recorder import TapRecorder
 
@@ -53,7 +53,7 @@ class TapOptions:
     script: Script | None = None
 
 
-class Tap:
+class HttpTap:
     """A tap that listens. `addresses` says where, once `open` is done."""
 
     def __init__(self, options: TapOptions, report: Callable[[str], None]) -> None:
@@ -68,7 +68,7 @@ class Tap:
         self._script = options.script
         self._report = report
         self._listener: MultiListener[SocketStream] | None = None
-        self._journal: Journal | None = None
+        self._journal: HttpJournal | None = None
 
     @property
     def change_text(self) -> str:
@@ -105,7 +105,7 @@ class Tap:
         if self._script is not None:
             fields["script"] = self._script.name
         stamp = clock.wall(), clock.monotonic()
-        self._journal = Journal(
+        self._journal = HttpJournal(
             self._folder, self._name, fields, stamp, self._report, self._settings
         )
 
@@ -151,12 +151,12 @@ def run_tap(options: TapOptions) -> int:
 
     `UserError` if it cannot begin.
     """
-    tap = Tap(options, _report)
+    tap = HttpTap(options, _report)
     anyio.run(_run, tap)
     return 0
 
 
-async def _run(tap: Tap) -> None:
+async def _run(tap: HttpTap) -> None:
     stop = anyio.Event()
     token = current_token()
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
-    from mcp_progress_monitor.tap_http.client_sessions import Asked
+    from mcp_progress_monitor.tap_http.client_sessions import TappedRequest
     from mcp_progress_monitor.tap_http.faults import HttpFaults
-    from mcp_progress_monitor.tap_http.sign_in import SignIn
+    from mcp_progress_monitor.tap_http.sign_in import SignInRefusal
 
 MOST_WAITING: Final = 64 * 1024 * 1024
 """Bytes that may wait for the disk, or for the end of their message; more are let go."""
@@ -224,7 +224,7 @@ class TapRecorder:
         )
         yield from self.drain(session)
 
-    def report_sign_in(self, session: ClientSession, exchange: int, found: SignIn) -> None:
+    def report_sign_in(self, session: ClientSession, exchange: int, found: SignInRefusal) -> None:
         """Record why a client cannot sign in, and tell the user once."""
         known = {name: value for name, value in found._asdict().items() if value is not None}
         session.inbound.record_event(
@@ -246,7 +246,7 @@ class TapRecorder:
         if idle is not None:
             self.end_session(idle, _TOO_MANY, "tap")
 
-    def begin_session(self, agent: str, asked: Asked) -> ClientSession:
+    def begin_session(self, agent: str, asked: TappedRequest) -> ClientSession:
         self.count += 1
         framer = Framer(f"{self._name}#{self.count}", self._numbers)
         clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
@@ -256,7 +256,7 @@ class TapRecorder:
             session.inbound.record_event("script", **self.faults.opening())
         return session
 
-    def opening(self, asked: Asked) -> dict[str, object]:
+    def opening(self, asked: TappedRequest) -> dict[str, object]:
         is_older = asked.is_listening and SESSION not in asked.headers
         return {
             "url": self.addresses.shown,

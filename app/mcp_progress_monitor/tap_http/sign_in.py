@@ -21,7 +21,7 @@ WAY_OUT: Final = (
 )
 
 
-class SignIn(NamedTuple):
+class SignInRefusal(NamedTuple):
     """Why a client cannot sign in through the tap: as the recording and the user are told."""
 
     why: str
@@ -36,7 +36,7 @@ class SignIn(NamedTuple):
 
 def of_response(
     status: int, request: Mapping[str, str], headers: Mapping[str, str], addresses: TapAddresses
-) -> SignIn | None:
+) -> SignInRefusal | None:
     """What a refusal says (RFC 9728 5.1; RFC 6750 3); None if it is none, or a token was wrong.
 
     Header names are in lower case.
@@ -52,10 +52,10 @@ def of_response(
         f"{addresses.shown} requires sign-in with OAuth. Clients sign in for the URL that they "
         f"use, and the server's tokens are not for {addresses.own}."
     )
-    return SignIn(why, None, metadata)
+    return SignInRefusal(why, None, metadata)
 
 
-def of_metadata(target: str, body: bytes, addresses: TapAddresses) -> SignIn | None:
+def of_metadata(target: str, body: bytes, addresses: TapAddresses) -> SignInRefusal | None:
     """What a server's description of itself says (RFC 9728 3.3) when it is read through the tap."""
     if not target.startswith(_PROTECTED):
         return None
@@ -72,4 +72,4 @@ def of_metadata(target: str, body: bytes, addresses: TapAddresses) -> SignIn | N
         f"The server's OAuth metadata is for {resource!r}. Clients compare that with the URL "
         f"that they use, {addresses.own}, and refuse to sign in."
     )
-    return SignIn(why, resource)
+    return SignInRefusal(why, resource)

@@ -51,7 +51,7 @@ class Line(NamedTuple):
     look: Look = Look.PLAIN
 
 
-class Section(NamedTuple):
+class DoctorSection(NamedTuple):
     """Some lines under a title."""
 
     title: str
@@ -83,18 +83,20 @@ def _connecting(report: DoctorReport, now: float) -> str:
     return f"Connecting: {waiting_text(report.waiting, now)}."
 
 
-def sections(report: DoctorReport) -> tuple[Section, ...]:
+def sections(report: DoctorReport) -> tuple[DoctorSection, ...]:
     """The evidence, the likeliest causes first; what is not known is left out."""
     made = (
-        Section("What to try", tuple(_causes(report))),
-        Section("Command or URL", tuple(_reached(report))),
-        Section("Folders searched for the command (PATH)", tuple(_searched(report))),
-        Section("Status", tuple(_course(report))),
-        Section("Negotiation", tuple(_opening(report.opening))),
-        Section("Last lines of standard error", tuple(_stderr(report.stderr_tail))),
-        Section("First bytes received", tuple(_bytes(report.first_bytes))),
-        Section("HTTP requests", tuple(_http(report.http))),
-        Section("Environment variables passed (names)", tuple(_variables(report.environment))),
+        DoctorSection("What to try", tuple(_causes(report))),
+        DoctorSection("Command or URL", tuple(_reached(report))),
+        DoctorSection("Folders searched for the command (PATH)", tuple(_searched(report))),
+        DoctorSection("Status", tuple(_course(report))),
+        DoctorSection("Negotiation", tuple(_opening(report.opening))),
+        DoctorSection("Last lines of standard error", tuple(_stderr(report.stderr_tail))),
+        DoctorSection("First bytes received", tuple(_bytes(report.first_bytes))),
+        DoctorSection("HTTP requests", tuple(_http(report.http))),
+        DoctorSection(
+            "Environment variables passed (names)", tuple(_variables(report.environment))
+        ),
     )
     return tuple(section for section in made if section.lines)
 

@@ -10,7 +10,7 @@ from mcp_progress_monitor.findings.advice import ADVICE, Certainty
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.checking.results import RuleState
 
 _CERTAINTY: Final = {
@@ -22,7 +22,7 @@ _CERTAINTY: Final = {
 }
 
 
-class Section(NamedTuple):
+class FindingSection(NamedTuple):
     """A part of a finding's description; code is shown verbatim, in a fixed font."""
 
     heading: str
@@ -30,7 +30,7 @@ class Section(NamedTuple):
     is_code: bool = False
 
 
-def headline(finding: Checked) -> str:
+def headline(finding: ReportedResult) -> str:
     return rule_title(finding.rule)
 
 
@@ -38,14 +38,14 @@ def rule_title(rule: str) -> str:
     return f"{rule}: {ADVICE[rule].title}"
 
 
-def place(finding: Checked) -> str:
+def place(finding: ReportedResult) -> str:
     """Who broke the rule, and in what."""
     who = ("Server " if finding.by == "server" else "The client of ") + finding.server
     job = "" if finding.job is None else f", job {finding.job}"
     return f"{who}, in {finding.place}{job}" if finding.method else who
 
 
-def frames(finding: Checked) -> str:
+def frames(finding: ReportedResult) -> str:
     """How often it was seen, from which message to which."""
     first, last = formatting.number(finding.frames[0]), formatting.number(finding.last)
     if finding.times == 1:
@@ -54,40 +54,40 @@ def frames(finding: Checked) -> str:
     return f"{times}, from no. {first} to no. {last}"
 
 
-def sections(finding: Checked) -> Iterator[Section]:
+def sections(finding: ReportedResult) -> Iterator[FindingSection]:
     """The description of a finding, most useful part first."""
     advice = ADVICE[finding.rule]
-    yield Section("Observed", finding.text)
-    yield Section("Expected", advice.due)
-    yield Section("Violated by", place(finding))
-    yield Section("Messages", frames(finding))
-    yield Section("Required since", f"{advice.since}. Source: {finding.source}")
+    yield FindingSection("Observed", finding.text)
+    yield FindingSection("Expected", advice.due)
+    yield FindingSection("Violated by", place(finding))
+    yield FindingSection("Messages", frames(finding))
+    yield FindingSection("Required since", f"{advice.since}. Source: {finding.source}")
     yield from _advised(finding.rule)
 
 
-def advice_sections(rule: str) -> Iterator[Section]:
-    yield Section("Expected", ADVICE[rule].due)
-    yield Section("Required since", ADVICE[rule].since)
+def advice_sections(rule: str) -> Iterator[FindingSection]:
+    yield FindingSection("Expected", ADVICE[rule].due)
+    yield FindingSection("Required since", ADVICE[rule].since)
     yield from _advised(rule)
 
 
-def _advised(rule: str) -> Iterator[Section]:
+def _advised(rule: str) -> Iterator[FindingSection]:
     advice = ADVICE[rule]
-    yield Section("Confidence", _CERTAINTY[advice.certainty])
-    yield Section("How to fix it", advice.fix)
+    yield FindingSection("Confidence", _CERTAINTY[advice.certainty])
+    yield FindingSection("How to fix it", advice.fix)
     for name, code in (("Python", advice.python), ("TypeScript", advice.typescript)):
         if code:
-            yield Section(name, code, is_code=True)
+            yield FindingSection(name, code, is_code=True)
 
 
 def rule_names(ids: tuple[str, ...]) -> Iterator[str]:
     return (f"{id_}  {ADVICE[id_].title}" for id_ in ids)
 
 
-def rule_sections(state: RuleState) -> Iterator[Section]:
+def rule_sections(state: RuleState) -> Iterator[FindingSection]:
     for heading, ids in (
         ("Broken", state.broken),
         ("Passed", state.passed),
         ("Not applicable: nothing to check them against took place", state.not_applicable),
     ):
-        yield Section(f"{heading} ({len(ids)})", "\n".join(rule_names(ids)) or "None")
+        yield FindingSection(f"{heading} ({len(ids)})", "\n".join(rule_names(ids)) or "None")

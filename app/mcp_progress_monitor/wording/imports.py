@@ -32,7 +32,7 @@ class SecretsAs(enum.Enum):
     TEXT = "text"
 
 
-class Asked(NamedTuple):
+class AskedInput(NamedTuple):
     """A required value, and the servers that need it."""
 
     input: Input
@@ -85,7 +85,7 @@ def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[st
     return list(_details(row, row.found, saved.get(row.name)))
 
 
-def asked_in(rows: Iterable[ImportRow]) -> list[Asked]:
+def asked_in(rows: Iterable[ImportRow]) -> list[AskedInput]:
     """What the servers of a file ask for, each thing once."""
     inputs: dict[str, Input] = {}
     servers: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def asked_in(rows: Iterable[ImportRow]) -> list[Asked]:
         for each in row.found.asks if row.found is not None else ():
             inputs.setdefault(each.id, each)
             servers.setdefault(each.id, []).append(found_name(row))
-    return [Asked(each, tuple(servers[each.id])) for each in inputs.values()]
+    return [AskedInput(each, tuple(servers[each.id])) for each in inputs.values()]
 
 
 def problem_lines(problems: Iterable[ErrorDetails]) -> str:

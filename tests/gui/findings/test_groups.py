@@ -33,7 +33,7 @@ from tests.gui.findings.test_model import BLANK, FLOOD, LEFT, result
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.gui.theme import Appearance
 
 
@@ -179,7 +179,7 @@ def test_groups_are_open_and_the_gravest_finding_is_chosen(pane: FindingsPane) -
 
 
 def test_enter_closes_and_opens_a_rule_and_what_is_closed_stays_so(pane: FindingsPane) -> None:
-    wanted: list[Checked] = []
+    wanted: list[ReportedResult] = []
     pane.jump_requested.connect(wanted.append)
     top = pane.shown.index(0, 0)
     pane.tree.setCurrentIndex(top)
@@ -273,7 +273,7 @@ def test_a_job_lists_its_own_findings_and_counts_them(of_job: JobFindings) -> No
 
 
 def test_a_finding_of_a_job_asks_for_its_message(of_job: JobFindings) -> None:
-    wanted: list[Checked] = []
+    wanted: list[ReportedResult] = []
     of_job.jump_requested.connect(wanted.append)
     of_job.show_job(7)
     of_job.tree.activated.emit(of_job.shown.index(1, TEXT))

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor.checking import report
-from mcp_progress_monitor.checking.connection import Connection, Evidence, ServerMemory
+from mcp_progress_monitor.checking.connection import Evidence, JudgedConnection, ServerMemory
 from mcp_progress_monitor.checking.results import Result, RuleState
 from mcp_progress_monitor.filtering.findings import finding_filter
 from mcp_progress_monitor.findings import rules
@@ -38,7 +38,7 @@ def result(
     what: tuple[Rule, tuple[Any, ...]], frame: int, server: str = "db", job: int | None = None
 ) -> Result:
     evidence = Evidence(Finding(*what), frame, None, Side.SERVER)
-    made = Result(Connection(f"{server}#1", ServerMemory(server)), None, evidence, job)
+    made = Result(JudgedConnection(f"{server}#1", ServerMemory(server)), None, evidence, job)
     made.add(evidence)
     return made
 
@@ -144,7 +144,7 @@ def test_texts_are_made_only_for_rows_that_are_looked_at(
     made: list[int] = []
     checked = report.checked
 
-    def counted(each: Result) -> report.Checked:
+    def counted(each: Result) -> report.ReportedResult:
         made.append(each.first)
         return checked(each)
 

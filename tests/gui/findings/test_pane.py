@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.gui.findings.model import Ignored
     from mcp_progress_monitor.gui.theme import Appearance
 
@@ -79,7 +79,7 @@ def test_the_gravest_is_chosen_and_explained(busy: FindingsPane) -> None:
 
 
 def test_enter_and_double_click_ask_for_the_first_message(busy: FindingsPane, qtbot: QtBot) -> None:
-    wanted: list[Checked] = []
+    wanted: list[ReportedResult] = []
     busy.jump_requested.connect(wanted.append)
     busy.tree.setFocus()
     QTest.keyClick(busy.tree, Qt.Key.Key_Return)

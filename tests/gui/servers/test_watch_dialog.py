@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR
 from mcp_progress_monitor.catalogue.tap_install import ClientServer
-from mcp_progress_monitor.catalogue.taps import Launch, Tap
+from mcp_progress_monitor.catalogue.taps import EntryTap, Launch
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog, WatchRequest
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def server(name: str, *, is_on: bool = False, why_not: str = "") -> ClientServer:
-    tap = Tap(sys.executable, 3) if is_on else None
+    tap = EntryTap(sys.executable, 3) if is_on else None
     return ClientServer(
         CURSOR, Path("/h/mcp.json"), name, ("mcpServers", name), Launch("x"), tap, why_not
     )

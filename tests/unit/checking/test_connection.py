@@ -8,10 +8,12 @@ from mcp_progress_monitor.checking.judge import SessionJudge
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.checking.connection import Call, Connection
+    from mcp_progress_monitor.checking.connection import JudgedCall, JudgedConnection
 
 
-def _call(connection: Connection, number: int, city: str, token: int | None = None) -> Call:
+def _call(
+    connection: JudgedConnection, number: int, city: str, token: int | None = None
+) -> JudgedCall:
     meta = {} if token is None else {"_meta": {"progressToken": token}}
     params = {"name": "export", "arguments": {"city": city}, **meta}
     at = float(number)
@@ -22,7 +24,7 @@ def _call(connection: Connection, number: int, city: str, token: int | None = No
     )
 
 
-def _connection() -> Connection:
+def _connection() -> JudgedConnection:
     return SessionJudge(lambda _number: None).connection("s#1")
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.checking.report import (
-    Checked,
     CheckedFile,
     CheckedServer,
     Report,
+    ReportedResult,
     as_json,
     by_level,
     read_baseline,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STATE = RuleState(("PROG-1", "JR-1"), ("PROG-3",), ("SUB-1",))
 
 
-def checked(rule: str = "PROG-3", level: Level = Level.ERROR, **more: Any) -> Checked:
+def checked(rule: str = "PROG-3", level: Level = Level.ERROR, **more: Any) -> ReportedResult:
     """A result of a report."""
     fields: dict[str, Any] = {
         "rule": rule,
@@ -45,10 +45,12 @@ def checked(rule: str = "PROG-3", level: Level = Level.ERROR, **more: Any) -> Ch
         "fingerprint": "f1",
         "line": 8,
     }
-    return Checked(**(fields | more))
+    return ReportedResult(**(fields | more))
 
 
-def report(results: Sequence[Checked], fail_on: Level | None = Level.ERROR, **more: Any) -> Report:
+def report(
+    results: Sequence[ReportedResult], fail_on: Level | None = Level.ERROR, **more: Any
+) -> Report:
     """A report of one file with one server."""
     server = CheckedServer("files", ("2025-11-25",), STATE, {"copy": "d1"})
     file = CheckedFile("a b.mcprec", 20, 1, tuple(results), (server,), **more)

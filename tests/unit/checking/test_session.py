@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.checking import session as checking
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
 from tests.golden_sessions import FOLDER, D, Golden, Step, call, recording, result
 from tests.unit.checking.sessions import check_file, summary
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 WRONG = [call(2), result(2, content=[{"type": "text"}])]
 
 
-def read(path: Path) -> SessionCheck:
+def read(path: Path) -> SessionChecker:
     """The check of a recording that was read to its end, without a slice of work."""
     playback = Playback(path)
-    check = SessionCheck(playback.jobs.job_of, schemas=SchemaChecks(math.inf))
+    check = SessionChecker(playback.jobs.job_of, schemas=SchemaChecks(math.inf))
     playback.subscribe(
         lambda update: check.take(update.frames, update.facts, update.changes.marked)
     )

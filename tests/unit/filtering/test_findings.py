@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.checking.report import Checked
+from mcp_progress_monitor.checking.report import ReportedResult
 from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.findings import (
     FINDING_FIELDS,
@@ -16,7 +16,7 @@ from mcp_progress_monitor.filtering.findings import (
 from mcp_progress_monitor.findings.finding import Level
 
 
-def finding(**more: Any) -> Checked:
+def finding(**more: Any) -> ReportedResult:
     given: dict[str, Any] = {
         "rule": "PROG-3",
         "level": Level.ERROR,
@@ -34,7 +34,7 @@ def finding(**more: Any) -> Checked:
         "last": 20,
         "fingerprint": "f",
     }
-    return Checked(**(given | more))
+    return ReportedResult(**(given | more))
 
 
 def passes(filtered: str, **more: Any) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.playback.following import (
-    Followed,
+    FollowedRecording,
     Spool,
     followed_file,
     wait_for_header,
@@ -42,7 +42,7 @@ def until(is_so: Callable[[], object]) -> None:
 
 
 def following(path: Path, *, is_over: Callable[[], bool] = lambda: False) -> Playback:
-    return Playback(path, Followed(path, is_over))
+    return Playback(path, FollowedRecording(path, is_over))
 
 
 def states(playback: Playback) -> list[JobState]:

@@ -11,7 +11,7 @@ from mcp_progress_monitor.protocol.facts import read_task
 from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
 from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
 from mcp_progress_monitor.sessions.connection.clocks import CallClock
-from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskRun
+from mcp_progress_monitor.sessions.tasks.follow import FollowedTask, TaskRun
 from tests.unit.sessions.playbook import Log, PlayedServer, connection_to, error, result
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ async def followed(
         tasks.start_soon(connection.run)
         await connection.opened()
         began_at = connection.now() - began_s_ago
-        began = Followed(server.view(**(view or {})), lambda: 1, began_at, is_known=is_known)
+        began = FollowedTask(server.view(**(view or {})), lambda: 1, began_at, is_known=is_known)
         run = TaskRun(connection, offer, began, CallClock(connection.now()), ask)
         tasks.start_soon(run.run)
         yield Followed1(run, server, log)

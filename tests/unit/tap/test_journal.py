@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap import journal as journals
-from mcp_progress_monitor.tap.journal import QUEUE_BYTES, Journal, Lane
+from mcp_progress_monitor.tap.journal import QUEUE_BYTES, Journal, JournalLane
 from tests.patience import PATIENCE_S
 from tests.unit.tap.test_files import about
 
@@ -66,7 +66,7 @@ def test_lines_are_recorded_however_they_were_cut(
 ) -> None:
     folder = tmp_path_factory.mktemp("data")
     journal = Journal(about(folder))
-    lanes = {mark: Lane(journal, mark) for mark in "><"}
+    lanes = {mark: JournalLane(journal, mark) for mark in "><"}
     for mark, data in chunks:
         if data:
             lanes[mark].take(time.monotonic(), data)
@@ -84,7 +84,7 @@ def test_nothing_is_recorded_where_the_user_wants_that(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     journal = Journal(about(tmp_path, is_recorded=False))
-    lane = Lane(journal, ">")
+    lane = JournalLane(journal, ">")
     lane.take(time.monotonic(), b"before\n")
     journal.start()
     journal._thread.join(PATIENCE_S)  # noqa: SLF001
@@ -97,7 +97,7 @@ def test_nothing_is_recorded_where_the_user_wants_that(
 
 def test_a_full_queue_drops_copies_at_once_and_says_how_much(tmp_path: Path) -> None:
     journal = Journal(about(tmp_path))
-    lane, other = Lane(journal, "<"), Lane(journal, ">")
+    lane, other = JournalLane(journal, "<"), JournalLane(journal, ">")
     line = b"x" * 65_534 + b"\n"
     chunk = line * 16
     tracemalloc.start()
@@ -127,7 +127,7 @@ def test_a_message_larger_than_the_queue_is_a_gap_and_the_next_is_whole(
 ) -> None:
     monkeypatch.setattr(journals, "QUEUE_BYTES", 1_000_000)
     journal = Journal(about(tmp_path))
-    lane, other = Lane(journal, "<"), Lane(journal, ">")
+    lane, other = JournalLane(journal, "<"), JournalLane(journal, ">")
     journal.start()
     lane.take(time.monotonic(), b"before\n")
     piece = b"y" * 50_000
@@ -150,7 +150,7 @@ def test_a_message_larger_than_the_queue_is_a_gap_and_the_next_is_whole(
 
 def test_long_lines_of_standard_error_are_cut(tmp_path: Path) -> None:
     journal = Journal(about(tmp_path))
-    lane = Lane(journal, "!")
+    lane = JournalLane(journal, "!")
     for _ in range(5):
         lane.take(time.monotonic(), b"." * 30_000)
     lane.take(time.monotonic(), b"end\n")
@@ -176,7 +176,7 @@ def test_a_disk_that_hangs_makes_nobody_wait(
 
     monkeypatch.setattr(os, "write", hanging)
     journal = Journal(about(tmp_path))
-    lane = Lane(journal, ">")
+    lane = JournalLane(journal, ">")
     journal.start()
     began = time.monotonic()
     for _ in range(100):
@@ -190,12 +190,12 @@ def test_a_disk_that_hangs_makes_nobody_wait(
 def test_a_defect_ends_the_recording_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def defect(_self: Lane, _data: bytes, _prefix: bytes, _pieces: list[bytes]) -> int:
+    def defect(_self: JournalLane, _data: bytes, _prefix: bytes, _pieces: list[bytes]) -> int:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(Lane, "encode", defect)
+    monkeypatch.setattr(JournalLane, "encode", defect)
     journal = Journal(about(tmp_path))
-    lane = Lane(journal, ">")
+    lane = JournalLane(journal, ">")
     journal.start()
     lane.take(time.monotonic(), b"one\n")
     _closed(journal)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from mcp_progress_monitor.tap.journal import Journal, Lane
+from mcp_progress_monitor.tap.journal import Journal, JournalLane
 from mcp_progress_monitor.tap.relay import PolledStream, PollLoop, Stream, ThreadStream
 from tests.integration.commands import linux_only
 from tests.patience import PATIENCE_S
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mcp_progress_monitor.tap.posix import Server
+    from mcp_progress_monitor.tap.posix import TappedServer
+
 
 _POLL = getattr(select, "poll", None)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
 
 
-class _Full(Lane):
+class _Full(JournalLane):
     """A lane that fails, as for want of memory."""
 
     def take(self, at: float, data: bytes) -> None:
@@ -46,16 +47,16 @@ class _Server:
         return 5
 
 
-def _in_thread(source: int, target: int, lane: Lane) -> Stream:
-    return ThreadStream(cast("Server", _Server()), source, target, lane)
+def _in_thread(source: int, target: int, lane: JournalLane) -> Stream:
+    return ThreadStream(cast("TappedServer", _Server()), source, target, lane)
 
 
-def _in_loop(source: int, target: int, lane: Lane, loop: PollLoop | None = None) -> Stream:
-    from mcp_progress_monitor.tap.posix import Server
+def _in_loop(source: int, target: int, lane: JournalLane, loop: PollLoop | None = None) -> Stream:
+    from mcp_progress_monitor.tap.posix import TappedServer
 
-    end = Server.nonblocking_end(source, target)
+    end = TappedServer.nonblocking_end(source, target)
     assert end is not None
-    server = cast("Server", _Server())
+    server = cast("TappedServer", _Server())
     return PolledStream(server, source, target, lane, end, loop or PollLoop())
 
 
@@ -64,7 +65,9 @@ _both_ways = pytest.mark.parametrize(
 )
 
 
-def _passing(lane: Lane, make: Callable[[int, int, Lane], Stream]) -> tuple[Stream, int, int]:
+def _passing(
+    lane: JournalLane, make: Callable[[int, int, JournalLane], Stream]
+) -> tuple[Stream, int, int]:
     """A stream, where to write, and where its bytes come out."""
     source, writer = os.pipe()
     reader, target = os.pipe()
@@ -73,7 +76,9 @@ def _passing(lane: Lane, make: Callable[[int, int, Lane], Stream]) -> tuple[Stre
 
 @_both_ways
 def test_bytes_pass_although_a_copy_cannot_be_made(
-    make: Callable[[int, int, Lane], Stream], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    make: Callable[[int, int, JournalLane], Stream],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     journal = Journal(about(tmp_path))
     stream, writer, reader = _passing(_Full(journal, ">"), make)
@@ -92,9 +97,9 @@ def test_bytes_pass_although_a_copy_cannot_be_made(
 
 @_both_ways
 def test_at_the_servers_end_what_waits_passes_and_no_more(
-    make: Callable[[int, int, Lane], Stream], tmp_path: Path
+    make: Callable[[int, int, JournalLane], Stream], tmp_path: Path
 ) -> None:
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), make)
+    stream, writer, reader = _passing(JournalLane(Journal(about(tmp_path)), "<"), make)
     os.write(writer, b"01234and what a grandchild says")
     stream.finish()
     stream.start()
@@ -106,9 +111,9 @@ def test_at_the_servers_end_what_waits_passes_and_no_more(
 
 @_both_ways
 def test_a_reader_that_is_gone_closes_the_source(
-    make: Callable[[int, int, Lane], Stream], tmp_path: Path
+    make: Callable[[int, int, JournalLane], Stream], tmp_path: Path
 ) -> None:
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), make)
+    stream, writer, reader = _passing(JournalLane(Journal(about(tmp_path)), "<"), make)
     os.close(reader)
     os.write(writer, b"lost")
     stream.start()
@@ -123,8 +128,8 @@ def test_a_reader_that_is_gone_closes_the_source(
 def test_a_full_pipe_keeps_no_other_stream_of_the_loop_waiting(tmp_path: Path) -> None:
     journal = Journal(about(tmp_path))
     make = functools.partial(_in_loop, loop=PollLoop())
-    slow, slow_writer, slow_reader = _passing(Lane(journal, "<"), make)
-    fast, fast_writer, fast_reader = _passing(Lane(journal, ">"), make)
+    slow, slow_writer, slow_reader = _passing(JournalLane(journal, "<"), make)
+    fast, fast_writer, fast_reader = _passing(JournalLane(journal, ">"), make)
     slow.start()
     fast.start()
     much = bytes(range(256)) * 4096
@@ -159,7 +164,7 @@ def _write_all(number: int, data: bytes) -> None:
 def test_where_no_thread_can_be_started_all_bytes_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    stream, writer, reader = _passing(JournalLane(Journal(about(tmp_path)), "<"), _in_loop)
     much = bytes(range(256)) * 4096
     writing = threading.Thread(target=_write_all, args=(writer, much), daemon=True)
     stream.start()
@@ -204,7 +209,7 @@ def test_it_hardly_stays_awake_for_messages_that_never_come_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("select.poll", _Late)
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    stream, writer, reader = _passing(JournalLane(Journal(about(tmp_path)), "<"), _in_loop)
     stream.start()
     for _ in range(640):
         os.write(writer, b"{}")
@@ -226,10 +231,10 @@ def _written(number: int) -> int:
 def test_what_waits_for_a_slow_reader_passes_after_the_servers_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcp_progress_monitor.tap.posix import Server
+    from mcp_progress_monitor.tap.posix import TappedServer
 
-    monkeypatch.setattr(_Server, "waiting_bytes", Server.waiting_bytes)
-    stream, writer, reader = _passing(Lane(Journal(about(tmp_path)), "<"), _in_loop)
+    monkeypatch.setattr(_Server, "waiting_bytes", TappedServer.waiting_bytes)
+    stream, writer, reader = _passing(JournalLane(Journal(about(tmp_path)), "<"), _in_loop)
     os.set_blocking(writer, False)
     stream.start()
     sent = 0
@@ -250,7 +255,7 @@ def test_sockets_pass_bytes_on_and_are_left_as_they_are(tmp_path: Path) -> None:
     client, own = socket.socketpair()
     with client, own:
         source, target = os.dup(own.fileno()), os.dup(own.fileno())
-        stream = _in_loop(source, target, Lane(Journal(about(tmp_path)), "<"))
+        stream = _in_loop(source, target, JournalLane(Journal(about(tmp_path)), "<"))
         stream.start()
         client.sendall(b"ping")
         assert client.recv(10) == b"ping"
@@ -261,12 +266,12 @@ def test_sockets_pass_bytes_on_and_are_left_as_they_are(tmp_path: Path) -> None:
 
 @linux_only
 def test_only_pipes_and_sockets_are_polled(tmp_path: Path) -> None:
-    from mcp_progress_monitor.tap.posix import Server
+    from mcp_progress_monitor.tap.posix import TappedServer
 
     source, writer = os.pipe()
     reader, target = os.pipe()
     with (tmp_path / "file").open("wb") as file:
-        assert Server.nonblocking_end(source, file.fileno()) is None
-        assert Server.nonblocking_end(file.fileno(), target) is None
+        assert TappedServer.nonblocking_end(source, file.fileno()) is None
+        assert TappedServer.nonblocking_end(file.fileno(), target) is None
     for number in (source, writer, reader, target):
         os.close(number)

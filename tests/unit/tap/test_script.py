@@ -14,9 +14,9 @@ from mcp_progress_monitor.tap.script import (
     _EXAMPLES,
     _METHODS,
     ACTIONS,
-    Part,
-    Rule,
+    ScriptedMessage,
     ScriptError,
+    ScriptRule,
     read_rules,
 )
 
@@ -26,17 +26,17 @@ _WORDS = (
     *("messages", "results", "progress", "tools/call", "tools/*", '"text"', '"', "#", "\n", "\0"),
     *("2s", "250ms", "1s-3s", "3s-1s", "10%", "101%", "5th", "0th", "3", "0", "stdout", "stdin"),
 )
-PROGRESS = Part("notification", "notifications/progress")
-CALLED = Part("result", "tools/call")
+PROGRESS = ScriptedMessage("notification", "notifications/progress")
+CALLED = ScriptedMessage("result", "tools/call")
 
 
-def rule(line: str) -> Rule:
+def rule(line: str) -> ScriptRule:
     """The rule of a line."""
     (found,) = read_rules(line)
     return found
 
 
-def _read(text: str) -> tuple[tuple[Rule, ...], ScriptError | None]:
+def _read(text: str) -> tuple[tuple[ScriptRule, ...], ScriptError | None]:
     try:
         return read_rules(text), None
     except ScriptError as error:
@@ -139,23 +139,23 @@ def test_errors_say_what_is_wrong_and_what_to_try(line: str, what: str, hint: st
 @pytest.mark.parametrize(
     ("what", "part", "is_meant"),
     [
-        ("messages", Part("other"), True),
-        ("", Part("other"), True),
+        ("messages", ScriptedMessage("other"), True),
+        ("", ScriptedMessage("other"), True),
         ("progress", PROGRESS, True),
         ("notifications", PROGRESS, True),
         ("notifications/*", PROGRESS, True),
         ("notifications of notifications/message", PROGRESS, False),
         ("requests", PROGRESS, False),
-        ("tools/call", Part("request", "tools/call"), True),
+        ("tools/call", ScriptedMessage("request", "tools/call"), True),
         ("tools/call", CALLED, False),
         ("result of tools/call", CALLED, True),
         ("responses of tools/*", CALLED, True),
-        ("responses", Part("error", "ping"), True),
+        ("responses", ScriptedMessage("error", "ping"), True),
         ("errors of tools/call", CALLED, False),
-        ("ping", Part("request", "ping"), True),
+        ("ping", ScriptedMessage("request", "ping"), True),
     ],
 )
-def test_which_messages_are_meant(what: str, part: Part, is_meant: bool) -> None:
+def test_which_messages_are_meant(what: str, part: ScriptedMessage, is_meant: bool) -> None:
     assert rule(f"drop server {what}").matches(b"{}", [part]) is is_meant
 
 

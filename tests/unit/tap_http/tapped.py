@@ -14,7 +14,7 @@ from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.tap.script import Script, read_rules
-from mcp_progress_monitor.tap_http.program import Tap, TapOptions
+from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ LONGEST = 64 * 1024 * 1024
 class Tapped:
     """A tap that runs."""
 
-    def __init__(self, tap: Tap, lines: list[str]) -> None:
+    def __init__(self, tap: HttpTap, lines: list[str]) -> None:
         self.tap = tap
         self.lines = lines
         """What it said to its user."""
@@ -98,7 +98,7 @@ async def tapped(
     lines: list[str] = []
     rules = Script("faults.txt", read_rules(script), 1) if script else None
     options = TapOptions(url, listen="127.0.0.1:0", name=name, data_dir=folder, script=rules)
-    tap = Tap(options, lines.append)
+    tap = HttpTap(options, lines.append)
     await tap.open()
     stop = anyio.Event()
     async with anyio.create_task_group() as tasks:

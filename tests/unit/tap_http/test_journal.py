@@ -11,7 +11,7 @@ from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.settings import RecordingSettings
 from mcp_progress_monitor.recording.writer import Writer
 from mcp_progress_monitor.tap_http import journal
-from mcp_progress_monitor.tap_http.journal import Journal, live_folder
+from mcp_progress_monitor.tap_http.journal import HttpJournal, live_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +29,9 @@ def made(
     lines: list[str],
     name: str = "demo",
     settings: RecordingSettings | None = None,
-) -> Journal:
+) -> HttpJournal:
     fields = {"client": None, "pid": 1, "parent": 2, "transport": "http"}
-    return Journal(folder, name, fields, (BEGUN, 50.0), lines.append, settings)
+    return HttpJournal(folder, name, fields, (BEGUN, 50.0), lines.append, settings)
 
 
 def test_the_file_is_private_locked_and_named_as_agreed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.tap_http.program import Tap, TapOptions
+from mcp_progress_monitor.tap_http.program import HttpTap, TapOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 URL = "https://mcp.example.com/mcp"
 
 
-async def listening(options: TapOptions) -> tuple[Tap, anyio.Event]:
-    tap = Tap(options, lambda _: None)
+async def listening(options: TapOptions) -> tuple[HttpTap, anyio.Event]:
+    tap = HttpTap(options, lambda _: None)
     await tap.open()
     return tap, anyio.Event()
 
 
-async def end(tap: Tap, stop: anyio.Event) -> None:
+async def end(tap: HttpTap, stop: anyio.Event) -> None:
     stop.set()
     await tap.run(stop)
 
@@ -43,7 +43,7 @@ async def test_a_port_that_was_asked_for_and_is_taken_is_refused(tmp_path: Path)
     tap, stop = await listening(TapOptions(URL, listen="127.0.0.1:0", data_dir=tmp_path))
     wanted = f"127.0.0.1:{tap.addresses.listening.port}"
     with pytest.raises(UserError) as caught:
-        await Tap(TapOptions(URL, listen=wanted, data_dir=tmp_path), lambda _: None).open()
+        await HttpTap(TapOptions(URL, listen=wanted, data_dir=tmp_path), lambda _: None).open()
     assert "Cannot listen on 127.0.0.1 port" in caught.value.details.what
     await end(tap, stop)
 

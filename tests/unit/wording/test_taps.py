@@ -9,7 +9,7 @@ import pytest
 
 from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CURSOR, KNOWN, McpClient
 from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
-from mcp_progress_monitor.catalogue.taps import Launch, Tap, TapProgram, wrapper
+from mcp_progress_monitor.catalogue.taps import EntryTap, Launch, TapProgram, wrapper
 from mcp_progress_monitor.wording.taps import (
     done_text,
     next_step,
@@ -22,7 +22,9 @@ SERVER = ClientServer(CURSOR, Path("f"), "files", ("mcpServers", "files"), Launc
 
 
 def with_tap(program: str = sys.executable) -> ClientServer:
-    return ClientServer(CURSOR, Path("f"), "files", ("mcpServers", "files"), tap=Tap(program, 3))
+    return ClientServer(
+        CURSOR, Path("f"), "files", ("mcpServers", "files"), tap=EntryTap(program, 3)
+    )
 
 
 @pytest.mark.parametrize("client", KNOWN, ids=[client.key for client in KNOWN])

@@ -137,7 +137,7 @@ Deadlines are checked once a second, so an interrupted command waits at most two
 """
 
 
-class Command:
+class EngineCommand:
     """A command's work with the engine that `run_visit` opens for it."""
 
     output: StandardOutput
@@ -166,7 +166,7 @@ class Command:
         return []
 
 
-class OrderedCommand(Command):
+class OrderedCommand(EngineCommand):
     """A command's work by an order: with its answers, its log level and its way of output."""
 
     def __init__(self, order: RequestOrder | ResumeOrder, invocation: Invocation) -> None:
@@ -190,7 +190,7 @@ class OrderedCommand(Command):
 
 
 def run_visit(
-    command: Command, recorded: SessionRecording, saved: SavedStore = NOTHING_SAVED
+    command: EngineCommand, recorded: SessionRecording, saved: SavedStore = NOTHING_SAVED
 ) -> ExitCode:
     """Run a command's `work` with an engine that records and saves resume tokens.
 
@@ -212,7 +212,9 @@ async def connected(engine: Engine, definition: ServerDefinition) -> ServerSnaps
 class Visit:
     """One command from start to end; call `run` once, then `exit_code`."""
 
-    def __init__(self, command: Command, recorded: SessionRecording, saved: SavedStore) -> None:
+    def __init__(
+        self, command: EngineCommand, recorded: SessionRecording, saved: SavedStore
+    ) -> None:
         self._command = command
         self._output = command.output
         self._recorded = recorded
@@ -362,7 +364,9 @@ class Visit:
         ]
 
 
-def run_resumable(command: Command, common: CommonOptions, recorded: SessionRecording) -> ExitCode:
+def run_resumable(
+    command: EngineCommand, common: CommonOptions, recorded: SessionRecording
+) -> ExitCode:
     """Run a command with the resume store; at the end, print how to resume its jobs.
 
     That holds however it stopped: after an attempt, by Ctrl+C, or because its output was closed.

@@ -13,7 +13,7 @@ import anyio
 
 from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.cli.asking.asker import is_told_rule
 from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (
@@ -333,7 +333,7 @@ class JsonEvents:
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
-        self._check = SessionCheck(self._job_of, schemas=SchemaChecks(math.inf, QUICK_S))
+        self._check = SessionChecker(self._job_of, schemas=SchemaChecks(math.inf, QUICK_S))
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import __version__, formatting
-from mcp_progress_monitor.exports.frames import Evidence, event_fields, events, gather
+from mcp_progress_monitor.exports.frames import JobFrames, event_fields, events, gather
 from mcp_progress_monitor.exports.html.parts import (
     Html,
     RedactedText,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     )
 
 
-class JobSection:
+class JobMarkup:
     """Makes the markup of jobs, each some at a time."""
 
     def __init__(
@@ -67,7 +67,7 @@ class JobSection:
     def parts(self, detail: JobDetail, *, has_title: bool = True) -> Iterator[Html]:
         """The section in parts; empty ones are pauses."""
         gathering = gather(self._source, detail.snapshot)
-        evidence: Evidence | None = None
+        evidence: JobFrames | None = None
         while evidence is None:
             try:
                 next(gathering)
@@ -82,7 +82,7 @@ class JobSection:
         said = messages(self._timeline, evidence, self._words, self._marks, shown)
         yield self._titled("Messages", said)
 
-    def _course(self, detail: JobDetail, evidence: Evidence) -> Iterator[Html]:
+    def _course(self, detail: JobDetail, evidence: JobFrames) -> Iterator[Html]:
         job = detail.snapshot
         yield render("story", story(detail, evidence, self._words), tone(job))
         yield self._titled("Progress over time", chart(detail, tone(job)))
@@ -307,7 +307,7 @@ class HtmlReport:
     def _section(
         self, detail: JobDetail, depth: ReportDepth, *, has_title: bool = True
     ) -> Iterator[bytes]:
-        section = JobSection(self._source, self._words, self._marks, depth)
+        section = JobMarkup(self._source, self._words, self._marks, depth)
         for part in section.parts(detail, has_title=has_title):
             yield _bytes(part)
 

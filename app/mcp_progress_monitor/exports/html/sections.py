@@ -20,7 +20,7 @@ from mcp_progress_monitor.wording.tasks import status_source, status_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcp_progress_monitor.exports.frames import ConnectionEnd, Evidence
+    from mcp_progress_monitor.exports.frames import ConnectionEnd, JobFrames
     from mcp_progress_monitor.exports.options import FindingTexts, ReportDepth
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
     from mcp_progress_monitor.recording.timeline import Timeline
@@ -62,7 +62,7 @@ class MessageMarks:
 
 
 def messages(
-    timeline: Timeline, evidence: Evidence, words: RedactedText, marks: MessageMarks, ends: int
+    timeline: Timeline, evidence: JobFrames, words: RedactedText, marks: MessageMarks, ends: int
 ) -> Html:
     """The messages without ticks: the first and the last `ends` of them."""
     places = evidence.messages
@@ -386,14 +386,14 @@ class _StoryRequest:
         self.params = params
 
 
-def story(detail: JobDetail, evidence: Evidence, words: RedactedText) -> list[Html]:
+def story(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> list[Html]:
     """Paragraphs: the request, its progress, its end, and what that means."""
     paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
     told = (joined(tell(detail, evidence, words), " ") for tell in paragraphs)
     return [paragraph for paragraph in told if paragraph]
 
 
-def _asked(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+def _asked(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     arguments = summary(detail, words)
     server = render("bold", words.line(job.server))
@@ -414,7 +414,7 @@ def _asked(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]
         yield f"The job was resumed: {formatting.count(job.attempt_count, 'attempt')} in total."
 
 
-def _course(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+def _course(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is None:
         yield "The server reported no progress."
@@ -429,7 +429,7 @@ def _course(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str
         yield _sentence("The current phase was ", detail.phases[-1].message, words)
 
 
-def _stream(detail: JobDetail, _: Evidence, __: RedactedText) -> Iterator[str]:
+def _stream(detail: JobDetail, _: JobFrames, __: RedactedText) -> Iterator[str]:
     if detail.snapshot.stream is not None:
         yield told(detail.snapshot)
 
@@ -445,7 +445,7 @@ def _amount(job: JobSnapshot) -> str:
     return f"{known} of an unknown total" if job.total is None else known
 
 
-def _end(detail: JobDetail, evidence: Evidence, words: RedactedText) -> Iterator[str]:
+def _end(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is not None:
         yield _silence(job)
@@ -503,7 +503,7 @@ def _is_of_tool(detail: JobDetail) -> bool:
     return result is not None and result.get("isError") is True
 
 
-def _aftermath(detail: JobDetail, evidence: Evidence, words: RedactedText) -> Iterator[str]:
+def _aftermath(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> Iterator[str]:
     """How the connection ended, and the server's last lines of standard error."""
     job, close = detail.snapshot, evidence.close
     if job.state is JobState.DONE:
@@ -536,7 +536,7 @@ def _closing(job: JobSnapshot, at: float, reason: Html, exit_code: int | None) -
     )
 
 
-def _marks(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+def _marks(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
     marks = detail.snapshot.marks
     if not marks:
         return

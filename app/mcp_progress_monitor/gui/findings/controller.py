@@ -12,7 +12,7 @@ from mcp_progress_monitor.formatting import number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.gui.findings.model import FindingsModel, Ignored
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -42,7 +42,7 @@ class FindingsController(QObject):
         self._timeline = timeline
         self._preferences = preferences
         self._open_job = open_job
-        self._finding: Checked | None = None
+        self._finding: ReportedResult | None = None
         self._at = 0
         do = window.actions_
         do.next_message.triggered.connect(self._next)
@@ -58,7 +58,7 @@ class FindingsController(QObject):
         self._on_badges_changed()
 
     @Slot(object)
-    def jump(self, finding: Checked) -> None:
+    def jump(self, finding: ReportedResult) -> None:
         self._finding, self._at = finding, 0
         self._show()
 
@@ -127,7 +127,7 @@ class FindingsController(QObject):
         ways = "F7 next, Shift+F7 previous, Ctrl+F7 back"
         traffic.add_notice(f"{finding.rule}: {finding.text}. Message {place}. {ways}")
 
-    def _newest(self) -> Checked | None:
+    def _newest(self) -> ReportedResult | None:
         """The finding as it is by now: it may have been seen in more messages."""
         known = self._finding
         if known is not None:
@@ -152,7 +152,7 @@ class FindingsController(QObject):
         self._model.set_ignored(kept)
 
     @Slot(object)
-    def copy_issue(self, finding: Checked) -> None:
+    def copy_issue(self, finding: ReportedResult) -> None:
         """Put a finding on the clipboard as the text of an issue, without secrets."""
         from mcp_progress_monitor.exports.issue import issue_text  # late: no start waits for it
         from mcp_progress_monitor.exports.redaction import Redaction
@@ -162,7 +162,7 @@ class FindingsController(QObject):
         QGuiApplication.clipboard().setText(issue_text(finding, frame, Redaction()))
 
 
-def _frames(finding: Checked) -> tuple[int, ...]:
+def _frames(finding: ReportedResult) -> tuple[int, ...]:
     """The messages that can be gone to: those that are kept, and the last."""
     frames = finding.frames
     return frames if finding.last in frames else (*frames, finding.last)

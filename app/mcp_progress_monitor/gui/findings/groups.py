@@ -35,7 +35,7 @@ from mcp_progress_monitor.gui.findings.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.gui.findings.model import FindingsModel
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -242,7 +242,7 @@ class FindingsFilter(QSortFilterProxyModel):
     def __init__(self, findings: FindingsModel, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._findings = findings
-        self._passes: Callable[[Checked], bool] | None = None
+        self._passes: Callable[[ReportedResult], bool] | None = None
         self._job: JobId | None = None
         self._shows_ignored = False
         self._groups: RuleGroups | None = None
@@ -291,7 +291,7 @@ class FindingsFilter(QSortFilterProxyModel):
         if old is not None:
             old.deleteLater()
 
-    def set_test(self, passes: Callable[[Checked], bool] | None) -> None:
+    def set_test(self, passes: Callable[[ReportedResult], bool] | None) -> None:
         """Show only what passes the test; None shows everything."""
         self.beginFilterChange()
         self._passes = passes

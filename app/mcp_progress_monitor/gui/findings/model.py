@@ -23,7 +23,7 @@ from mcp_progress_monitor.gui.findings.watch import FindingsWatch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.checking.results import Result, RuleState
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -61,7 +61,7 @@ class FindingsModel(TitledTable):
         self._rows: list[Result] = []
         self._places: dict[int, int] = {}
         self._levels: list[Level] = []
-        self._shown: dict[int, Checked] = {}
+        self._shown: dict[int, ReportedResult] = {}
         self._ignored: dict[Ignored, None] = {}
         self.job_badges: Mapping[JobId, Badge] = {}
         self.server_badges: Mapping[str, Badge] = {}
@@ -92,7 +92,7 @@ class FindingsModel(TitledTable):
     def result(self, row: int) -> Result:
         return self._rows[row]
 
-    def finding(self, row: int) -> Checked:
+    def finding(self, row: int) -> ReportedResult:
         made = self._shown.get(row)
         if made is None:
             from mcp_progress_monitor.checking.report import checked  # late: no start waits for it
@@ -100,7 +100,7 @@ class FindingsModel(TitledTable):
             made = self._shown[row] = checked(self._rows[row])
         return made
 
-    def find(self, finding: Checked) -> Checked | None:
+    def find(self, finding: ReportedResult) -> ReportedResult | None:
         for row, each in enumerate(self._rows):
             is_same = (each.rule, each.first) == (finding.rule, finding.frames[0])
             if is_same and each.connection == finding.connection:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 
-    from mcp_progress_monitor.checking.report import Checked
+    from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.findings.model import Ignored
 
@@ -131,8 +131,8 @@ class FindingsPane(QWidget):
     def action(self, key: str) -> QAction:
         return self._actions[key]
 
-    def current(self) -> Checked | None:
-        finding: Checked | None = self.tree.currentIndex().data(FINDING)
+    def current(self) -> ReportedResult | None:
+        finding: ReportedResult | None = self.tree.currentIndex().data(FINDING)
         return finding
 
     def set_filter(self, text: str) -> None:
@@ -140,10 +140,10 @@ class FindingsPane(QWidget):
         self.field.setText(text)
         self._apply()
 
-    def select(self, finding: Checked) -> None:
+    def select(self, finding: ReportedResult) -> None:
         self.show_rules(is_wanted=False)
         for index in self.shown.indexes():
-            each: Checked = index.data(FINDING)
+            each: ReportedResult = index.data(FINDING)
             if (each.frames[0], each.rule, each.by) == (
                 finding.frames[0],
                 finding.rule,
@@ -413,7 +413,7 @@ class FindingsPane(QWidget):
             titled = finding._replace(server=self.model.titles.text(finding.server))
             self.details.show_sections(wording.headline(titled), wording.sections(titled))
 
-    def _enable(self, finding: Checked | None) -> None:
+    def _enable(self, finding: ReportedResult | None) -> None:
         for action in self._actions.values():
             action.setEnabled(finding is not None)
         self._actions["job"].setEnabled(finding is not None and finding.job is not None)
@@ -476,7 +476,7 @@ class FindingsPane(QWidget):
         else:
             self._narrow(key, getattr(finding, key))
 
-    def _ignore(self, finding: Checked) -> None:
+    def _ignore(self, finding: ReportedResult) -> None:
         pair = (finding.rule, finding.server)
         if pair in self.model.ignored:
             self._stop_ignoring(pair)

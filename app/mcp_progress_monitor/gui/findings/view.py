@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.gui.common.labels import ServerTitles
     from mcp_progress_monitor.gui.findings.groups import FindingsFilter
-    from mcp_progress_monitor.wording.findings import Section
+    from mcp_progress_monitor.wording.findings import FindingSection
 
 _DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
 _NARROW: Final = 80  # digits; a narrower list has fewer columns
@@ -235,7 +235,7 @@ class SectionsView(QTextEdit):
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._shown: tuple[str, tuple[Section, ...]] = ("", ())
+        self._shown: tuple[str, tuple[FindingSection, ...]] = ("", ())
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setTextInteractionFlags(
@@ -246,7 +246,7 @@ class SectionsView(QTextEdit):
         self.setAccessibleName("Details of the finding")
         appearance.changed.connect(self._write)
 
-    def show_sections(self, title: str, sections: Iterable[Section]) -> None:
+    def show_sections(self, title: str, sections: Iterable[FindingSection]) -> None:
         """Show these; the same ones stay as they are, with what is selected in them."""
         wanted = (title, tuple(sections))
         if wanted != self._shown:

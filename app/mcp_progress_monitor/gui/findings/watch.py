@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_progress_monitor.checking.results import Result, RuleState
-    from mcp_progress_monitor.checking.session import SessionCheck
+    from mcp_progress_monitor.checking.session import SessionChecker
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -38,7 +38,7 @@ class JobsOfRequests(Protocol):
         """The job of a request's frame."""
 
 
-class Source(Protocol):
+class JudgedSource(Protocol):
     """Where updates come from; `Engine` and `Playback` fit."""
 
     def now(self) -> float:
@@ -67,8 +67,8 @@ class FindingsWatch(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._source: Source | None = None
-        self._check: SessionCheck | None = None
+        self._source: JudgedSource | None = None
+        self._check: SessionChecker | None = None
         self._leave: Callable[[], None] | None = None
         self._is_finished = False
         self._publishing = QTimer(self)
@@ -83,7 +83,7 @@ class FindingsWatch(QObject):
         self._pending: list[Result] = []
         self._loading = list(loading_schemas())
 
-    def follow(self, source: Source) -> None:
+    def follow(self, source: JudgedSource) -> None:
         self.detach()
         self._source = source
         self._begin()
@@ -160,13 +160,13 @@ class FindingsWatch(QObject):
 
     def _begin(self) -> None:
         from mcp_progress_monitor.checking.schemas import SchemaChecks  # late: no start waits
-        from mcp_progress_monitor.checking.session import SessionCheck
+        from mcp_progress_monitor.checking.session import SessionChecker
         from mcp_progress_monitor.json_schema import QUICK_S
 
         source = self._source
         if source is not None:
             schemas = SchemaChecks(math.inf, QUICK_S)
-            self._check = SessionCheck(source.jobs.job_of, schemas=schemas)
+            self._check = SessionChecker(source.jobs.job_of, schemas=schemas)
         self._is_finished = False
         self._pending.clear()
         self._working.stop()
@@ -197,7 +197,7 @@ class FindingsWatch(QObject):
             self._passing.start(max(_LATER_MS, min(left_ms, _PASSING_MS)))
         self._expect(check)
 
-    def _expect(self, check: SessionCheck) -> None:
+    def _expect(self, check: SessionChecker) -> None:
         if check.judge.results.has_changed and not self._publishing.isActive():
             self._publishing.start(self._pause_ms)
 

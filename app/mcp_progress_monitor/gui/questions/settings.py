@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.settings import Root
 
 
-class SettingsDialog(QDialog):
+class ServerSettingsDialog(QDialog):
     """A settings dialog; Escape closes it only without unsaved changes.
 
     A subclass lays out its controls in `page`, and saves in `save`, which returns what is wrong.
@@ -210,7 +210,7 @@ class RuleBox(QGroupBox):
         self.changed.emit()
 
 
-class RulesDialog(SettingsDialog):
+class RulesDialog(ServerSettingsDialog):
     """One rule for each kind of question of one server."""
 
     rules_chosen = Signal(str, object)  # the server's name and its `QuestionRules`
@@ -279,7 +279,7 @@ def as_folder(uri: str) -> str:
     return path if visible(path) == path and as_uri(path) == uri else uri
 
 
-class RootsDialog(SettingsDialog):
+class RootsDialog(ServerSettingsDialog):
     """One row for each folder, entered as a path or a file:// URL."""
 
     roots_chosen = Signal(str, object)  # the server's name and `tuple[Root, ...]`

@@ -29,7 +29,7 @@ from mcp_progress_monitor.gui.theme import (
     monospaced,
 )
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.wording.doctor import Line, Look, Section, happened, sections
+from mcp_progress_monitor.wording.doctor import DoctorSection, Line, Look, happened, sections
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class DoctorPane(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self._appearance = appearance
         self._report: DoctorReport | None = None
-        self._shown: tuple[Section, ...] = ()
+        self._shown: tuple[DoctorSection, ...] = ()
         self._now = 0.0
         self.icon = QLabel(self)
         self.head = plain_label(self)
@@ -180,7 +180,7 @@ class DoctorPane(QWidget):
         self.page.moveCursor(QTextCursor.MoveOperation.Start)
         bar.setValue(place)
 
-    def _write_section(self, cursor: QTextCursor, section: Section) -> None:
+    def _write_section(self, cursor: QTextCursor, section: DoctorSection) -> None:
         title = self._format(Look.STRONG)
         title.setFontPointSize(self.font().pointSizeF() * _TITLE_SIZE)
         block = cursor.blockFormat()

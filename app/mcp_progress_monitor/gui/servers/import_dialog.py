@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.catalogue.import_preview import ImportRow
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.wording.imports import Asked
+    from mcp_progress_monitor.wording.imports import AskedInput
 
 _ROWS_SHOWN: Final = 4
 _LABEL: Final = 240
@@ -75,7 +75,7 @@ class ImportInputs(QScrollArea):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._asked: dict[str, Asked] = {}
+        self._asked: dict[str, AskedInput] = {}
         self._boxes: dict[str, FieldBox] = {}
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
@@ -84,7 +84,7 @@ class ImportInputs(QScrollArea):
         self._clear()
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedInput, ...]:
         """What is asked."""
         return tuple(self._asked.values())
 
@@ -92,7 +92,7 @@ class ImportInputs(QScrollArea):
         """The control for the answer to `name`."""
         return self._boxes[name].control
 
-    def show_asked(self, asked: Iterable[Asked], *, is_new: bool) -> None:
+    def show_asked(self, asked: Iterable[AskedInput], *, is_new: bool) -> None:
         """Ask also for `asked`; with `is_new`, for nothing else, and forget all answers."""
         if is_new:
             self._clear()
@@ -147,7 +147,7 @@ class ImportInputs(QScrollArea):
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         self.setWidget(inner)
 
-    def _add(self, asked: Asked) -> None:
+    def _add(self, asked: AskedInput) -> None:
         described = one_line(asked.input.description or asked.input.id, 120)
         control = self._made(asked)
         control.setAccessibleName(described)
@@ -164,7 +164,7 @@ class ImportInputs(QScrollArea):
         self._boxes[asked.input.id] = box
         self._form.addRow(label, box)
 
-    def _made(self, asked: Asked) -> QWidget:
+    def _made(self, asked: AskedInput) -> QWidget:
         if asked.input.choices:
             box = QuietComboBox(self)
             box.setEditable(True)

@@ -86,7 +86,7 @@ USUAL_S: Final = 1.0  # the interval if the server suggests none
 _MOST_DOUBLINGS: Final = 6
 
 
-class Pace:
+class PollPace:
     """The time between two polls of one task (2025-11-25 "Tasks", "Polling")."""
 
     def __init__(self) -> None:
@@ -259,7 +259,7 @@ _AFTERMATH_S: Final = 30.0  # how long a cancelled task is still polled, to see 
 _TRIES: Final = 3  # how often a result that should exist is requested
 
 
-class Followed(NamedTuple):
+class FollowedTask(NamedTuple):
     """A task to follow: its last reported state, and its job.
 
     `request` returns the number of the job's newest request; `began_at` is the task's beginning,
@@ -284,7 +284,7 @@ class TaskRun:
         self,
         connection: Connection,
         offer: TaskOffer,
-        followed: Followed,
+        followed: FollowedTask,
         clock: CallClock,
         ask: InputAsker | None = None,
     ) -> None:
@@ -300,7 +300,7 @@ class TaskRun:
         self._wire = TaskRequests(connection, followed.view.id)
         self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)
         self._result = ResultRequest(self._wire, self._look_soon)
-        self._pace = Pace()
+        self._pace = PollPace()
         self._wake = anyio.Event()
         self._over = anyio.Event()
         self._group: TaskGroup | None = None

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_progress_monitor.cli.calls import visit
 from mcp_progress_monitor.cli.calls.stores import SavedStore, SessionRecording
-from mcp_progress_monitor.cli.calls.visit import Command, connected, run_visit
+from mcp_progress_monitor.cli.calls.visit import EngineCommand, connected, run_visit
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.engine.updates import Update
@@ -168,7 +168,7 @@ def go(
         await connected(engine, DEFINITION)
         return ExitCode.ANSWERED_ERROR
 
-    command, recorded = Command(), more.pop("recorded", SessionRecording(Recorder()))
+    command, recorded = EngineCommand(), more.pop("recorded", SessionRecording(Recorder()))
     command.output = output or StandardOutput(None)
     shows: Any = {"make_front": lambda _engine: front, "work": work or done}
     vars(command).update(shows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.sessions.tasks.follow import Pace
+from mcp_progress_monitor.sessions.tasks.follow import PollPace
 
 
 @pytest.mark.parametrize(
@@ -12,13 +12,13 @@ from mcp_progress_monitor.sessions.tasks.follow import Pace
     [(None, 1.0), (500, 0.5), (0, 0.1), (-5, 0.1), (10**9, 300.0), (10**400, 300.0), (2.5, 0.1)],
 )
 def test_a_servers_interval_is_kept_within_bounds(poll_ms: float | None, pause_s: float) -> None:
-    pace = Pace()
+    pace = PollPace()
     pace.note(poll_ms)
     assert pace.pause_s == pause_s
 
 
 def test_failures_double_the_pause_and_a_success_ends_that() -> None:
-    pace = Pace()
+    pace = PollPace()
     pauses = []
     for _ in range(12):
         pauses.append(pace.pause_s)
@@ -30,7 +30,7 @@ def test_failures_double_the_pause_and_a_success_ends_that() -> None:
 
 
 def test_no_pause_is_longer_than_the_longest_interval() -> None:
-    pace = Pace()
+    pace = PollPace()
     pace.note(200_000)
     pace.note_failure()
     assert pace.pause_s == 300
