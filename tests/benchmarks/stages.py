@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionCheck
+from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter
@@ -85,7 +85,7 @@ class Stages:
         self.count = count
         self.tracker = Tracker()
         self.recorder = Recorder()
-        self.check = SessionCheck(lambda _request: None, schemas=SchemaChecks(0.0))
+        self.check = SessionChecker(lambda _request: None, schemas=SchemaChecks(0.0))
         self._chunks = _chunks(shape, tokens, count)
         self._framer = Framer("flood#1", FrameNumbers())
         self._conversation = Conversation("flood#1")

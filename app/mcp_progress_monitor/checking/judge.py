@@ -94,7 +94,7 @@ class SessionJudge:
         if type(facts) is FactRun and (type(frames) is FrameRun or _is_simple(facts)):
             for frame in () if type(frames) is FrameRun else _without_facts(frames):
                 self._frame(frame)
-            self._take_run(self._of(frames[0].connection), facts)
+            self._take_run(self.connection(frames[0].connection), facts)
         else:
             self._take_each(frames, facts)
         if marked:
@@ -124,9 +124,6 @@ class SessionJudge:
     def connections(self) -> Mapping[str, JudgedConnection]:
         return self._connections
 
-    def connection(self, id_: str) -> JudgedConnection:
-        return self._of(id_)
-
     @property
     def tools(self) -> dict[str, dict[str, str]]:
         return {
@@ -138,7 +135,7 @@ class SessionJudge:
         """Add what another check has found, as that of the official schemas."""
         self._state(connection, iter((evidence,)))
 
-    def _of(self, id_: str) -> JudgedConnection:
+    def connection(self, id_: str) -> JudgedConnection:
         known = self._connections.get(id_)
         if known is None:
             memory = memory_of(self._servers, id_)
@@ -179,13 +176,13 @@ class SessionJudge:
                 place += 1
             handler = self._handlers.get(type(fact))
             if handler is not None:
-                connection = self._of(fact.connection)
+                connection = self.connection(fact.connection)
                 self._state(connection, handler(connection, fact))
         for frame in others[place:]:
             self._frame(frame)
 
     def _frame(self, frame: Frame) -> None:
-        connection = self._of(frame.connection)
+        connection = self.connection(frame.connection)
         if frame.channel is Channel.EVENT:
             self._state(connection, surroundings.take_event(connection, frame))
         else:
@@ -208,7 +205,7 @@ class SessionJudge:
             found = marked.get(fact.number)
             if found is None or type(fact) is TaskStated:
                 continue
-            connection = self._of(fact.connection)
+            connection = self.connection(fact.connection)
             request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
             if isinstance(fact, NotificationReceived):
                 request = tasks.begun_by(connection, fact)

@@ -70,9 +70,9 @@ def _run_texts(connection: JudgedConnection, ticks: Sequence[PlainTick]) -> Iter
     if all(map(str.strip, texts)) and (joined.isprintable() or not _CONTROL.search(joined)):
         return
     for tick in ticks:
-        call = connection.call_of(tick[3])
-        if call is not None:
-            yield from _text(connection, call, tick[0], tick[6], Side.SERVER)
+        call, text = connection.call_of(tick[3]), tick[6]
+        if call is not None and text is not None:
+            yield from _text(connection, call, tick[0], text, Side.SERVER)
 
 
 def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[Evidence]:
@@ -82,7 +82,8 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
     if fact.standing is RequestStanding.ACTIVE:
         progress, total = fact.progress, fact.total
         yield from _tick(connection, call, fact.number, fact.at, 1, progress, total)
-    yield from _text(connection, call, fact.number, fact.message, fact.sender)
+    if fact.message is not None:
+        yield from _text(connection, call, fact.number, fact.message, fact.sender)
     if fact.standing is RequestStanding.CANCELLED:
         yield from _after_cancel(connection, call, fact, rules.TICK_SENT_AFTER_CANCEL)
 
@@ -111,11 +112,9 @@ def _tick(
 
 
 def _text(
-    connection: JudgedConnection, call: JudgedCall, number: int, text: str | None, by: Side
+    connection: JudgedConnection, call: JudgedCall, number: int, text: str, by: Side
 ) -> Iterator[Evidence]:
     """Check a progress message; what is not a string is stated by the fact."""
-    if text is None:
-        return
     found = _CONTROL.search(text)
     is_first = connection.revision == _FIRST_REVISION
     if not text.strip():

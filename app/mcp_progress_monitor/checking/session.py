@@ -76,10 +76,6 @@ class SessionChecker:
                 self.judge.state(*found)
         return bool(self._waiting)
 
-    def finish(self) -> None:
-        """Judge what only the end of a session shows; no more comes."""
-        self.judge.finish()
-
 
 def _is_grave(found: Sequence[Finding]) -> bool:
     return any(each.rule.level is Level.ERROR for each in found)

@@ -132,7 +132,7 @@ class RecordingCheck:
     def run(self) -> None:
         while self._playback.advance(_SLICE_S):
             pass
-        self._check.finish()
+        self._check.judge.finish()
 
     def _take(self, update: Update) -> None:
         self._check.take(update.frames, update.facts, update.changes.marked)

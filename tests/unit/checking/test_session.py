@@ -45,7 +45,7 @@ def test_schemas_wait_for_work_and_say_then_what_check_says(tmp_path: Path) -> N
     assert "SCHEMA-1" not in {each.rule for each in check.judge.results}
     while check.work(0.01):
         pass
-    check.finish()
+    check.judge.finish()
     assert check.waiting == 0
     assert summary(list(check.judge.results)) == summary(check_file(path))
 

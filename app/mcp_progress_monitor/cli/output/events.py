@@ -333,7 +333,7 @@ class JsonEvents:
         self._asked: set[int] = set()
         self._settling: set[JobId] = set()
         self._held: list[str] = []
-        self._check = SessionChecker(self._job_of, schemas=SchemaChecks(math.inf, QUICK_S))
+        self._check = SessionChecker(engine.jobs.job_of, schemas=SchemaChecks(math.inf, QUICK_S))
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -455,7 +455,7 @@ class JsonEvents:
         """Write the summary, which is always the last event."""
         self._settling.clear()
         self._check.work(_LAST_WORK_S)
-        self._check.finish()
+        self._check.judge.finish()
         self._write("".join(self._findings()))
         counts = len(self._jobs), self._finding_count, self._frame_count
         unchecked = self._check.schemas.unchecked + self._check.waiting
@@ -587,9 +587,6 @@ class JsonEvents:
             )
             for rule, level, text in found
         )
-
-    def _job_of(self, request: int) -> JobId | None:
-        return self._engine.jobs.job_of(request)
 
     def _findings(self) -> list[str]:
         """The events of rules that are broken for the first time by a job or a connection.

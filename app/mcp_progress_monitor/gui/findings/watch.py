@@ -110,7 +110,7 @@ class FindingsWatch(QObject):
         if self._check is not None and not self._is_finished:
             self._is_finished = True
             self._passing.stop()
-            self._check.finish()
+            self._check.judge.finish()
             self._working.setInterval(_IDLE_WORK_MS)
             self.publish()
 

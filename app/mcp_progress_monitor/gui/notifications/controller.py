@@ -160,9 +160,10 @@ class NotificationsController(QObject):
 
     @Slot(object)
     def _on_jobs_changed(self, changes: ChangeSet) -> None:
-        self._events.forget(changes.removed)
-        for job in changes.removed:
-            self._running.pop(job, None)
+        if changes.removed:
+            self._events.forget(changes.removed)
+            for job in changes.removed:
+                self._running.pop(job, None)
         ids = dict.fromkeys((*changes.added, *changes.moved))
         if ids:
             source = self._models.jobs
