@@ -6,10 +6,19 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QMenu, QTabBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QLabel,
+    QMenu,
+    QTabBar,
+    QTabWidget,
+    QWidget,
+)
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
@@ -18,6 +27,7 @@ from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.panes import usable
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 from mcp_progress_monitor.gui.status_bar import StatusBar
@@ -26,7 +36,7 @@ from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import heard
-from tests.job_stand_ins import FakeJobs, job, resumable
+from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,9 +201,66 @@ def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
         assert way[-1] is first
 
 
+@pytest.mark.parametrize("front", ["log", "job", "timeline", "findings", "stderr", "messages"])
+def test_tab_goes_through_all_of_the_pane_in_front_and_back_the_same_way(
+    window: MainWindow, qtbot: QtBot, front: str
+) -> None:
+    for make in window.late.steps():
+        make()
+    if front == "log":
+        details = window.log_pane.make_details()
+        details.show()
+        for pages in details.findChildren(QTabWidget):
+            pages.show()  # hidden until a message is chosen
+    window.open_dock(front)
+    if front == "job":
+        source = FakeJobs(job(id=1))
+        source.details[1] = detail(job(id=1), **course(20))
+        window.job_pane.set_source(source)
+        window.job_pane.show_job(1)
+    window.job_list.setFocus()
+    there, back = _round(window, Qt.Key.Key_Tab), _round(window, Qt.Key.Key_Backtab)
+    assert there[:-1] == back[-2::-1]
+    assert there[-1] is back[-1] is window.job_list.table
+    expected = [each for each in usable(window.docks[front]) if not _is_passed_by(each)]
+    assert [each for each in there if each in expected] == expected
+    assert expected
+
+
+def _round(window: MainWindow, key: Qt.Key) -> list[QWidget]:
+    """What has the focus in turn while a key is pressed, until it is where it was."""
+    first, way = window.focusWidget(), list[QWidget]()
+    while len(way) < 99 and (not way or way[-1] is not first):
+        QTest.keyClick(window.focusWidget(), key)
+        way.append(window.focusWidget())
+    return way
+
+
+def _is_passed_by(control: QWidget) -> bool:
+    """Whether a page that is not in front hides it."""
+    return control.visibleRegion().isEmpty() and not isinstance(control, QAbstractScrollArea)
+
+
+def test_the_menu_of_the_current_row_opens_by_key(window: MainWindow, qtbot: QtBot) -> None:
+    table = window.job_list.table
+    table.setFocus()
+    table.selectionModel().clearSelection()
+    table.selectionModel().setCurrentIndex(
+        table.model().index(1, 0), QItemSelectionModel.SelectionFlag.NoUpdate
+    )
+    window.actions_.menu.trigger()
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    assert window.job_list.action("open") in menu.actions()
+    row = table.visualRect(table.currentIndex())
+    assert row.contains(table.viewport().mapFromGlobal(menu.pos()))
+    assert [index.row() for index in table.selectionModel().selectedRows()] == [1]
+    menu.close()
+
+
 def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainWindow) -> None:
     window.open_dock("stderr")
-    window.stderr_pane.setFocus()
+    window.stderr_pane.text.setFocus()
     window.open_dock("log")
     assert window.log_pane.isAncestorOf(window.focusWidget())
     window.messages_pane.show()

@@ -68,6 +68,7 @@ _MADE = (
     ("next_pane", "Ne&xt pane", "", "F6", "Move the focus to the next pane"),
     ("previous_pane", "Pre&vious pane", "", "Shift+F6", "Move the focus to the previous pane"),
     ("close_pane", "&Close pane", "", "Ctrl+W", "Close the pane that has the focus"),
+    ("menu", "&Menu of the selection", "", "Shift+F10", "Open the menu of what is selected"),
     ("quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit"),
     ("about", "&About", "info", "", "Show versions and licence"),
 )
@@ -106,6 +107,7 @@ class Actions(QObject):
     next_pane: QAction
     previous_pane: QAction
     close_pane: QAction
+    menu: QAction
     quit: QAction
     about: QAction
 

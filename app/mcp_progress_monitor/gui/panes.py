@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QContextMenuEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDockWidget, QWidget
 
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in
@@ -58,6 +58,16 @@ class PaneFocus(QObject):
     def go_back(self) -> None:
         self._step(-1)
 
+    @Slot()
+    def open_menu(self) -> None:
+        """Open the menu of what has the focus, as the menu key does, which not every board has."""
+        focused = QApplication.focusWidget()
+        if focused is not None:
+            place = focused.rect().center()
+            by_key = QContextMenuEvent.Reason.Keyboard
+            event = QContextMenuEvent(by_key, place, focused.mapToGlobal(place))
+            QApplication.sendEvent(focused, event)
+
     def go_to(self, name: str) -> None:
         self._enter(self._show(name))
 
@@ -109,8 +119,10 @@ def usable(pane: QWidget) -> list[QWidget]:
 def first_control(pane: QWidget) -> QWidget:
     """Where one begins in a pane: where it says, at its first list, or at what stands first."""
     pane = _content(pane)
-    if pane.focusProxy() is not None:
-        return pane
+    # No focus proxy where anything stands before it: Tab would skip that.
+    begin = getattr(pane, "begins_at", pane.focusProxy())
+    if isinstance(begin, QWidget):
+        return begin
     controls = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]
     lists: Iterable[QWidget] = (each for each in controls if isinstance(each, QAbstractItemView))
     return next(iter(lists), controls[0] if controls else pane)

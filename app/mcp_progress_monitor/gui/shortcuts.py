@@ -312,7 +312,6 @@ FIXED: Final = {
     "Space": "pressing buttons",
     "Return": "pressing buttons",
     "Menu": "opening the menu of what is selected",
-    "Shift+F10": "opening the menu of what is selected",
     "Esc": "closing and cancelling",
 }
 """Keys that no command can be given, and what they are needed for."""

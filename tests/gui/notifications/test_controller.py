@@ -146,6 +146,13 @@ def test_a_click_brings_the_row_up_whatever_the_list_is_filtered_by(parts: Parts
     assert parts.opened == [2]
 
 
+def test_no_key_of_its_commands_means_something_else(parts: Parts) -> None:
+    for late in parts.window.late.steps():
+        late()
+    assert "window.mini" in [each.name for each in parts.window.shortcuts.commands()]
+    assert parts.window.shortcuts.clashes() == {}
+
+
 def test_without_a_tray_there_is_no_icon_and_nothing_else_is_missed(parts: Parts) -> None:
     assert not QSystemTrayIcon.isSystemTrayAvailable()
     assert parts.made.tray.icon is None

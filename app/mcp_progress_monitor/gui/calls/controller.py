@@ -167,7 +167,7 @@ class CallsController(QObject):
         self._is_unasked = False
         self._show_page(name)
         if self._page is not None and self._page is self._parent.middle:
-            self._page.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._page.begins_at.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_page(self, name: str) -> None:
         if name not in self._engine.servers.names():

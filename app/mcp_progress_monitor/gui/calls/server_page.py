@@ -290,7 +290,7 @@ class ServerPage(QWidget):
         self._set_up()
         self._lay_out()
         self._connect()
-        self.setFocusProxy(self.list)
+        self.begins_at = self.list
         self._recolour()
 
     @property

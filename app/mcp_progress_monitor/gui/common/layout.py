@@ -135,11 +135,21 @@ def order_tabs(root: QWidget) -> None:
 
     Qt appends what is made later to the end of the window: behind its last button.
     """
-    controls = controls_in(root)
+    controls = [_in_chain(each) for each in controls_in(root)]
     for one, next_one in itertools.pairwise(controls):
         QWidget.setTabOrder(one, next_one)
-    if controls and isinstance(controls[0], QTabBar):  # Qt skips it where it is only the first
+    if controls and isinstance(controls[0], QTabBar | QTabWidget):  # Qt skips a mere first one
         QWidget.setTabOrder(controls[-1], controls[0])
+
+
+def _in_chain(control: QWidget) -> QWidget:
+    """What of a control has to be in Qt's chain: of the bar of pages the pages.
+
+    Pages hand the focus on to their bar. Were it elsewhere, Tab would go from them back to it.
+    """
+    above = control.parentWidget()
+    is_bar = isinstance(control, QTabBar) and isinstance(above, QTabWidget)
+    return above if is_bar and above is not None else control
 
 
 def controls_in(root: QWidget) -> list[QWidget]:
@@ -165,7 +175,11 @@ def _parts(widget: QWidget) -> Sequence[QWidget]:
     if isinstance(widget, QSplitter | QTabWidget):
         places = range(widget.count())
         parts = [part for place in places if (part := widget.widget(place)) is not None]
-        return [widget.tabBar(), *parts] if isinstance(widget, QTabWidget) else parts
+        if isinstance(widget, QTabWidget):
+            corner: QWidget | None = widget.cornerWidget()
+            parts = parts if corner is None else [corner, *parts]
+            return [widget.tabBar(), *parts]
+        return parts
     if isinstance(widget, QScrollArea):
         inner = widget.widget()
         return [] if inner is None else [inner]

@@ -21,6 +21,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QAction,
     QColor,
+    QContextMenuEvent,
     QCursor,
     QGuiApplication,
     QKeySequence,
@@ -42,6 +43,9 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.theme import row_grounds
+
+_AWAY: Final = 24
+"""Pixels from the left of a row to the menu that the keyboard opens there."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -339,3 +343,35 @@ def fill(whole: QWidget, part: QWidget) -> None:
     layout = QVBoxLayout(whole)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.addWidget(part)
+
+
+class RowMenu(QObject):
+    """Has a view's own menu opened at the current row where the keyboard asks for it.
+
+    Qt names the middle of the view, where another row may be or none; `view` has the policy
+    `CustomContextMenu`. What is current is selected first, if nothing is.
+    """
+
+    def __init__(self, view: QAbstractItemView) -> None:
+        super().__init__(view)
+        self._view = view
+        view.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """Ask for the menu of the current row."""
+        if event.type() is not QEvent.Type.ContextMenu:
+            return False
+        assert isinstance(event, QContextMenuEvent)  # noqa: S101
+        current, chosen = self._view.currentIndex(), self._view.selectionModel()
+        if event.reason() is not QContextMenuEvent.Reason.Keyboard or not current.isValid():
+            return False
+        if not chosen.hasSelection():
+            self._view.setCurrentIndex(current)
+            flags = chosen.SelectionFlag.Select | chosen.SelectionFlag.Rows
+            chosen.select(current, flags)
+        self._view.scrollTo(current)
+        row = self._view.visualRect(current)
+        middle = self._view.viewport().rect().center()
+        place = QPoint(min(max(row.left(), 0) + _AWAY, middle.x()), row.center().y())
+        self._view.customContextMenuRequested.emit(place)
+        return True

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.labels import ServerTitles
-from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.console.lines import LINES, StderrLines
 from mcp_progress_monitor.gui.console.search import StderrSearch
 from mcp_progress_monitor.gui.console.view import SLICE, StderrView, plain_line
@@ -64,6 +64,8 @@ class StderrPane(QWidget):
         self._menu = QMenu(self)
         self._set_up()
         self._lay_out()
+        order_tabs(self)
+        self.begins_at = self.text
         self._connect()
         self._recolour()
         self._show_servers()
@@ -173,7 +175,6 @@ class StderrPane(QWidget):
         for part in (self.state_label, self.jump, self.clear_button, self.save):
             head.addWidget(part)
         in_column(head, (self.text, 1), of=self, margins=0, spacing=0)
-        self.setFocusProxy(self.text)
 
     def _connect(self) -> None:
         self.server_choice.activated.connect(self._on_server_chosen)

@@ -82,6 +82,7 @@ class JobPane(QWidget):
         self._job: JobId | None = None
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, self)
+        self.tabs = QTabWidget(self)  # before its pages: Tab goes from its bar to them
         self.course = HistorySection(appearance, self)
         self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, "Request as a tree", self)
@@ -89,7 +90,7 @@ class JobPane(QWidget):
         self.attempts = AttemptsSection(self)
         self.asked = ServerRequestsSection(self)
         self.task = TaskSection(appearance, self)
-        self.tabs = self._made_tabs()
+        self._add_sections()
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
         self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
@@ -159,8 +160,8 @@ class JobPane(QWidget):
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())
 
-    def _made_tabs(self) -> QTabWidget:
-        tabs = QTabWidget(self)
+    def _add_sections(self) -> None:
+        tabs = self.tabs
         tabs.setDocumentMode(True)
         tabs.setAccessibleName("Sections of the job")
         tabs.addTab(self.course, "&Progress")
@@ -174,7 +175,6 @@ class JobPane(QWidget):
             tabs.addTab(self.findings, _FINDINGS)
             self.findings.counted.connect(self._on_findings_counted)
         tabs.currentChanged.connect(self._on_section_chosen)
-        return tabs
 
     def _lay_out(self) -> QStackedLayout:
         story = QWidget(self)

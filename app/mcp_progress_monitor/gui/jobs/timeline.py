@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
     GAP,
@@ -546,7 +547,8 @@ class TimelinePane(QWidget):
         column.setSpacing(0)
         column.addLayout(bar)
         column.addWidget(self.timeline, 1)
-        self.setFocusProxy(self.timeline)
+        order_tabs(self)
+        self.begins_at = self.timeline
         self._on_span_changed(None)
 
     def _button(self, words: str, tip: str) -> QToolButton:

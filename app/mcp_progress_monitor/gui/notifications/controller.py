@@ -69,7 +69,7 @@ class NotificationsController(QObject):
         self.mini_action: Final = QAction("&Mini window", self)
         self.mini_action.setCheckable(True)
         self.mini_action.setObjectName("window.mini")
-        self.mini_action.setShortcut(QKeySequence("Ctrl+Shift+M"))
+        self.mini_action.setShortcut(QKeySequence("Ctrl+Alt+M"))
         self.mini_action.setToolTip("Show the running jobs on top of other windows")
         self.mini_action.toggled.connect(self._on_mini_toggled)
         self.on_action: Final = QAction("&Notifications", self)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import count
 from mcp_progress_monitor.gui.common.controls import QuietComboBox
-from mcp_progress_monitor.gui.common.layout import in_column, in_row
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import PlainTable, scroll_to_end
 from mcp_progress_monitor.gui.server_log.model import NUMBER, RANK, ServerLogFilter, ServerLogModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
@@ -68,6 +68,7 @@ class ServerLogPane(QWidget):
         self.least.currentIndexChanged.connect(self._on_least_chosen)
         self.state = QLabel(self)
         self._lay_out()
+        order_tabs(self)
         self.shown.rowsAboutToBeInserted.connect(self._on_rows_coming)
         for signal in (self.shown.rowsInserted, self.shown.rowsRemoved, self.shown.modelReset):
             signal.connect(self._on_rows_changed)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLay
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.tables import RowMenu
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
     WITHOUT_CHANGE,
@@ -230,6 +231,7 @@ class ServerList(QWidget):
         view.viewport().setAutoFillBackground(False)
         view.setAccessibleName("Servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        RowMenu(view)
 
     def _set_up_add(self) -> None:
         self._add.setAutoRaise(True)
