@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.jobs.compare import CompareDialog
-from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.filter_model import JobFilter, JobGroup
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
@@ -84,6 +84,21 @@ def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWind
     window.servers.stderr_requested.emit("crawler")
     assert window.stderr_pane.server == "crawler"
     qtbot.waitUntil(lambda: not window.stderr_pane.text.viewport().visibleRegion().isEmpty())
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_the_jobs_and_the_messages_of_a_server_are_shown_alone(
+    window: MainWindow, *, is_watched: bool
+) -> None:
+    servers = window.watched if is_watched else window.servers
+    window.job_filters.select(JobGroup.FAILED)
+    servers.jobs_requested.emit("my crawler")
+    assert window.filter_edit.text() == "my crawler"
+    assert window.job_filters.view.currentIndex().row() == 0
+    window.open_dock("stderr")
+    servers.traffic_requested.emit('my "crawler"')
+    assert window.log_pane.bar.filter().text == r'server == "my \"crawler\""'
+    assert not window.log_pane.visibleRegion().isEmpty()
 
 
 def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(

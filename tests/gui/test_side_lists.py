@@ -173,7 +173,14 @@ def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: Ser
 
 def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
     choose(servers, 0)
-    looks = ["Connection doctor", "Show stderr", "Show findings", "Copy details"]
+    looks = [
+        "Show jobs",
+        "Show in Traffic",
+        "Connection doctor",
+        "Show stderr",
+        "Show findings",
+        "Copy details",
+    ]
     settings = ["Rules for questions…", "Folders (roots)…", "Log level"]
     assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
     choose(servers, 1)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.help.controller import Help
+from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ class Navigation(QObject):
         late.timeline.when_made(self._join_timeline_pane)
         late.messages.when_made(self._join_messages_pane)
         late.stderr.when_made(self._join_stderr_pane)
-        window.servers.stderr_requested.connect(self.show_stderr)
-        window.watched.stderr_requested.connect(self.show_stderr)
-        window.watched.traffic_requested.connect(self._on_filter_requested)
+        for servers in (window.servers, window.watched):
+            servers.stderr_requested.connect(self.show_stderr)
+            servers.jobs_requested.connect(self.show_jobs_of)
+            servers.traffic_requested.connect(self.show_traffic_of)
         window.log_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
@@ -98,6 +100,20 @@ class Navigation(QObject):
     def show_stderr(self, server: str) -> None:
         self._window.stderr_pane.choose_server(server)
         self._window.open_dock("stderr")
+
+    @Slot(str)
+    def show_jobs_of(self, server: str) -> None:
+        """List the jobs of a server alone."""
+        self._window.show_job_list()
+        self._window.job_filters.select(JobGroup.ALL)
+        self._window.filter_edit.setText(server)
+
+    @Slot(str)
+    def show_traffic_of(self, server: str) -> None:
+        """Show the messages of a server alone."""
+        from mcp_progress_monitor.filtering.language import term  # late: no start waits for it
+
+        self._on_filter_requested(term("server", "==", server))
 
     @Slot(object, str)
     def copy(self, job: JobId, what: str) -> None:

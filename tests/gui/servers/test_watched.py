@@ -128,13 +128,16 @@ def test_the_list_is_there_while_there_is_something_in_it(
     assert view.isHidden()
 
 
-def test_its_messages_are_found_by_a_filter(
+def test_its_messages_jobs_and_recording_are_asked_for(
     view: WatchedList, model: WatchedModel, qtbot: QtBot
 ) -> None:
     choose(view, model, "crawler@2")
     with qtbot.waitSignal(view.traffic_requested) as asked:
         view.action("traffic").trigger()
-    assert asked.args == ['server == "crawler@2"']
+    assert asked.args == ["crawler@2"]
+    with qtbot.waitSignal(view.jobs_requested) as asked:
+        view.action("jobs").trigger()
+    assert asked.args == ["crawler@2"]
     with qtbot.waitSignal(view.recording_requested) as asked:
         view.action("recording").trigger()
     assert str(asked.args[0]).endswith("x-p2-crawler.mcprec")

@@ -341,6 +341,13 @@ def test_recent_filters_are_remembered(pane: TrafficPane) -> None:
     pane.search_for("one")
     pane.restore(pane.state() | {"recent": ["two", *pane.state()["recent"]]})
     assert list(pane.bar.recent.texts) == ["two", "one"]
+    pane.restore(pane.state() | {"kept": ["three"]})
+    assert pane.state()["kept"] == ["three"]
+    menu = pane.bar.recent.menu()
+    assert isinstance(menu, QMenu)
+    next(action for action in menu.actions() if action.data() == "three").trigger()
+    assert pane.bar.filter().text == "three"
+    assert menu.actions()[0].isChecked()
 
 
 def test_a_pattern_that_is_too_slow_is_not_passed_over_in_silence(

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from mcp_progress_monitor.gui.traffic.filter_bar import MOST, RecentFilters
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
     from pytestqt.qtbot import QtBot
 
 
@@ -30,7 +31,7 @@ def recent(parent: QWidget) -> RecentFilters:
 def _shown(recent: RecentFilters) -> list[str]:
     menu = recent.menu()
     assert isinstance(menu, QMenu)
-    return [action.text() for action in menu.actions()]
+    return [action.text() for action in menu.actions() if not action.isSeparator()][1:]
 
 
 def test_the_last_one_is_first_and_each_is_there_once(recent: RecentFilters) -> None:
@@ -57,8 +58,43 @@ def test_one_is_used_again_as_it_was_written(recent: RecentFilters, qtbot: QtBot
     menu = recent.menu()
     assert isinstance(menu, QMenu)
     with qtbot.waitSignal(recent.chosen) as chosen:
-        menu.actions()[0].trigger()
+        next(action for action in menu.actions() if action.data()).trigger()
     assert chosen.args == [text]
+
+
+def _keep(recent: RecentFilters) -> QAction:
+    menu = recent.menu()
+    assert isinstance(menu, QMenu)
+    return menu.actions()[0]
+
+
+def test_the_filter_in_use_can_be_kept_above_the_recent_ones(
+    recent: RecentFilters, qtbot: QtBot
+) -> None:
+    assert not _keep(recent).isEnabled()
+    for text in ("a", "b", "c"):
+        recent.add(text)
+    with qtbot.assertNotEmitted(recent.chosen):
+        for text in ("a", "c"):
+            recent.show_current(text)
+            assert not _keep(recent).isChecked()
+            _keep(recent).trigger()
+            assert _keep(recent).isChecked()
+    assert list(recent.kept) == ["a", "c"]
+    assert _shown(recent) == ["a", "c", "b"]
+    _keep(recent).trigger()
+    assert _shown(recent) == ["a", "c", "b"]  # a is kept, the others were used last
+    assert list(recent.kept) == ["a"]
+
+
+def test_kept_filters_are_never_pushed_out_and_are_remembered(recent: RecentFilters) -> None:
+    recent.show_current("not method == ping")
+    _keep(recent).trigger()
+    for number in range(MOST + 5):
+        recent.add(f"n{number}")
+    assert _shown(recent)[0] == "not method == ping"
+    recent.restore(list(recent.texts), [*recent.kept, 7, recent.kept[0]])
+    assert list(recent.kept) == ["not method == ping"]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ class ServerAction(enum.Enum):
     DOCTOR = "doctor"
     STDERR = "stderr"
     FINDINGS = "findings"
+    JOBS = "jobs"
+    TRAFFIC = "traffic"
     COPY = "copy"
     RULES = "rules"
     ROOTS = "roots"
@@ -62,7 +64,9 @@ FOR_MANY = frozenset(
     }
 )
 """What makes sense for several servers at once, each of them on its own."""
-WITHOUT_CHANGE = frozenset({ServerAction.COPY, ServerAction.FINDINGS})
+WITHOUT_CHANGE = frozenset(
+    {ServerAction.COPY, ServerAction.FINDINGS, ServerAction.JOBS, ServerAction.TRAFFIC}
+)
 """What can be done with servers of a recording."""
 _SETTINGS = frozenset(
     {ServerAction.RULES, ServerAction.ROOTS, ServerAction.DOCTOR, ServerAction.OPEN}
@@ -86,7 +90,7 @@ def can(
         ServerAction.AT_START: row.entry is not None and not row.is_disabled,
         ServerAction.KEEP: has_catalogue and row.entry is None,
         ServerAction.STDERR: server.definition.transport == "stdio",
-        ServerAction.FINDINGS: True,
+        **dict.fromkeys((ServerAction.FINDINGS, ServerAction.JOBS, ServerAction.TRAFFIC), True),
         ServerAction.COPY: True,
         ServerAction.TASKS: lists_tasks,
         ServerAction.SIGN_OUT: has_catalogue and row.is_there and _signs_in(server),
@@ -124,6 +128,8 @@ _MADE: Final = (
     (ServerAction.DOCTOR, "Connection d&octor", "doctor", ("Ctrl+I",)),
     (ServerAction.STDERR, "S&how stderr", "stderr", ("Ctrl+Shift+E",)),
     (ServerAction.FINDINGS, "Show fi&ndings", "warning", ()),
+    (ServerAction.JOBS, "Show &jobs", "jobs", ()),
+    (ServerAction.TRAFFIC, "Show in Tr&affic", "log", ()),
     (ServerAction.COPY, "Co&py details", "copy", ("Ctrl+C",)),
     (
         ServerAction.RULES,

@@ -115,6 +115,8 @@ _CHANGES: Final = {
     ServerAction.DOCTOR: "doctor_requested",
     ServerAction.STDERR: "stderr_requested",
     ServerAction.FINDINGS: "findings_requested",
+    ServerAction.JOBS: "jobs_requested",
+    ServerAction.TRAFFIC: "traffic_requested",
     ServerAction.RULES: "rules_requested",
     ServerAction.ROOTS: "roots_requested",
     ServerAction.TASKS: "tasks_requested",
@@ -151,6 +153,10 @@ class ServerList(QWidget):
     stderr_requested = Signal(str)
     findings_requested = Signal(str)
     """What is wrong with a server is to be listed."""
+    jobs_requested = Signal(str)
+    """Only the jobs of a server are to be listed."""
+    traffic_requested = Signal(str)
+    """Only the messages of a server are to be shown."""
     server_opened = Signal(str)
     """Double click or Enter on a server that is up: its details are wanted."""
     server_add_requested = Signal()
@@ -336,6 +342,7 @@ class ServerList(QWidget):
             ServerAction.RESTART,
             ServerAction.SIGN_OUT,
         )
+        self._add_group(ServerAction.JOBS, ServerAction.TRAFFIC)
         self._add_group(
             ServerAction.DOCTOR, ServerAction.STDERR, ServerAction.FINDINGS, ServerAction.COPY
         )

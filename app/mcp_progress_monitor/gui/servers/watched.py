@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import (
@@ -223,6 +222,7 @@ class WatchedDelegate(SideDelegate):
 _MADE: Final = (
     # key, words, icon, shortcut
     ("traffic", "Show in &Traffic", "log", "Return"),
+    ("jobs", "Show &jobs", "jobs", ""),
     ("stderr", "S&how stderr", "stderr", "Ctrl+Shift+E"),
     ("findings", "Show &findings", "warning", ""),
     ("call", "&New call…", "new-call", ""),
@@ -235,8 +235,9 @@ _MADE: Final = (
 class WatchedList(QWidget):
     """Lists the watched servers; hidden while there are none. Every action is a signal."""
 
+    jobs_requested = Signal(str)
     traffic_requested = Signal(str)
-    """A filter of Traffic that shows a server's messages."""
+    """Only the messages of a server are to be shown."""
     stderr_requested = Signal(str)
     findings_requested = Signal(str)
     """What is wrong with a server, or its client, is to be listed."""
@@ -366,9 +367,9 @@ class WatchedList(QWidget):
         self._menu.clear()
         if isinstance(self.view.indexAt(place).data(WATCHED), WatchedSnapshot):
             shown = list(self._actions.values())
-            self._menu.addActions(shown[:4])
+            self._menu.addActions(shown[:5])
             self._menu.addSeparator()
-            self._menu.addActions(shown[4:])
+            self._menu.addActions(shown[5:])
             self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     @Slot(QModelIndex)
@@ -385,8 +386,9 @@ class WatchedList(QWidget):
         elif current is None:
             return
         elif key == "traffic":
-            name = json.dumps(current.name, ensure_ascii=False)
-            self.traffic_requested.emit(f"server == {name}")
+            self.traffic_requested.emit(current.name)
+        elif key == "jobs":
+            self.jobs_requested.emit(current.name)
         elif key == "stderr":
             self.stderr_requested.emit(current.name)
         elif key == "findings":

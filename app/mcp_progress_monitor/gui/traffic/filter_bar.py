@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
@@ -36,7 +36,7 @@ _SHOWN: Final = 90
 
 
 class RecentFilters(QToolButton):
-    """A button with a menu of recent filters, newest first, without duplicates."""
+    """A button with a menu of filters: those the user keeps, then recent ones, newest first."""
 
     chosen = Signal(object)
     """The text of the filter wanted again."""
@@ -44,12 +44,18 @@ class RecentFilters(QToolButton):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._texts: list[str] = []
+        self._kept: list[str] = []
+        self._current = ""
+        self._keep = QAction("&Keep this filter", self)
+        self._keep.setObjectName("traffic.keep-filter")
+        self._keep.setCheckable(True)
+        self._keep.toggled.connect(self._on_keep_toggled)
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._on_triggered)
         self.setMenu(self._menu)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setAccessibleName("Recent filters")
-        self.setToolTip("Choose a recent filter")
+        self.setToolTip("Choose a recent filter, or keep the one in use")
         self._show()
 
     @property
@@ -65,25 +71,57 @@ class RecentFilters(QToolButton):
             self._texts = [text, *others][:MOST]
             self._show()
 
-    def restore(self, texts: object) -> None:
+    @property
+    def kept(self) -> Sequence[str]:
+        """The filters that the user keeps, in the order in which that was said."""
+        return self._kept
+
+    def show_current(self, text: str) -> None:
+        """Offer to keep the filter in use."""
+        self._current = text
+        self._show()
+
+    def restore(self, texts: object, kept: object = None) -> None:
         """Take up remembered filters; what is none is left out."""
-        found: Iterable[object] = texts if isinstance(texts, list) else ()
         self._texts = []
-        for text in [text for text in found if isinstance(text, str)][MOST - 1 :: -1]:
+        self._kept = list(dict.fromkeys(_filters(kept)))
+        for text in _filters(texts)[MOST - 1 :: -1]:
             self.add(text)
         self._show()
 
     def _show(self) -> None:
+        blocker = QSignalBlocker(self._keep)
+        self._keep.setChecked(self._current in self._kept)
+        self._keep.setEnabled(bool(self._current))
+        blocker.unblock()
         self._menu.clear()
-        for text in self._texts:
-            action = self._menu.addAction(one_line(text, _SHOWN).replace("&", "&&"))
-            action.setData(text)
-        if not self._texts:
+        self._menu.addAction(self._keep)
+        recent = [text for text in self._texts if text not in self._kept]
+        for texts in (self._kept, recent):
+            self._menu.addSeparator()
+            for text in texts:
+                action = self._menu.addAction(one_line(text, _SHOWN).replace("&", "&&"))
+                action.setData(text)
+        if not recent:
             self._menu.addAction("No recent filters").setEnabled(False)
 
     @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
-        self.chosen.emit(action.data())
+        if action is not self._keep:
+            self.chosen.emit(action.data())
+
+    @Slot(bool)
+    def _on_keep_toggled(self, is_kept: bool) -> None:
+        self._kept = [text for text in self._kept if text != self._current]
+        if is_kept:
+            self._kept.append(self._current)
+        self._show()
+
+
+def _filters(found: object) -> list[str]:
+    """Those of remembered values that are filters."""
+    values: Iterable[object] = found if isinstance(found, list) else ()
+    return [text for text in values if isinstance(text, str) and len(text) <= _LONGEST]
 
 
 _Key = TypeVar("_Key", Channel, FrameKind)
@@ -386,6 +424,7 @@ class TrafficFilterBar(QWidget):
             wanted = wanted._replace(text=text)
         if wanted != self._filter:
             self._filter = wanted
+            self._recent.show_current(wanted.text)
             self.filter_changed.emit(wanted)
 
     def _show_mistake(self, error: FilterError | None) -> None:

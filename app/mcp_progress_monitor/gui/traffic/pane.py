@@ -198,12 +198,13 @@ class TrafficPane(QWidget):
             **self._view.columns.state(),
             "sizes": self._splitter.sizes(),
             "recent": list(self._bar.recent.texts),
+            "kept": list(self._bar.recent.kept),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what was remembered; what does not fit is left out."""
         self._view.columns.restore(state)
-        self._bar.recent.restore(state.get("recent"))
+        self._bar.recent.restore(state.get("recent"), state.get("kept"))
         sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
