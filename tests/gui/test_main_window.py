@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QTabBar,
     QTabWidget,
+    QTreeWidget,
     QWidget,
 )
 
@@ -25,6 +26,7 @@ from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import controls_in
 from mcp_progress_monitor.gui.console.pane import StderrPane
+from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.panes import usable
@@ -386,6 +388,26 @@ def test_the_first_choice_has_the_focus_of_an_empty_window(
     assert made.focusWidget() is made.welcome.demo
     made.show_jobs(are_any=True)
     assert made.focusWidget() is made.job_list.table
+
+
+def test_the_columns_of_the_version_before_are_kept(
+    qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path
+) -> None:
+    earlier = QTreeWidget()
+    qtbot.addWidget(earlier)
+    earlier.setColumnCount(Column.ENDED)
+    earlier.hideColumn(Column.SERVER)
+    earlier.header().moveSection(Column.RATE, 1)
+    preferences = Preferences(tmp_path)
+    preferences.keep_bytes("jobs/columns-19", earlier.header().saveState())
+    appearance = Appearance(QWidget().palette(), resource("icons"), parts)
+    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    made = MainWindow(models, status, appearance, preferences)
+    qtbot.addWidget(made)
+    header = made.job_list.table.header()
+    hidden = {column for column in Column if header.isSectionHidden(column)}
+    assert hidden == {Column.SERVER, Column.ENDED}
+    assert header.visualIndex(Column.RATE) == 1
 
 
 @pytest.mark.parametrize("pane", ["log", "jobs"])

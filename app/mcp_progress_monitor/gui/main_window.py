@@ -39,7 +39,7 @@ from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.actions import Actions
 from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
 from mcp_progress_monitor.gui.jobs.actions import SortChoice
-from mcp_progress_monitor.gui.jobs.columns import COLUMNS
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
@@ -73,7 +73,9 @@ _FIRST_SIZE: Final = QSize(1280, 800)
 _BESIDE_MIDDLE: Final = QSize(150, 390)
 """What the rest of the window needs at least, beside the jobs."""
 _BESIDE_SIDE: Final = QSize(150, 120)
-_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"  # a layout of other columns is left aside
+_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
+_EARLIER_COLUMNS: Final = "jobs/columns-19"
+"""A layout of other columns is left aside, but for that of the version without `Column.ENDED`."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
 _DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
@@ -653,7 +655,9 @@ class MainWindow(QMainWindow):
         self.restoreGeometry(kept.bytes_of("window/geometry"))
         self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
         self.docks["questions"].hide()  # there were questions then; now there are none yet
-        self.job_list.restore_layout(kept.bytes_of(_COLUMNS))
+        if not self.job_list.restore_layout(kept.bytes_of(_COLUMNS)):
+            self.job_list.restore_layout(kept.bytes_of(_EARLIER_COLUMNS))
+            self.job_list.table.hideColumn(Column.ENDED)
         self.log_pane.restore(kept.json_of("log/look"))
 
     @Slot()

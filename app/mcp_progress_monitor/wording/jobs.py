@@ -158,12 +158,20 @@ def ticks(job: JobSnapshot) -> str:
 
 
 def selection(jobs: Sequence[JobSnapshot]) -> str:
-    """`"4 jobs selected · 12,345 ticks · 3 min 20 s"`; nothing about a single one."""
+    """`"4 jobs selected · 12,345 ticks · 3 min 20 s"`; nothing about a single one.
+
+    From three on also how long the shortest, the middle and the longest took.
+    """
     if len(jobs) < 2:
         return ""
-    spent_s = math.fsum(job.elapsed_s for job in jobs)
+    times = sorted(job.elapsed_s for job in jobs)
     many = formatting.count(sum(job.tick_count for job in jobs), "tick")
-    return f"{formatting.number(len(jobs))} jobs selected · {many} · {formatting.duration(spent_s)}"
+    spent = formatting.duration(math.fsum(times))
+    if len(jobs) > 2:
+        median = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+        least, middle, most = map(formatting.duration, (times[0], median, times[-1]))
+        spent += f" ({least} to {most}, median {middle})" if least != most else ""
+    return f"{formatting.number(len(jobs))} jobs selected · {many} · {spent}"
 
 
 def attempts(job: JobSnapshot) -> str:

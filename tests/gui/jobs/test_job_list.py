@@ -184,6 +184,10 @@ def test_a_saved_layout_is_taken_up_again(
     assert other.table.header().isSectionHidden(Column.SERVER)
 
 
+def test_the_column_of_endings_is_for_those_who_choose_it(pane: JobList) -> None:
+    assert pane.table.header().isSectionHidden(Column.ENDED)
+
+
 def test_names_stay_readable_however_often_a_narrow_window_is_opened(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, shown: JobFilter, appearance: Appearance
 ) -> None:

@@ -46,6 +46,9 @@ def test_several_selected_jobs_are_summed_up() -> None:
     chosen = [job(tick_count=12_000, elapsed_s=100.2), job(tick_count=345, elapsed_s=100.0)]
     assert job_texts.selection(chosen) == "2 jobs selected · 12,345 ticks · 3 min 20 s"
     assert job_texts.selection(chosen[:1]) == ""
+    chosen += [job(tick_count=0, elapsed_s=0.35), job(tick_count=0, elapsed_s=3.0)]
+    spent = "3 min 24 s (350 ms to 1 min 40 s, median 52 s)"
+    assert job_texts.selection(chosen) == f"4 jobs selected · 12,345 ticks · {spent}"
 
 
 def test_an_estimate_that_cannot_be_known_better_is_an_interval() -> None:

@@ -397,7 +397,9 @@ def _tip(action: QAction, words: str) -> str:
 
 
 _START: Final = -1
-_OFFERED: Final = (Column.SERVER, Column.JOB, Column.PROGRESS, Column.STATUS, Column.SAVED)
+_OFFERED: Final = (
+    *(Column.SERVER, Column.JOB, Column.PROGRESS, Column.STATUS, Column.ENDED, Column.SAVED),
+)
 
 
 class SortChoice(QObject):

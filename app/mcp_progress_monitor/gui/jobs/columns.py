@@ -39,6 +39,7 @@ class Column(enum.IntEnum):
     MARKS = 16
     ATTEMPTS = 17
     SAVED = 18
+    ENDED = 19
 
 
 FIRST_SHOWN: Final = (
@@ -128,6 +129,12 @@ def _saved_text(job: JobSnapshot) -> str:
     return "" if job.saved_when is None else job_texts.moment(job.saved_when)
 
 
+def _ended_text(job: JobSnapshot) -> str:
+    if job.ended_at is None:
+        return ""
+    return job_texts.moment(job.started_when + job.ended_at - job.started_at)
+
+
 def _no_text(_job: JobSnapshot) -> str:
     return ""
 
@@ -171,4 +178,5 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
         is_number=True,
     ),
     Column.SAVED: ColumnText("Token saved", _saved_text, lambda j: j.saved_when),
+    Column.ENDED: ColumnText("Ended", _ended_text, lambda j: j.ended_at),
 }

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import SETTLED_AFTER_S, SNAPSHOT, JobsModel
 from mcp_progress_monitor.protocol.facts import Side
@@ -339,6 +340,21 @@ def test_attempts_and_the_age_of_tokens_have_columns(model: JobsModel, source: F
     assert words(model, 0, Column.ATTEMPTS) == "3"
     assert words(model, 0, Column.SAVED) != ""
     assert words(model, 1, Column.SAVED) == ""
+
+
+def test_jobs_are_sorted_by_their_end_those_that_run_last(
+    model: JobsModel, source: FakeJobs
+) -> None:
+    source.put(
+        job(id=1, state=JobState.DONE, ended_at=90.0),
+        job(id=2),
+        job(id=3, state=JobState.FAILED, started_at=10.0, started_when=1.7e9, ended_at=50.0),
+    )
+    model.apply(ChangeSet(added=(1, 2, 3)))
+    model.sort(Column.ENDED, ASCENDING)
+    assert shown(model) == [3, 1, 2]
+    assert words(model, 0, Column.ENDED) == formatting.date_and_clock(1.7e9 + 40)
+    assert words(model, 2, Column.ENDED) == ""
 
 
 def test_a_live_row_counts_down_to_a_limit_that_is_near_and_a_recorded_one_does_not(
