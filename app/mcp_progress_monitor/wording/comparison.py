@@ -1,12 +1,15 @@
-"""Two runs of one tool beside each other, as rows of text: for a table and for the clipboard."""
+"""Two runs of one tool beside each other: rows of text, and what to compare line by line."""
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.messages import META
+from mcp_progress_monitor.protocol.secrets import without_tokens
 from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 
 SAME: Final = "same"
+_MOST_BYTES: Final = 2_000_000
+"""Of a reply that is compared."""
 
 
 class Row(NamedTuple):
@@ -41,6 +46,20 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
         _rated("Mean rate", *map(_mean_rate, both)),
         *_phases(first, second),
     ]
+
+
+def request_and_reply(detail: JobDetail) -> str:
+    """What a job asked for and what came of it, as JSON; without tokens, which always differ."""
+    params = {name: value for name, value in detail.params.items() if name != META}
+    story: dict[str, Any] = {"method": detail.snapshot.method, "params": params}
+    answer = detail.answer
+    if (detail.snapshot.reply_size or 0) > _MOST_BYTES:
+        story["reply"] = f"({formatting.size(detail.snapshot.reply_size or 0)}: too large)"
+    elif answer is not None:
+        is_error = answer.result is None
+        body = without_tokens((answer.error if is_error else answer.result) or {})
+        story["error" if is_error else "result"] = body
+    return pretty(story)
 
 
 def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:

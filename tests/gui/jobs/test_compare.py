@@ -45,6 +45,15 @@ def ink(chart: RunsChart, colour: int) -> list[int]:
     ]
 
 
+def test_arguments_and_results_are_compared(qtbot: QtBot, appearance: Appearance) -> None:
+    first = detail(job(id=1), params={"name": "export", "arguments": {"rows": 10}})
+    second = detail(job(id=2), params={"name": "export", "arguments": {"rows": 20}})
+    dialog = CompareDialog(first, second, appearance)
+    qtbot.addWidget(dialog)
+    shown = dialog.text.toPlainText().splitlines()
+    assert [line for line in shown if line[0] in "-+"] == ['-      "rows": 10', '+      "rows": 20']
+
+
 def test_the_table_has_the_figures_of_both(dialog: CompareDialog) -> None:
     shown = rows(dialog)
     assert shown["Duration"] == ["52 s", "26 s", "\N{MINUS SIGN}26 s (-50 %)"]

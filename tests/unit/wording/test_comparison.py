@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState, Phase
 from mcp_progress_monitor.wording import comparison
-from tests.job_stand_ins import detail, job
+from tests.job_stand_ins import answer, detail, job
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -44,6 +44,23 @@ def test_phases_are_compared_by_name_also_those_of_one_run_alone() -> None:
 def test_jobs_without_ticks_can_be_compared() -> None:
     rows = {row.name: row for row in comparison.rows(detail(job()), detail(job(id=2)))}
     assert rows["Mean rate"][1:] == rows["Longest silence"][1:] == ("", "", "")
+
+
+def test_requests_and_replies_are_compared_without_what_always_differs() -> None:
+    asked = {"name": "export", "arguments": {"n": 1}, "_meta": {"progressToken": 7}}
+    result = {"content": [], "_meta": {"nextResumeToken": "hush"}}
+    done = detail(job(reply_size=90), params=asked, answer=answer(result))
+    text = comparison.request_and_reply(done)
+    assert '"n": 1' in text
+    assert '"result"' in text
+    assert "progressToken" not in text
+    assert "hush" not in text
+    assert "reply" not in comparison.request_and_reply(detail(job(), params=asked))
+
+
+def test_a_huge_reply_is_not_compared() -> None:
+    large = detail(job(reply_size=3_000_000), answer=answer({"content": ["x"]}))
+    assert '"reply": "(3.0 MB: too large)"' in comparison.request_and_reply(large)
 
 
 def test_runs_of_one_tool_are_called_by_their_order() -> None:

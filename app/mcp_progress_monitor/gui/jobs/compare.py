@@ -1,4 +1,4 @@
-"""Two runs of one tool beside each other: their figures, and both courses from the same start."""
+"""Two runs of one tool beside each other: figures, courses from the same start, what differs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QHeaderView,
     QSplitter,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import PlainTableModel
@@ -120,7 +122,7 @@ class RunsChart(QWidget):
 
 
 class CompareDialog(QDialog):
-    """A table of the figures of two runs, above their progress and their rates."""
+    """A table of the figures of two runs, above their progress and rates; beside it, their JSON."""
 
     def __init__(
         self,
@@ -154,7 +156,14 @@ class CompareDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
-        column.addWidget(ScreenFit(parts, _BESIDE, self), 1)
+        pages = QTabWidget(self)
+        pages.setDocumentMode(True)
+        pages.setAccessibleName("Parts of the comparison")
+        pages.addTab(parts, "Figures")
+        one, other = map(comparison.request_and_reply, both)
+        self.text = DifferencesView(one, other, appearance, pages)
+        pages.addTab(self.text, "Arguments and results")
+        column.addWidget(ScreenFit(pages, _BESIDE, self), 1)
         column.addWidget(buttons)
         fit_to_screen(self, _SIZE)
 
