@@ -13,11 +13,10 @@ from mcp_progress_monitor.protocol.ledger import key_of
 from mcp_progress_monitor.protocol.lenient_json import shown
 from mcp_progress_monitor.protocol.messages import (
     ACKNOWLEDGED,
-    CALL_TOOL,
+    CALLS,
     CREATE_MESSAGE,
     DISCOVER,
     ELICIT,
-    GET_PROMPT,
     INITIALIZE,
     INITIALIZED,
     LIST_ROOTS,
@@ -27,7 +26,6 @@ from mcp_progress_monitor.protocol.messages import (
     META,
     PING,
     PROGRESS_TOKEN,
-    READ_RESOURCE,
     RESOURCE_UPDATED,
     SUBSCRIPTION_KEY,
     TASK_ID,
@@ -54,7 +52,6 @@ _MCP_CODES: Final = frozenset({-32020, -32021, -32022})
 _RETIRED: Final = {-32002: "-32602", -32042: "input_required"}
 _RESERVED: Final = (range(-32768, -32099), range(-32099, -32019))
 """Of JSON-RPC, and of the specification; the rest up to -32000 is legacy, and open."""
-_WITH_INPUT: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
 _DECLARED_AS: Final = {ELICIT: "elicitation", CREATE_MESSAGE: "sampling", LIST_ROOTS: "roots"}
 _RESULT_TYPES: Final = frozenset({"complete", "input_required"})
 _TOOLS_CHANGED: Final = list_changed("tools")
@@ -149,7 +146,7 @@ def _result(call: JudgedCall, fact: RequestAnswered, result: JsonObject) -> Iter
         yield call.breaks(rules.RESULT_TYPE, fact.number, shown(kind), by=fact.sender)
     asked = as_object(result.get("inputRequests"))
     if kind == "input_required":
-        if call.method not in _WITH_INPUT:
+        if call.method not in CALLS:
             yield call.breaks(rules.INPUT_FOR_OTHER, fact.number, shown(call.method))
         yield from _input(call, fact, asked)
     elif asked and call.of_task is not None:

@@ -300,6 +300,7 @@ class Program(WindowProgram):
         window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
         window.log_pane.edit_requested.connect(self.calls.edit_and_send)
+        window.job_list.call_copy_requested.connect(self.calls.copy_of_job)
         self.calls.server_wanted.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
         window.job_list.remove_requested.connect(self.removal.remove)

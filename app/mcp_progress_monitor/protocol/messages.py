@@ -21,6 +21,8 @@ SUBSCRIBE: Final = "resources/subscribe"
 UNSUBSCRIBE: Final = "resources/unsubscribe"
 LIST_PROMPTS: Final = "prompts/list"
 GET_PROMPT: Final = "prompts/get"
+CALLS: Final = frozenset({CALL_TOOL, READ_RESOURCE, GET_PROMPT})
+"""What users call; a server may answer these alone by asking for input."""
 COMPLETE: Final = "completion/complete"
 SET_LOG_LEVEL: Final = "logging/setLevel"
 LISTEN: Final = "subscriptions/listen"

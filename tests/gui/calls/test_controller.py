@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.calls.form import CallDialog
 from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, Preferences
 from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.limits import DefaultLimits
 from tests.gui.programs import until, until_quit
@@ -117,3 +120,22 @@ async def test_no_page_opens_where_that_is_not_wanted(qapp: QApplication, data_d
         assert program.window.middle is program.window.job_list
         form_of(program).close()
     assert Preferences(data_dir).json_of("calls")["arguments"] == []
+
+
+async def test_the_call_of_a_job_is_copied_for_a_terminal(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        await page_of(program)
+        arguments = {"steps": 2, "interval_s": 0.01}
+        params = {"name": "known_total", "arguments": arguments}
+        await program.engine.calls.make(Call(DEMO.name, CALL_TOOL, params))
+        job = program.engine.jobs.ids()[0]
+        program.window.job_list.call_copy_requested.emit(job, "command")
+        copied = QGuiApplication.clipboard().text()
+        assert copied.startswith("mcp-progress-monitor call known_total --args ")
+        assert '"steps":' in copied
+        assert "progressToken" not in copied
+        program.window.job_list.call_copy_requested.emit(job, "curl")
+        assert QGuiApplication.clipboard().text() == copied
+        assert "curl can call only" in program.window.notices.problems()[-1].what

@@ -43,6 +43,8 @@ KEYS = (
     "request",
     "result",
     "token",
+    "command",
+    "curl",
     "snippet",
     "report",
     "ticks",
@@ -191,7 +193,10 @@ def test_nothing_is_sent_for_the_job_of_another_client(
         )
     )
     jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
-    sending = ("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit")
+    sending = (
+        *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
+        *("command", "curl"),
+    )
     assert [key for key in sending if pane.action(key).isEnabled()] == []
     why = "Claude Code runs this job; it is only watched here"
     assert {pane.action(key).toolTip() for key in sending} == {why}
@@ -200,6 +205,19 @@ def test_nothing_is_sent_for_the_job_of_another_client(
     pane.select(2)
     assert pane.action("cancel").isEnabled()
     assert pane.action("cancel").toolTip() == own
+
+
+def test_a_call_is_copied_for_elsewhere_and_nothing_but_a_call(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    said = heard(pane.call_copy_requested)
+    pane.select(1)
+    pane.action("command").trigger()
+    pane.action("curl").trigger()
+    assert said == [(1, "command"), (1, "curl")]
+    source.put(job(id=1, method="tools/list"))
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
+    assert not pane.action("curl").isEnabled()
 
 
 def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:

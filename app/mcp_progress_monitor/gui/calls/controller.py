@@ -17,7 +17,7 @@ from PySide6.QtGui import QGuiApplication
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
-from mcp_progress_monitor.protocol.messages import READ_RESOURCE
+from mcp_progress_monitor.protocol.messages import META, READ_RESOURCE
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
@@ -115,18 +115,46 @@ class CallsController(QObject):
     def _copy(
         self, form: CopyForm, server: ServerSnapshot, offer: Offer, arguments: JsonObject
     ) -> None:
-        """Copy a call in one of its forms."""
+        """Copy the call that the form has."""
+        method, params = offer.kind.value, offer.params(arguments)
+        self._copy_call(form, server, method, params, offer.schema)
+
+    @Slot(object, str)
+    def copy_of_job(self, job: JobId, form: str) -> None:
+        """Copy the call of a job as `form`: command or curl."""
+        from mcp_progress_monitor.gui.calls.offers import OfferKind, offers_of
+        from mcp_progress_monitor.gui.calls.shelf import CopyForm
+
+        detail = self._engine.jobs.detail(job)
+        if detail is None:
+            return
+        asked = detail.snapshot
+        if asked.server not in self._engine.servers.names():
+            self._tell(ErrorDetails("The server of this job is no longer listed", asked.server))
+            return
+        server = self._engine.servers.snapshot(asked.server)
+        params = {name: value for name, value in detail.params.items() if name != META}
+        offers = offers_of(server, OfferKind(asked.method))
+        schema = next((each.schema for each in offers if each.name == params.get("name")), {})
+        forms = {"command": CopyForm.COMMAND_LINE, "curl": CopyForm.CURL}
+        self._copy_call(forms[form], server, asked.method, params, schema)
+
+    def _copy_call(
+        self,
+        form: CopyForm,
+        server: ServerSnapshot,
+        method: str,
+        params: JsonObject,
+        schema: JsonObject,
+    ) -> None:
         from mcp_progress_monitor.exports import call_text
         from mcp_progress_monitor.gui.calls.shelf import CopyForm
 
-        method, params = offer.kind.value, offer.params(arguments)
         match form:
             case CopyForm.COMMAND_LINE:
                 text: str | None = call_text.as_command_line(server.definition, method, params)
             case CopyForm.CURL:
-                text = call_text.as_curl(
-                    server.definition, server.revision, method, params, offer.schema
-                )
+                text = call_text.as_curl(server.definition, server.revision, method, params, schema)
             case CopyForm.PROGRAM:
                 text = call_text.as_program(server.definition, method, params)
             case CopyForm.MESSAGE:

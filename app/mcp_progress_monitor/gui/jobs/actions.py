@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.messages import CALLS
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import watched as watched_texts
 from mcp_progress_monitor.wording.jobs import is_left_at_server
@@ -85,6 +86,11 @@ def is_kept(job: JobSnapshot) -> bool:
 def is_repeatable(job: JobSnapshot) -> bool:
     """Whether a program can be made of the request of `job`: a client's that was seen here."""
     return job.sender is Side.CLIENT and job.request > 0
+
+
+def is_callable(job: JobSnapshot) -> bool:
+    """Whether a command line makes the call of `job`: one of ours, and of a kind that we make."""
+    return not is_watched(job) and job.sender is Side.CLIENT and job.method in CALLS
 
 
 def is_removable(job: JobSnapshot) -> bool:
@@ -233,6 +239,22 @@ _MADE: Final = (
         "Copy a program that makes the request again, without its secrets",
     ),
     (
+        "command",
+        "Copy as command &line",
+        "",
+        "",
+        _LIST,
+        "Copy the command of this program that makes the call, without its secrets",
+    ),
+    (
+        "curl",
+        "Copy as curl comman&d",
+        "",
+        "",
+        _LIST,
+        "Copy a curl command that makes the call over HTTP, without its secrets",
+    ),
+    (
         "report",
         "Sa&ve report…",
         "save",
@@ -263,10 +285,10 @@ _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
 _CHANGING: Final = frozenset(
     {
         *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
-        *("remove", "forget"),
+        *("command", "curl", "remove", "forget"),
     }
 )
-"""What asks something of a server, or takes a job away."""
+"""What asks something of a server or has to know it, or takes a job away."""
 
 
 _SENDING: Final = _CHANGING - {"remove", "forget"}
@@ -337,6 +359,7 @@ class JobActions(QObject):
             "automatic": bool(automatic),
             "reissue": any(job.is_reissuable for job in chosen),
             "edit": current is not None and current.is_reissuable,
+            **dict.fromkeys(("command", "curl"), current is not None and is_callable(current)),
             "snippet": current is not None and is_repeatable(current),
             "compare": len(chosen) == 2,
             "result": current is not None and current.reply_size is not None,

@@ -232,7 +232,7 @@ _MENU: Final = (
     ("open", "answer"),
     ("cancel", "resume", "pick-up", "automatic", "reconnect"),
     ("reissue", "edit", "follow", "compare", "findings"),
-    ("request", "result", "token", "snippet"),
+    ("request", "result", "token", "command", "curl", "snippet"),
     ("report", "ticks"),
     ("remove", "forget"),
 )
@@ -272,6 +272,8 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
     copy_requested = Signal(object, str)
     """`JobId` and what of it: request, result or token."""
+    call_copy_requested = Signal(object, str)
+    """`JobId`, and what its call is to be copied as: command or curl."""
     snippet_requested = Signal(object)
     """The number of the frame with the request that a program is to be made of."""
     report_requested = Signal(object)
@@ -375,6 +377,8 @@ class JobList(QWidget):
         do["request"].triggered.connect(self._on_copy_request)
         do["result"].triggered.connect(self._on_copy_result)
         do["token"].triggered.connect(self._on_copy_token)
+        do["command"].triggered.connect(self._on_copy_command)
+        do["curl"].triggered.connect(self._on_copy_curl)
         do["snippet"].triggered.connect(self._on_copy_snippet)
         do["report"].triggered.connect(self._on_report)
         do["ticks"].triggered.connect(self._on_ticks)
@@ -486,6 +490,18 @@ class JobList(QWidget):
     @Slot()
     def _on_copy_token(self) -> None:
         self._copy("token")
+
+    @Slot()
+    def _on_copy_command(self) -> None:
+        self._copy_call("command")
+
+    @Slot()
+    def _on_copy_curl(self) -> None:
+        self._copy_call("curl")
+
+    def _copy_call(self, form: str) -> None:
+        for job in self.selected()[:1]:
+            self.call_copy_requested.emit(job, form)
 
     @Slot()
     def _on_copy_snippet(self) -> None:

@@ -14,11 +14,9 @@ from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.eras import Era, as_object
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
-    CALL_TOOL,
+    CALLS,
     ELICIT,
-    GET_PROMPT,
     META,
-    READ_RESOURCE,
 )
 from mcp_progress_monitor.protocol.outline import finish, object_members
 from mcp_progress_monitor.protocol.tasks import lacks_extension, without_extension
@@ -43,7 +41,6 @@ URL_NEEDED: Final = -32042
 """The error code of 2025-11-25 for a call that requires visiting URLs first."""
 _MOST_PAGES: Final = 10
 _CALL_AGAIN: Final = "The call has ended: visit the page, then call again."
-_METHODS: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
 _OF_A_ROUND: Final = frozenset({"inputResponses", "requestState"})
 _PAUSES_S: Final = (0.05, 0.1, 0.25)
 """Pause before a request that only returns a state: the server needs time, not input."""
@@ -98,7 +95,7 @@ class MultiRoundTrips:
         if as_object(reply.error).get("code") == URL_NEEDED:
             self._put(_RoundWork(exchange, reply.number, raw))
         is_required = as_object(reply.result).get("resultType") == "input_required"
-        if not is_required or exchange.method not in _METHODS or exchange.end is not None:
+        if not is_required or exchange.method not in CALLS or exchange.end is not None:
             return False
         if self._incoming.era is not Era.PER_REQUEST:
             return False
