@@ -29,7 +29,7 @@ _WORDS: Final = 300
 class Checked(NamedTuple):
     """The violations in a value, each with the path of its field.
 
-    `unchecked` says what could not be checked; it is empty when everything was.
+    `unchecked` says what could not be checked; empty if everything was.
     """
 
     problems: list[str]
@@ -75,7 +75,7 @@ def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None)
 
 
 def named_tool(server: ServerSnapshot, name: str) -> Tool:
-    """The server's tool of that name; `UserError` with similar names when there is none."""
+    """The server's tool of that name; `UserError` with similar names if there is none."""
     found = next((tool for tool in server.tools if tool.name == name), None)
     if found is None:
         import difflib  # only for mistyped names

@@ -22,7 +22,7 @@ class SettingsFile:
     """The settings of all servers. Without a path they last until the program exits."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Read the file at `path`; `problem` says why if that fails, and the file is kept."""
+        """Read the file at `path`; if that fails, `problem` says why, and the file is kept."""
         self.problem: ErrorDetails | None = None
         self._path = path
         self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
@@ -92,5 +92,5 @@ def _unchanged() -> ServerSettings:
 
 
 def _key(fingerprint: str) -> str:
-    """A short key of a server: a digest, since its command and environment may be secret."""
+    """The key of a server: a digest, since its command and environment may be secret."""
     return hashlib.sha256(fingerprint.encode()).hexdigest()

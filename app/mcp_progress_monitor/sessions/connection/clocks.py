@@ -18,8 +18,10 @@ _LONGEST_WAIT_S: Final = 86_400.0
 """Longest single wait: Qt's timers count milliseconds in 32 bits. Longer waits are repeated."""
 
 _STOOD_STILL_S: Final = 1.0
-"""A sleep that overran by this much means that the program was suspended; what arrived meanwhile is
-read for this long before a limit counts."""
+"""A sleep that overran by this much means that the program was suspended.
+
+Received data is then read for this long before a timeout counts.
+"""
 
 _ENDLESS: Final = Limits()
 
@@ -27,8 +29,8 @@ _ENDLESS: Final = Limits()
 class CallClock:
     """Counts down the limits of one call, over all its requests.
 
-    It stands still while it is held, once for each `hold`. Every change wakes the tasks in `until`,
-    so limits can be changed at any time.
+    It stops while it is held, once for each `hold`. Every change wakes the tasks in `until`, so
+    limits can be changed at any time.
     """
 
     __slots__ = ("_held_s", "_held_since", "_holds", "_limits", "_made", "_stirred", "_touched")
@@ -52,7 +54,7 @@ class CallClock:
     def touch(self, at: float) -> None:
         """Restart the idle timeout: a message for the call arrived."""
         run_s = at - self._held_s if self._held_since is None else self._run_s(at)
-        if run_s > self._touched:  # called for each message of a flood: `max` takes twice as long
+        if run_s > self._touched:  # called for each message: `max` takes twice as long
             self._touched = run_s
 
     def hold(self, now: float) -> None:
@@ -72,7 +74,7 @@ class CallClock:
         self._holds = max(self._holds - 1, 0)
 
     def set_limits(self, limits: Limits) -> None:
-        """Set other limits; what has passed still counts.
+        """Set other limits; elapsed time still counts.
 
         `UserError` for a limit that cannot be counted down; then nothing changes.
         """
@@ -106,11 +108,11 @@ class CallClock:
         self._stirred = anyio.Event()
 
     async def until(self, is_over: Callable[[], bool], now: Callable[[], float]) -> Limit | None:
-        """Wait until `is_over`, which is checked at each wake-up, or for a limit.
+        """Wait until `is_over`, which is checked at each wake-up, or until a limit is reached.
 
-        Returns the limit that was reached, None when none was; of two at once, the total timeout. A
-        limit that passed while the whole program was suspended is checked again a little later:
-        what arrived meanwhile is read first.
+        Returns the limit that was reached, or None; of two at once, the total timeout. A limit that
+        passed while the program was suspended is checked again a little later: received data is
+        read first.
         """
         stood_still = False
         while not is_over():
@@ -135,14 +137,14 @@ class CallClock:
         return scope.cancelled_caught
 
     def _first(self, now: float) -> tuple[float | None, Limit]:
-        """Seconds until the first limit, and which it is."""
+        """Seconds until the first limit, and which one it is."""
         idle, total = self._left(now)
         if total is not None and (idle is None or total <= idle):
             return total, Limit.TOTAL
         return idle, Limit.IDLE
 
     def _left(self, now: float) -> tuple[float | None, float | None]:
-        """Seconds until each limit; below 0 beyond it."""
+        """Seconds until each limit; negative once it has passed."""
         run_s, (idle, total) = self._run_s(now), self._limits
         return (
             None if idle is None else self._touched + idle - run_s,
@@ -155,7 +157,7 @@ class CallClock:
 
 
 class Hold:
-    """Holds clocks until released; releasing twice does no harm.
+    """Holds clocks until released; releasing twice is harmless.
 
     For questions to the user on behalf of a call.
     """
@@ -174,13 +176,13 @@ class Hold:
 
 SIGN_IN_S: Final = 300.0  # how long a user may take for each sign-in
 URL_S: Final = 15.0  # default connection timeout of a server with a URL
-YOUNG_S: Final = 30.0  # how long a new process may be silent
+YOUNG_S: Final = 30.0  # how long a new process may stay silent
 SIGN_S: Final = 15.0  # how much longer it gets after it has written to standard error
 LONGEST_S: Final = 60.0
 """How long a process may take in total, over all its starts, whatever it writes."""
 
 _LATER_S: Final = 10.0
-"""How much later connecting times out than an unanswered sign-in: the sign-in's error says more."""
+"""How much later connecting times out than a sign-in, whose error is more specific."""
 
 
 class ConnectLimit:
@@ -202,7 +204,7 @@ class ConnectLimit:
 
     @property
     def is_patient(self) -> bool:
-        """Whether activity of the process extends it."""
+        """Whether output of the process extends the limit."""
         return self._is_patient
 
     @property
@@ -211,18 +213,18 @@ class ConnectLimit:
 
     @property
     def left_s(self) -> float:
-        """How much time is left, as far as is known now."""
+        """How much time is left, as far as known now."""
         return self.scope.deadline - anyio.current_time()
 
     def note_start(self) -> None:
         self._prolong(YOUNG_S)
 
     def note_sign(self, ago_s: float) -> None:
-        """The process last wrote to standard error so many seconds ago."""
+        """Note that the process wrote to standard error `ago_s` seconds ago."""
         self._prolong(SIGN_S - ago_s)
 
     def renew(self) -> anyio.CancelScope | None:
-        """A scope for one more start after a timeout; None if there is no time left."""
+        """A scope for one more start after a timeout; None if no time is left."""
         now = anyio.current_time()
         left_s = min(self.began_at + LONGEST_S - now, SIGN_S)
         if not self._is_patient or left_s <= 0:
@@ -249,6 +251,6 @@ class ConnectLimit:
 
 
 def not_signed_in(address: str) -> ErrorDetails:
-    """The user did not sign in in time."""
+    """The error for a sign-in that was not completed in time."""
     what = f"Sign-in was not completed within {formatting.duration(int(SIGN_IN_S))}"
     return ErrorDetails(what, address, "Connect again, and sign in on the page that opens.")

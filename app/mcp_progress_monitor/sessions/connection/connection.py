@@ -47,17 +47,16 @@ _TAIL_BYTES: Final = 4096
 _FOR_TERMINALS: Final = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\([0-~]"
 )
-"""Terminal control sequences in a line, such as colours: removed where it is quoted."""
+"""Terminal control sequences, such as colours: removed from quoted lines."""
 _DYING_S: Final = 2.0
 """How long a server that no longer reads may keep sending before the connection ends."""
 _LAST_READ_S: Final = 0.5
 """How long remaining data is read after the server has ended at our request."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
-"""Prefixes of events that report bytes from the server although they are no messages."""
+"""Prefixes of events that prove that the server sent bytes, although they are not messages."""
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
-"""Receives what happened on the wire, frames and the facts read from them, immediately and in
-order."""
+"""Receives traffic immediately and in order: frames and the facts read from them."""
 
 
 Room: TypeAlias = "Callable[[], Awaitable[None]]"
@@ -67,7 +66,7 @@ _raw_of = operator.attrgetter("raw")
 
 
 class Upkeep(NamedTuple):
-    """What a connection asks of its session.
+    """What a connection needs from its session.
 
     `schema_of` returns the input schema of a listed tool, `relist` reads the lists again, `outlook`
     says at the end what happens next, for those who waited for the server.
@@ -96,7 +95,7 @@ class Connection:
         room: Room = checkpoint_if_cancelled,
         upkeep: Upkeep | None = None,
     ) -> None:
-        """A connection called `name`, `"<server>#<n>"`, that `run` will open.
+        """A connection named `name`, `"<server>#<n>"`, which `run` opens.
 
         The server is read only as fast as `room` returns. `upkeep` is provided by its session.
         """
@@ -125,12 +124,12 @@ class Connection:
         self._writing = anyio.CancelScope()
         self._reading = anyio.CancelScope()
         self._is_read = anyio.Event()
-        """Set when everything was read, or when the end was requested: nobody waits any longer."""
+        """Set once everything was read, or the end was requested."""
         self._is_deaf = False
         transport.attach(self)
 
     def now(self) -> float:
-        """Monotonic time as the connection's frames are stamped with it."""
+        """Monotonic time, on the clock of the connection's frames."""
         return self._clock.monotonic()
 
     @property
@@ -150,19 +149,19 @@ class Connection:
 
     @property
     def last_received_at(self) -> float | None:
-        """When the server last sent a byte, also of an incomplete message."""
+        """When the server last sent a byte, even of an incomplete message."""
         times = (self._last_life_at, self._transport.last_byte_at)
         return max((at for at in times if at is not None), default=None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values of references in the server's definition: never shown."""
+        """The resolved secrets in the server's definition: never shown."""
         process = self._transport.process
         return () if process is None else process.secrets
 
     @property
     def is_http(self) -> bool:
-        """Whether the server has a URL, and not a process."""
+        """Whether the server is reached by URL rather than as a process."""
         return self._transport.is_http
 
     @property
@@ -172,12 +171,12 @@ class Connection:
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why it ended unexpectedly, unless the process's exit says so."""
+        """Why it ended unexpectedly, unless the exit code explains it."""
         return self._transport.failure
 
     @property
     def http_notes(self) -> Sequence[HttpNote]:
-        """The last HTTP requests and their responses, oldest first; none with a process."""
+        """The last HTTP requests with their responses, oldest first; empty for a process."""
         return tuple(self._transport.notes)
 
     @property
@@ -209,7 +208,7 @@ class Connection:
         await self._ending.wait()
 
     async def record_event(self, event: str, **fields: object) -> None:
-        """Record what only this side knows (see `Framer.event`); nothing after the end."""
+        """Record an event that only this side knows (see `Framer.event`); ignored after the end."""
         if not self._over.is_set():
             await self._event(event, **fields)
 
@@ -218,10 +217,10 @@ class Connection:
         is_per_request = era_of(revision) is Era.PER_REQUEST
         self.outbox.closes_streams = self._transport.is_http and is_per_request
 
-    # What its transport calls
+    # Called by the transport
 
     def is_due(self, request: int) -> bool:
-        """Whether a request of ours is pending and was not cancelled."""
+        """Whether a request of ours is pending and not cancelled."""
         return self.outbox.is_due(request)
 
     def reconnect_stream(self, request: int) -> bool:
@@ -229,7 +228,7 @@ class Connection:
         return self._transport.reconnect_stream(request)
 
     def lost(self, request: int, loss: Loss) -> None:
-        """Record that a request of ours gets no reply."""
+        """Record that a request of ours will get no reply."""
         self.outbox.lose(request, loss)
 
     def tool_schema(self, name: str) -> JsonObject | None:
@@ -251,7 +250,7 @@ class Connection:
 
     async def _end_when_cancelled(self) -> None:
         try:
-            # Not sleep_forever: Qt's loop has no timer for an infinite time.
+            # Not sleep_forever: Qt's loop has no infinite timer.
             await anyio.Event().wait()
         finally:
             self.end("The program is closing")
@@ -291,7 +290,7 @@ class Connection:
         self.outbox.stop()
 
     async def _finish(self) -> None:
-        """End what is left, report it, and wake everyone who waits."""
+        """Stop remaining work, report the end, and wake all waiting tasks."""
         self._ending.set()
         self._stop_writing()
         await self._release()
@@ -313,7 +312,7 @@ class Connection:
         failure, process = self._transport.failure, self._transport.process
         if failure is not None:
             return failure.what, EndKind.FAILED
-        if process is not None and process.was_ended:  # its exit code is caused by us then
+        if process is not None and process.was_ended:  # we caused its exit code
             if self._is_deaf:
                 return CLOSED_INPUT, EndKind.CLOSED_INPUT
             return CLOSED_OUTPUT, EndKind.CLOSED_OUTPUT
@@ -342,7 +341,7 @@ class Connection:
             _log.exception("the end of connection %s met a defect as well", self.id)
 
     async def _read(self) -> None:
-        """Read to the end; after a requested end, only what is left of a flood."""
+        """Read to the end; after a requested end, only what is already on its way."""
         with self._reading:
             turn_ends = self._clock.monotonic() + _TURN_S
             while True:
@@ -376,14 +375,14 @@ class Connection:
                 async for message in self.outbox.outgoing():
                     await self._write_one(message)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                # Usually the server's end, which the reader reports. A server that keeps running
-                # can receive neither requests nor cancels.
+                # Usually the server has ended, which the reader reports. A server that keeps
+                # running receives neither requests nor cancels.
                 await anyio.sleep(_DYING_S)
                 self._is_deaf = True
                 self._ending.set()
 
     async def _write_one(self, message: OutgoingMessage) -> None:
-        """Publish before writing: a message that waits for a slow reader must be visible."""
+        """Publish, then write: a message that waits for a slow reader must be visible."""
         if message.closes is not None:
             await self._event("stream_closed", request=message.closes, reason=message.reason)
             await self._transport.abandon(message.closes)
@@ -418,7 +417,8 @@ class Connection:
             try:
                 facts = await self._facts_of(frames)
             finally:
-                # What cannot be parsed because of a bug of ours still arrived, and must be visible.
+                # A message that we cannot parse because of a bug still arrived, and must be
+                # visible.
                 self._sink(frames, facts)
         self.outbox.take(facts, frames)
 

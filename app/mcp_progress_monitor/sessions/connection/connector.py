@@ -46,7 +46,7 @@ class Connector:
         *,
         reconnects: bool,
     ) -> None:
-        """Report changed servers to `on_change`, and those ready for calls to `on_connected`.
+        """`on_change` receives changed servers, `on_connected` those ready for calls.
 
         `gate` is called with each definition to connect, and raises `UserError` to refuse it.
         """
@@ -139,7 +139,7 @@ class Connector:
     async def aclose(self) -> None:
         """Disconnect all servers in parallel, and wait until their processes are gone.
 
-        No others are connected from now on.
+        No more servers are connected.
         """
         self._is_closing = True
         for reconnecting in [self._manager.reconnecting(name) for name in self._manager.names()]:
@@ -153,7 +153,7 @@ class Connector:
     # Sessions
 
     def _begin(self, name: str, cause: JsonObject | None = None) -> Session:
-        """A new session, running; it need not be awaited."""
+        """Start a new session; it need not be awaited."""
         tasks, reconnecting = self._group(), self._manager.reconnecting(name)
         self._gate(self._manager.newest(name))
         self._stop_wait(reconnecting)
@@ -184,7 +184,7 @@ class Connector:
             raise UserError(ErrorDetails("The program is closing"))
         return self._tasks
 
-    # Automatically
+    # Automatic reconnects
 
     def _let_be(self, reconnecting: ReconnectPolicy) -> None:
         self._stop_wait(reconnecting)
@@ -199,7 +199,7 @@ class Connector:
             scope.cancel()
 
     async def _wait(self, reconnecting: ReconnectPolicy) -> None:
-        """Reconnect a server when it is due, unless something else happens before."""
+        """Reconnect a server when it is due, unless something else happens first."""
         with anyio.CancelScope() as scope:
             self._waits[reconnecting] = scope
             await anyio.sleep(self._left_s(reconnecting))
@@ -208,12 +208,12 @@ class Connector:
         del self._waits[reconnecting]
         if self._is_refused(reconnecting):
             return
-        # The server's state shows the outcome, and the policy continues from there.
+        # The server's state shows the outcome; the policy decides how to continue.
         with contextlib.suppress(UserError):
             await self.connect(reconnecting.name)
 
     def _is_refused(self, reconnecting: ReconnectPolicy) -> bool:
-        """Whether a server must not be reconnected; the policy is told why."""
+        """Whether a server must not be reconnected; the policy is given the reason."""
         try:
             self._gate(self._manager.newest(reconnecting.name))
         except UserError as error:
@@ -227,7 +227,7 @@ class Connector:
         return 0.0 if due_at is None else max(due_at - self._clock.monotonic(), 0.0)
 
     def _watch(self, name: str, reconnecting: ReconnectPolicy) -> None:
-        """Watch the files of a server that is being connected, as its definition says now."""
+        """Watch the files of a server that is being connected, by its current definition."""
         definition = self._manager.newest(name)
         watcher = self._watches.get(reconnecting)
         if not self._reconnects or (watcher is not None and watcher.definition == definition):
@@ -237,7 +237,7 @@ class Connector:
             watcher.scope.cancel()
         self._manager.note_watch(name, None)
         if definition.watch.is_on:
-            from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher  # few do
+            from mcp_progress_monitor.sessions.connection.file_watch import FileWatcher  # rare
 
             watcher = self._watches[reconnecting] = FileWatcher(definition)
             self._manager.note_watch(name, watcher.problem)
@@ -255,8 +255,7 @@ class Connector:
         try:
             await watcher.run(restart, tell)
         except Exception:  # noqa: BLE001
-            # An internal error in watching: changes are no longer noticed, everything else
-            # continues.
+            # An internal error in watching: changes go unnoticed, everything else continues.
             _log.exception("the watch of %s's files met a defect", reconnecting.name)
 
     async def _on_files(self, paths: tuple[str, ...], reconnecting: ReconnectPolicy) -> None:
@@ -265,7 +264,7 @@ class Connector:
 
         reason = f"The server was restarted because files changed: {words_of(paths)}"
         cause = {"reason": reason, "files": named(paths), "count": len(paths)}
-        # A restart may replace this very watch, which must not end half-way through it.
+        # A restart may replace this watch, which must first complete.
         with anyio.CancelScope(shield=True):
             try:
                 await self.restart(reconnecting.name, reason, cause)

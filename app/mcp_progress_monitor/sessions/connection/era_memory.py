@@ -23,15 +23,15 @@ _log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "server-eras.json"
 KEPT_S: Final = 7 * 86_400.0
-"""How long a server is not probed: a newer revision should be noticed eventually."""
+"""How long a server is not probed: newer revisions should be noticed eventually."""
 _MOST_KEPT: Final = 500
 _MOST_BYTES: Final = 1_000_000
 
 
 class ProvenEra(NamedTuple):
-    """What an opening proved: the era, and a digest of what the server said.
+    """What an opening proved: the era, and a digest of the server's description of itself.
 
-    `was_asked` is whether the server had the choice; without it nothing new was learnt.
+    `was_asked` is whether the server had the choice; otherwise nothing new was learnt.
     """
 
     era: Era
@@ -46,7 +46,7 @@ class _Kept(NamedTuple):
 
 
 def said_by(agreement: Agreement) -> str:
-    """A digest of how a server describes itself when it is opened."""
+    """A digest of the server's description of itself."""
     said = (agreement.revision, agreement.server_info, agreement.capabilities)
     return hashlib.sha256(canonical([*said, agreement.instructions])).hexdigest()[:32]
 
@@ -54,8 +54,8 @@ def said_by(agreement: Agreement) -> str:
 class EraMemory:
     """Eras on disk; without a path they last until the program exits.
 
-    The file is read at each query, since other instances write it too. A file that cannot be read
-    or written costs a probe, nothing else.
+    The file is read for each query, since other instances write it too. If it cannot be read or
+    written, the only cost is a probe.
     """
 
     def __init__(self, path: Path | None, clock: Clock) -> None:
@@ -64,7 +64,7 @@ class EraMemory:
         self._held: dict[str, _Kept] = {}
 
     def of(self, definition: ServerDefinition) -> Era | None:
-        """The era that a server spoke when it was last probed; None to probe it."""
+        """The era that a server spoke when last probed; None to probe it."""
         kept = self._read().get(_key(definition))
         return None if kept is None else kept.era
 
@@ -83,7 +83,7 @@ class EraMemory:
         self._write(held)
 
     def forget(self, definition: ServerDefinition) -> None:
-        """Probe a server the next time: it could not be opened as before."""
+        """Probe a server the next time: it could not be opened as remembered."""
         held = self._read()
         if held.pop(_key(definition), None) is not None:
             self._write(held)
@@ -98,7 +98,7 @@ class EraMemory:
         self._held = dict(list(held.items())[-_MOST_KEPT:])
         if self._path is None:
             return
-        # The time as it is: rounded up it would lie in the future, and not count.
+        # Rounded down: a time in the future would not count.
         entries = {
             key: {"era": kept.era.value, "said": kept.said, "when": kept.when}
             for key, kept in self._held.items()

@@ -39,8 +39,8 @@ class PendingRequest:
 
     `request` is its frame's number, None until it is written. Its `clock` may be shared with the
     other requests of one call. A reply that requires input does not end it: `is_asking` until the
-    input is there, then the next request is `outgoing`, and `first` stays the first of them. `loss`
-    says why it alone was lost, if it was.
+    input is available, then the next request is `outgoing`; `first` remains the first one. `loss`
+    says why this request alone was lost, if it was.
     """
 
     __slots__ = (
@@ -78,13 +78,13 @@ class PendingRequest:
         self._over = anyio.Event()
 
     def answer(self, reply: RequestAnswered, raw: bytes) -> None:
-        """End with the server's reply and its exact bytes, unless it has ended already."""
+        """End with the server's reply and its exact bytes, unless it has already ended."""
         if self.end is None:
             self.reply, self.raw = reply, raw
             self.stop(ExchangeEnd.ANSWERED)
 
     def renew(self, outgoing: Outgoing) -> None:
-        """Continue with a further request, which carries the required input."""
+        """Continue with another request, which carries the required input."""
         self.outgoing = outgoing
         self.is_asking = False
 
@@ -95,16 +95,16 @@ class PendingRequest:
             self.clock.stir()
 
     async def over(self, within_s: float | None = None) -> ExchangeEnd | None:
-        """Wait for the end, at most so many seconds; unlike `wait` this ends nothing itself."""
+        """Wait for the end, at most `within_s`; unlike `wait`, this never ends the exchange."""
         with anyio.move_on_after(within_s):
             await self._over.wait()
         return self.end
 
     async def wait(self, limits: Limits | None, now: Callable[[], float]) -> ExchangeEnd:
-        """Wait for the end or a limit, which ends the exchange as well.
+        """Wait for the end, or for a limit, which ends the exchange.
 
-        `limits` replace those of the clock; None leaves them. They may be changed and the clock be
-        held meanwhile.
+        `limits` replace those of the clock unless None. Limits may change and the clock be held
+        meanwhile.
         """
         if limits is not None:
             self.clock.set_limits(limits)

@@ -1,4 +1,4 @@
-"""Why a server could not be connected, with what to try."""
+"""Errors about servers that could not be connected, with what to try."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SILENT_HINT: Final = (
 
 
 def ended(command: str, connection: Connection) -> ErrorDetails:
-    """The server's process ended before it was connected, or its transport failed."""
+    """The error if the process ended before it was connected, or its transport failed."""
     if connection.failure is not None:
         return connection.failure
     what = f"{_told(connection)} before it was connected"
@@ -57,7 +57,7 @@ def ended(command: str, connection: Connection) -> ErrorDetails:
 
 
 def lost(command: str, connection: Connection) -> ErrorDetails:
-    """A connected server's process ended unexpectedly, or the server can no longer be reached."""
+    """The error if a connected server's process ended, or the server became unreachable."""
     if connection.failure is not None:
         return connection.failure
     hint = _or_defect(_LOST_URL_HINT if connection.is_http else _LOST_HINT, connection)
@@ -65,14 +65,14 @@ def lost(command: str, connection: Connection) -> ErrorDetails:
 
 
 def _or_defect(hint: str, connection: Connection) -> str:
-    """What to try: the server is not at fault where this program failed."""
+    """The hint, or another one if this program is at fault."""
     return hint if connection.problem is None else connection.problem.hint or hint
 
 
 def silent(
     command: str, limit_s: float, asked: Sequence[str], connection: Connection
 ) -> ErrorDetails:
-    """The server did not answer in time, or answered with lines that are no messages."""
+    """The error if a server did not answer in time, or answered with invalid lines."""
     what = f"The server did not answer {' or '.join(asked) or 'anything'} within {limit_s:g} s"
     hint = _SILENT_URL_HINT if connection.is_http else _SILENT_HINT
     if busy := _busy(connection):
@@ -94,12 +94,12 @@ def _busy(connection: Connection) -> str:
 
 
 def unread(command: str, outbox: Outbox) -> ErrorDetails | None:
-    """The server sends requests without reading our replies, so we have stopped reading."""
+    """The error if the server sends requests without reading our replies; else None."""
     return ErrorDetails(in_line(outbox), command, _UNREAD_HINT) if outbox.is_on_hold else None
 
 
 def in_line(outbox: Outbox) -> str:
-    """What waits because the server does not read its input; empty when nothing does."""
+    """What waits because the server does not read its input; empty if nothing does."""
     if not outbox.in_line:
         return ""
     verb = "waits" if outbox.in_line == 1 else "wait"
@@ -109,14 +109,14 @@ def in_line(outbox: Outbox) -> str:
 
 
 def _told(connection: Connection) -> str:
-    """How the server ended, with the exit code that it chose itself."""
+    """How the server ended, with its own exit code."""
     code = connection.exit_code
     is_own = code is not None and code >= 0 and connection.end_kind is EndKind.SERVER
     return f"{connection.reason} with exit code {code}" if is_own else connection.reason
 
 
 def evidence(connection: Connection) -> str:
-    """What the server sent instead of messages, and its last lines of stderr or HTTP responses."""
+    """Evidence: invalid output, and the last lines of stderr or HTTP responses."""
     parts = []
     if connection.outbox.rubbish:
         rubbish = [line.decode(errors="replace") for line in connection.outbox.rubbish]

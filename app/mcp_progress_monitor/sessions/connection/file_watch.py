@@ -45,12 +45,14 @@ IGNORED: Final = frozenset(
     )
 )
 """Folders whose contents nobody edits: never watched."""
-_QUIET_MS: Final = 200  # a change is reported once nothing more has changed for this long …
+_QUIET_MS: Final = 200  # a change is reported once nothing else has changed for this long …
 _LONGEST_MS: Final = 2000
 """… or this long after the first one: saving all files counts as one change."""
 _LOOK_S: Final = 1.0
-"""How often the watched paths are checked: folders are deleted and created again, links change, and
-network folders report nothing."""
+"""How often the watched paths are checked.
+
+Folders are deleted and created again, links change, and network folders report nothing.
+"""
 DELETED: Final = 3  # the names of `watchfiles.Change`
 _NAMED: Final = 10
 
@@ -79,9 +81,9 @@ class Watched(NamedTuple):
 
 
 def watched(definition: ServerDefinition) -> Watched:
-    """The paths that a definition says to watch; relative paths count from the server's folder.
+    """The paths that a definition watches; relative ones start at the server's folder.
 
-    Without paths, that folder is watched, if one is set (else it would be ours, which may be
+    Without paths, these are that folder, if one is set (else it would be ours, which may be
     anything), and the files among command and arguments.
     """
     base = os.path.abspath(getattr(definition, "cwd", None) or ".")  # noqa: PTH100  # links stay
@@ -110,16 +112,16 @@ def _without_links(path: str) -> str:
 
 
 class InFolders:
-    """The changed paths that count among those in watched folders."""
+    """Decides which changed paths in watched folders count."""
 
     def __init__(self, folders: Iterable[str], patterns: tuple[str, ...]) -> None:
-        """Names that match one of `patterns`, outside of folders that nobody edits."""
+        """Names must match one of `patterns`, outside of ignored folders."""
         both = [each for folder in folders for each in (folder, os.path.realpath(folder))]
         self._begins = tuple(each.rstrip(os.sep) + os.sep for each in dict.fromkeys(both))
         self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
     def counts(self, path: str) -> bool:
-        """Whether a change of `path` counts: called for each in a flood of changes."""
+        """Whether a change of `path` counts; called for each change of a flood."""
         begin = next((each for each in self._begins if path.startswith(each)), None)
         if begin is None:
             return False
@@ -148,7 +150,7 @@ class FileWatcher:
     ) -> None:
         """Pass the paths of each change to `on_change`, one call at a time; none is lost.
 
-        Errors of the system go to `on_problem`; None when they are over. `scope` ends it.
+        System errors go to `on_problem`; None once they are over. `scope` ends it.
         """
         turn = anyio.Lock()
 
@@ -183,12 +185,12 @@ class FileWatcher:
 
 
 def _is_seen_in(folders: InFolders, file: str) -> bool:
-    """Whether a watch of the folders reports changes of this file: not for a link."""
+    """Whether watching the folders reports changes of this file; a link's are not reported."""
     return folders.counts(file) and folders.counts(os.path.realpath(file))
 
 
 async def _until_there(missing: tuple[str, ...]) -> None:
-    """Wait until one of these paths can be watched; forever if there are none."""
+    """Wait until one of these paths exists; forever if there are none."""
     if not missing:
         await anyio.Event().wait()
     while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # it is not reported
@@ -217,10 +219,10 @@ class _Look:
         self._is_deep = is_deep
         self._signs = self._signs_now()
         self._lost: set[str] = set()
-        """Folders that were deleted since: their identifiers may be reused."""
+        """Deleted folders: their identifiers may be reused."""
 
     def run(self, tell: Callable[[tuple[str, ...]], None]) -> None:
-        """Pass each change to `tell`; `OSError` or `RuntimeError` when nothing can be watched."""
+        """Pass each change to `tell`; `OSError` or `RuntimeError` if nothing can be watched."""
         found: set[str] = set()
         since = 0.0
         while not self.stop.is_set():
@@ -233,7 +235,7 @@ class _Look:
                     found = set()
 
     def _found(self) -> Iterator[set[str]]:
-        """Yield the changes, which may be empty, until a folder was replaced."""
+        """Yield changes, possibly empty, until a folder was replaced."""
         looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
         for paths in self._told(there):
             now = time.monotonic()
@@ -251,7 +253,7 @@ class _Look:
 
     def _told(self, there: Sequence[str]) -> Iterator[set[str]]:
         """Yield what the system reports for these folders."""
-        # A library with a thread and a compiled part: only loaded to watch files.
+        # Loaded only to watch files: the library has a thread and a compiled part.
         import watchfiles
 
         if not there:
@@ -286,7 +288,7 @@ class _Look:
         return self._counts(path)
 
     def _signs_now(self) -> dict[str, object]:
-        """What identifies each folder, and each file's contents; None if it is gone."""
+        """The identity of each folder and the contents of each file; None if it is gone."""
         folders = {folder: _sign(folder, is_folder=True) for folder in self.folders}
         return {**folders, **{file: _sign(file, is_folder=False) for file in self._files}}
 
@@ -311,7 +313,7 @@ async def _watch(
             anyio.from_thread.run(told, paths)
 
     limiter = anyio.to_thread.current_default_thread_limiter()
-    limiter.total_tokens += 1  # it blocks a thread throughout; the others keep theirs
+    limiter.total_tokens += 1  # it occupies a thread permanently
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_set_when_cancelled, look.stop)
@@ -347,7 +349,7 @@ def named(paths: Iterable[str]) -> list[str]:
 
 
 def words_of(paths: tuple[str, ...]) -> str:
-    """Which files have changed, in a few words."""
+    """The changed files in a few words."""
     names = named(paths)[:3]
     more = len(paths) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LIMIT_S: Final = 60.0  # how long a server may take for one page
 _MOST_PAGES: Final = 1000
 _PAUSE_S: Final = 0.2
-"""Between two refreshes: a server may announce a change with each list it returns."""
+"""Pause between two refreshes: a server may announce a change with each list it returns."""
 _PROBLEMS_SHOWN: Final = 5
 _NAME_SHOWN: Final = 80
 _HEADLESS: Final = (
@@ -63,20 +63,20 @@ _TEMPLATES: Final = _ListKind(
     "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
 )
 _CHANGES: Final = {list_changed(kind.capability): kind.capability for kind in (*_KINDS, _TEMPLATES)}
-"""The capability that a notification says has changed."""
+"""Capabilities by the notification that announces a change."""
 ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
 """A list, by its member of the result."""
 
 
 class Listed(NamedTuple):
-    """A list that was read on request; `problem` says what is wrong with it, None if nothing."""
+    """A list that was read on request, and its problem, if any."""
 
     items: tuple[Any, ...]
     problem: ErrorDetails | None = None
 
 
 class ServerLists:
-    """The lists of one connected server; `on_change` is called when one of them was read.
+    """The lists of one connected server; `on_change` is called when one was read.
 
     Tools are read immediately, the others only while no call is pending (`Outbox.quiet`).
     """
@@ -92,8 +92,8 @@ class ServerLists:
     ) -> None:
         """Begin with empty lists; only those in `capabilities` are ever requested.
 
-        Only those in `kept` are read automatically: once, and if `follows` whenever the server says
-        that they changed.
+        Only those in `kept` are read automatically: once, and with `follows` whenever the server
+        announces a change.
         """
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
@@ -115,7 +115,7 @@ class ServerLists:
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why one of the lists could not be read; None when all were."""
+        """Why one of the lists could not be read; None if all were."""
         return next(iter(self._problems.values()), None)
 
     async def load_tools(self) -> None:
@@ -155,7 +155,7 @@ class ServerLists:
         await self._refresh(kinds)
 
     async def keep(self) -> None:
-        """Read the other lists, then each one again when the server says that it changed."""
+        """Read the other lists, then each one again when the server announces a change."""
         while True:
             await self._refresh(self._kinds, in_quiet=True)
             self._finished.set()
@@ -194,7 +194,7 @@ class ServerLists:
     async def _items(
         self, kind: _ListKind, *, in_quiet: bool = False
     ) -> tuple[list[Any], list[str]]:
-        """All items, and what is wrong; a list whose pages repeat is read once."""
+        """All items, and the problem, if any; a list whose pages repeat is read once."""
         items: list[Any] = []
         notes: list[str] = []
         cursors: set[str | None] = set()
@@ -222,8 +222,8 @@ class ServerLists:
         return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_PROBLEMS_SHOWN]))
 
     def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
-        """Why clients must leave out a tool over HTTP."""
-        # Closing streams to cancel is 2026-07-28 over HTTP, the one place for such headers.
+        """Why clients must omit a tool over HTTP, if they must."""
+        # Only 2026-07-28 over HTTP has such headers; there, closing the stream cancels.
         if self._connection.outbox.closes_streams:
             for tool in tools:
                 if problem := header_parameters_problem(tool.input_schema):

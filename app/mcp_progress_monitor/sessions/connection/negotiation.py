@@ -1,4 +1,4 @@
-"""Carries out an opening: asks what `ConnectionOpening` requires and keeps time."""
+"""Carries out an opening: sends the requests that `ConnectionOpening` requires, and keeps time."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Negotiation:
     async def run(self) -> Agreement:
         """Agree on a revision and prepare the connection for it.
 
-        `UserError` when there is no common revision, `anyio.ClosedResourceError` when the
-        connection ended, `ReopenError` when another connection may work.
+        `UserError` if there is no common revision, `anyio.ClosedResourceError` if the connection
+        ended, `ReopenError` if another connection may work.
         """
         step: Step = self._opening.first()
         while isinstance(step, Ask | Await):
@@ -86,7 +86,7 @@ class Negotiation:
 
     @property
     def is_newer_after_all(self) -> bool:
-        """Whether `server/discover` was answered successfully by now, even after its limit.
+        """Whether `server/discover` has succeeded by now, even after its limit.
 
         A slow server that speaks both eras is opened in the handshake era.
         """
@@ -124,8 +124,8 @@ class Negotiation:
     async def _over_or_answered_otherwise(self, exchange: PendingRequest) -> ExchangeEnd | None:
         """Wait for the end of `initialize`.
 
-        Not for long once `server/discover` was answered meanwhile: a server that was opened by it
-        may leave `initialize` unanswered.
+        Not for long once `server/discover` was answered: a server that was opened by it may leave
+        `initialize` unanswered.
         """
         discover = self._discover
         if discover is None or discover.end is not None:
@@ -145,7 +145,7 @@ class Negotiation:
             scope.cancel()
 
     def _after_end(self) -> Step:
-        """The connection ended; if its process explains why, another one may still work."""
+        """The connection ended; unless its process explains why, another one may still work."""
         step = None if self._connection.failure is not None else self._opening.after_end()
         if step is None:
             raise anyio.ClosedResourceError
@@ -181,7 +181,7 @@ def _question(ask: Ask, exchange: PendingRequest) -> OpeningQuestion:
 
 
 def _answer(ask: Ask, reply: RequestAnswered) -> str:
-    """A reply's content, in short."""
+    """A reply in short."""
     if reply.error is not None:
         code = shown(reply.error.get("code"))
         words = reply.error.get("message")

@@ -54,8 +54,10 @@ _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
 _NEEDED_BY_NOBODY: Final = frozenset({LISTEN, DISCOVER, INITIALIZE})
-"""Requests that may stay open as long as the connection: an older server may not answer the
-opening's probe, and a late answer is still useful."""
+"""Requests that may stay open as long as the connection.
+
+An older server may not answer the opening's probe, and a late answer is still useful.
+"""
 
 _HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
     SET_LOG_LEVEL,
@@ -67,7 +69,7 @@ _HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
     UNSUBSCRIBE,
     LIST_TOOLS,
 }
-"""Requests that keep the server's state up to date: not work for the user."""
+"""Requests that keep the server's state up to date, not work for the user."""
 
 
 _PATIENCE_S: Final = 1.0
@@ -77,8 +79,8 @@ _PATIENCE_S: Final = 1.0
 class OutgoingMessage(NamedTuple):
     """A queued message, and the exchange it begins if it is a request.
 
-    Or no message: the response to the request with the frame number `closes` is to be closed, which
-    is how requests of 2026-07-28 are cancelled over HTTP.
+    Or no message, but the response to the request with the frame number `closes`, to be closed:
+    this cancels requests of 2026-07-28 over HTTP.
     """
 
     raw: bytes
@@ -88,9 +90,9 @@ class OutgoingMessage(NamedTuple):
 
 
 class Outbox:
-    """Our requests and replies on one connection, from being queued to being settled.
+    """Our requests and replies on one connection, from queueing to completion.
 
-    Does no I/O: the connection writes `outgoing` and passes in the facts of what it reads. Nothing
+    Does no I/O: the connection writes `outgoing`, and passes in the facts of what it reads. Nothing
     here grows with what a server does: its requests are answered only as fast as it reads.
     """
 
@@ -99,8 +101,10 @@ class Outbox:
         self.watchers: list[Callable[[NotificationReceived], None]] = []
         """Called with each notification of the server except progress and cancels."""
         self.on_request: Callable[[RequestMade, bytes], None] = self.refuse
-        """Called with each request of the server except pings, and its bytes. The handler writes to
-        this outbox, so it is created later; requests before that are refused."""
+        """Called with each request of the server except pings, and its bytes.
+
+        The handler writes to this outbox, so it is created later; requests before that are refused.
+        """
         self.withdrawal_watchers: list[Callable[[RequestCancelled], None]] = []
         """Called when the server cancels an open request of its own."""
         self.continuations: list[Callable[[PendingRequest, RequestAnswered, bytes], bool]] = []
@@ -110,22 +114,22 @@ class Outbox:
         """Whether we have stopped reading because the server does not read its input."""
         self.in_line = 0  # how many messages wait to be written
         self.rubbish: list[bytes] = []
-        """The first lines from the server that were no messages, cut for quoting."""
+        """The first lines from the server that were not messages, cut for quoting."""
         self.closes_streams = False
-        """Whether a request is cancelled by closing its response, and not by a notification."""
+        """Whether requests are cancelled by closing their responses instead of by a notification.
+        """
         self.is_concurrent = False
-        """Whether the server has answered a request before an earlier one: so it reads while it
-        works."""
+        """Whether the server has answered a request before an earlier one: it reads while it works.
+        """
         self._clock = clock
         self._is_closed = False
         self.task_clocks: dict[str, CallClock] = {}
-        """The clocks of calls that wait for a task, by task id: messages about the task touch
-        them."""
+        """The clocks of calls that wait for a task, by task id; messages about the task touch them.
+        """
         self._exchanges: dict[int, PendingRequest] = {}
         self._unsent: set[PendingRequest] = set()
         self._between: dict[int, PendingRequest] = {}
-        """Exchanges between a reply that requires input and the next request, by the request
-        replied to."""
+        """Exchanges between a reply that requires input and the next request, by the first."""
         self._room = anyio.Event()
         self._settled = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[OutgoingMessage](math.inf)
@@ -144,16 +148,13 @@ class Outbox:
 
     @property
     def due_count(self) -> int:
-        """How many of them wait for a reply that is needed.
-
-        Not subscriptions, and not the opening requests.
-        """
+        """The number of replies that are awaited, except for subscriptions and opening requests."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return sum(exchange.method not in _NEEDED_BY_NOBODY for exchange in waiting)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a reply is due that only the server delays, and no open question."""
+        """Whether a reply is due that the server, not an open question, delays."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
 
@@ -179,7 +180,7 @@ class Outbox:
         allow_duplicate: bool = False,
         clock: CallClock | None = None,
     ) -> PendingRequest:
-        """Post a request; `clock` is that of the call it belongs to, if any.
+        """Queue a request; `clock` is that of the call it belongs to, if any.
 
         `UserError` for a token in use; `anyio.ClosedResourceError` after the end.
         """
@@ -200,14 +201,14 @@ class Outbox:
     def ask_again(
         self, exchange: PendingRequest, params: JsonObject, verbatim: Mapping[str, bytes]
     ) -> None:
-        """Continue an exchange, whose reply required input, with a further request.
+        """Continue an exchange, whose reply required input, with another request.
 
-        For `verbatim` see `Peer.request`. `UserError` when `params` cannot be written;
+        For `verbatim` see `Peer.request`. `UserError` if `params` cannot be written;
         `anyio.ClosedResourceError` after the end.
         """
         if self._is_closed:
             raise anyio.ClosedResourceError
-        # Its token was its own until now; a request that took it meanwhile took it from this call.
+        # A request that took its token meanwhile took it from this call.
         outgoing = self.peer.request(
             exchange.method, params, None, allow_duplicate=True, verbatim=verbatim
         )
@@ -224,7 +225,7 @@ class Outbox:
         self._outbox.send_nowait(message)
 
     def exchange_of(self, request: int) -> PendingRequest | None:
-        """The exchange that waits for the reply to the request with this frame number."""
+        """The pending exchange of the request with this frame number."""
         return self._exchanges.get(request) or self._between.get(request)
 
     def clocks(self) -> list[CallClock]:
@@ -238,7 +239,7 @@ class Outbox:
         """Stop waiting for `exchange`; a later reply is marked as late."""
         exchange.stop(end)
         if exchange in self._unsent:
-            self.peer.cancel(exchange.outgoing.id)  # to free its token; nothing is sent
+            self.peer.cancel(exchange.outgoing.id)  # frees its token; nothing is sent
         self._unsent.discard(exchange)
         if exchange.request is not None:
             self._exchanges.pop(exchange.request, None)
@@ -248,7 +249,7 @@ class Outbox:
     def cancel(self, exchange: PendingRequest, reason: str) -> None:
         """Send a cancel for a request; its caller keeps waiting.
 
-        A request that was not written yet is never sent; while the user is asked for required
+        A request that was not written yet is never sent. While the user is asked for required
         input, there is nothing to cancel.
         """
         if exchange.request is None or exchange.is_asking:
@@ -265,7 +266,7 @@ class Outbox:
         return exchange is not None and self.peer.is_pending(exchange.outgoing.id)
 
     def lose(self, request: int, loss: Loss) -> None:
-        """End the exchange of a request that will get no reply, although the server still runs."""
+        """End the exchange of a request that will get no reply although the server still runs."""
         exchange = self._exchanges.get(request)
         if exchange is None:
             return
@@ -275,7 +276,7 @@ class Outbox:
         self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
 
     async def outgoing(self) -> AsyncIterator[OutgoingMessage]:
-        """Yield messages to write, each once the one before is written; skips cancelled ones."""
+        """Yield messages to write, each once the previous one is written; skips cancelled ones."""
         async for message in self._inbox:
             self.in_line -= 1
             if message.exchange is None or message.exchange.end is None:
@@ -333,7 +334,7 @@ class Outbox:
         self._settled.set()
 
     def close(self, reason: str = "") -> None:
-        """The connection has ended: pending exchanges are lost, and learn if they were not sent."""
+        """The connection has ended: pending exchanges are lost, and told whether they were sent."""
         self.stop()
         for exchange in self._unsent:
             if exchange.request is None and reason:
@@ -373,7 +374,7 @@ class Outbox:
     def _has_overtaken(self, answered: PendingRequest) -> bool:
         """Whether a request that was sent before `answered` is still pending."""
         waiting = (e for e in self._exchanges.values() if e.method not in _NEEDED_BY_NOBODY)
-        oldest = next(waiting, None)  # they are in the order in which they were sent
+        oldest = next(waiting, None)  # in the order in which they were sent
         if oldest is None or oldest.request is None or answered.request is None:
             return False
         return oldest.request < answered.request
@@ -407,7 +408,7 @@ class Outbox:
         if listening is None:
             for watcher in self.withdrawal_watchers:
                 watcher(fact)
-        else:  # which is how a server ends a subscription (2026-07-28 "Cancellation")
+        else:  # a server ends a subscription by this (2026-07-28 "Cancellation")
             self.give_up(listening, ExchangeEnd.CANCELLED)
 
     def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:

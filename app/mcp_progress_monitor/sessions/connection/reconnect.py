@@ -23,8 +23,8 @@ _THEN: Final = "then resume what is resumable; re-issued requests may run twice"
 class ReconnectPolicy:
     """The restarts of one server.
 
-    Does nothing itself: it is told what happened, and says what is due. A series of restarts begins
-    when a connected server ends unexpectedly. It continues with each attempt that fails and each
+    Does nothing itself: it is informed of events, and says what is due. A series of restarts begins
+    when a connected server ends unexpectedly, continues with each attempt that fails and each
     connection that does not last, and ends when one lasts.
     """
 
@@ -37,7 +37,7 @@ class ReconnectPolicy:
         self.restarts = 0  # how often it was reconnected or restarted
         self.is_restarting = False  # whether it was ended in order to be restarted immediately
         self.is_dismissed = False
-        """Whether the user wanted no further attempt: then the failure is not reported."""
+        """Whether the user stopped further attempts; then the failure is not reported."""
         self._made = 0
         self._connected_at: float | None = None
         self._is_decided = False
@@ -51,14 +51,14 @@ class ReconnectPolicy:
 
     @property
     def is_reconnecting(self) -> bool:
-        """Whether the server will be connected, or given up, automatically."""
+        """Whether the server is about to be connected or given up automatically."""
         return self.retry is not None or self.is_restarting
 
     async def changed(self) -> None:
         await self._changed.wait()
 
     def begin(self) -> None:
-        """A connection is being made, for whatever reason."""
+        """A connection attempt begins, for whatever reason."""
         self._connected_at = self._refusal = None
         self._is_decided = self._is_exhausted = self.is_dismissed = False
         if self.retry is not None:
@@ -74,7 +74,7 @@ class ReconnectPolicy:
         self._tell()
 
     def ended(self, policy: RestartPolicy, now: float) -> None:
-        """The connection ended unexpectedly, or could not be made. Repeated calls decide once."""
+        """The connection ended unexpectedly, or failed. Repeated calls decide once."""
         if self._is_decided or self.is_restarting:
             return
         self._is_decided = True
@@ -96,7 +96,7 @@ class ReconnectPolicy:
         self.retry = Retry(self._made, policy.limit, now + delay_s)
 
     def stop(self) -> None:
-        """Make no further attempt; the next failure begins a new series."""
+        """Make no further attempts; the next failure begins a new series."""
         self.is_dismissed = self.is_dismissed or self.is_waiting
         self.retry = None
         self.is_restarting = False
@@ -106,7 +106,7 @@ class ReconnectPolicy:
         self._tell()
 
     def refused(self, why: ErrorDetails) -> None:
-        """The attempt that was due was refused, and no further one is made."""
+        """The attempt that was due was refused: make no further ones."""
         self.retry = None
         self._made = 0
         self._refusal = why
@@ -124,7 +124,7 @@ class ReconnectPolicy:
         self._tell()
 
     def outlook(self, now: float) -> str:
-        """What happens next, for those who waited for the server; empty when nothing does."""
+        """What happens next, for those who waited for the server; empty if nothing."""
         if self.is_restarting:
             return f"Restarting now: {_THEN}"
         if self.retry is not None and self.retry.due_at is not None:
@@ -138,7 +138,7 @@ class ReconnectPolicy:
         return ""
 
     def problem(self, last: ErrorDetails | None) -> ErrorDetails | None:
-        """The message about its failure; `last` says why it last failed."""
+        """The error about its failure; `last` says why it last failed."""
         if last is not None and self._refusal is not None:
             return self._refusal._replace(detail=f"Before that: {last.what}")
         if not self._is_exhausted or last is None:

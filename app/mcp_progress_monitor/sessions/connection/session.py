@@ -62,9 +62,9 @@ class Keepalive:
     """Pings one connected server, and keeps the outcome.
 
     A server that waits for its user's answer to a question is not pinged: it is silent because of
-    us. A ping is recorded like any request, but it is no job, and it touches no call's clock. A
-    server that may handle one request at a time, as Python SDK 1.2 does, is not pinged either: the
-    ping would block the answer to its next question.
+    us. A ping is recorded like any request, but is not a job and touches no call's clock. A server
+    that may handle one request at a time, as Python SDK 1.2 does, is not pinged either: the ping
+    would block the answer to its next question.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Keepalive:
         `on_change` is called when `health` has changed; `spawn` runs the task that waits for the
         answer.
         """
-        self.health: Health | None = None  # none while there is nothing to report
+        self.health: Health | None = None  # none if there is nothing to report
         self._connection = connection
         self._method = PING if era is Era.HANDSHAKE else DISCOVER
         self._interval_s = interval_s
@@ -124,7 +124,7 @@ class Keepalive:
             exchange = outbox.ask(self._method, {} if self._method == DISCOVER else None)
             await self._wait(exchange, asked_at)
         except anyio.ClosedResourceError:
-            return  # the connection's end is reported elsewhere
+            return  # reported with the connection's end
         finally:
             self._is_asking = False
             self._silent_since = now()
@@ -133,18 +133,18 @@ class Keepalive:
         before = self._connection.last_received_at
         end = await self._end_of(exchange)
         if end is ExchangeEnd.ANSWERED:
-            self._sign_at = self._connection.last_received_at  # that was the answer itself
+            self._sign_at = self._connection.last_received_at  # the answer itself
             answered_at = asked_at if exchange.reply is None else exchange.reply.at
             self._put(Health(asked_at, max(answered_at - asked_at, 0.0)))
         elif end is None:
-            # Not cancelled: a server that does not answer reads no cancel either.
+            # Not cancelled: a server that does not answer does not read a cancel either.
             self._connection.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
             came = self._connection.last_received_at != before
             self._sign_at = self._connection.last_received_at
             self._put(None if came else Health(asked_at, None, is_hung=True))
 
     async def _end_of(self, exchange: PendingRequest) -> ExchangeEnd | None:
-        """Wait; start again when the program, or its computer, was suspended meanwhile."""
+        """Wait; start again if the program or computer was suspended meanwhile."""
         patience_s, now = min(_PATIENCE_S, self._interval_s), self._connection.now
         while True:
             began = now()
@@ -166,7 +166,7 @@ _DISCONNECTED: Final = "You disconnected the server"
 
 
 class Session:
-    """A server's connection and what was agreed over it.
+    """A server's connection, and what was agreed over it.
 
     Used once. `run` is the owner task; `on_change` is called whenever `snapshot` has changed.
     """
@@ -182,17 +182,17 @@ class Session:
         reconnecting: ReconnectPolicy | None = None,
         remembered: Era | None = None,
     ) -> None:
-        """A session that `run` will begin; `era` is what to try, `remembered` what worked before.
+        """A session that `run` will begin; `era` is to be tried, `remembered` worked before.
 
-        `context` answers the server's requests. `reconnecting` is told how it ends.
+        `context` answers the server's requests. `reconnecting` is informed how it ends.
         """
-        self.definition = definition  # the definition when this began; it may be edited meanwhile
-        self.cause: JsonObject | None = None  # why it was begun automatically, for the recording
-        self.agreement: Agreement | None = None  # what was agreed with the server, None before
+        self.definition = definition  # the definition at the beginning; it may be edited meanwhile
+        self.cause: JsonObject | None = None  # why it was started automatically, for the recording
+        self.agreement: Agreement | None = None  # what was agreed with the server; None before that
         self.opening: ConnectionOpening | None = None
         """How it is opened; None before the first connection."""
         self.current: Connection | None = None
-        """The newest connection, None before the first; it may be over."""
+        """The newest connection; None before the first. It may have ended."""
         self.incoming: ServerRequests | None = None
         """Answers the server's requests over that connection."""
         self.rounds: MultiRoundTrips | None = None
@@ -235,7 +235,7 @@ class Session:
 
     @property
     def verdict(self) -> ProvenEra | None:
-        """How the server was opened, for the next time; None before it is opened."""
+        """How the server was opened, to be remembered; None before that."""
         if self.agreement is None or self._negotiation is None or self.opening is None:
             return None
         is_newer = self._negotiation.is_newer_after_all
@@ -278,9 +278,9 @@ class Session:
             raise UserError(self._problem or not_connected(self._definition.name))
 
     async def listed(self) -> None:
-        """Wait until the server's lists were read, for a moment at most.
+        """Wait until the server's lists were read, but only for a moment.
 
-        So no list request follows a call, and none waits until a long one has ended.
+        Then no list request follows a call, and none waits for a long one to end.
         """
         if self._lists is None or self._lists.are_finished:
             return
@@ -304,7 +304,7 @@ class Session:
             self.pulse.look(now)
 
     def note_sign_in(self, *, is_open: bool) -> None:
-        """A sign-in began or ended: the connection timeout stops meanwhile."""
+        """A sign-in began or ended: the connection timeout is held meanwhile."""
         if self._limit is not None:
             self._limit.hold() if is_open else self._limit.release()
 
@@ -322,9 +322,9 @@ class Session:
         await self._over.wait()
 
     def start_soon(self, work: Callable[[], Coroutine[object, object, None]], name: str) -> None:
-        """Run `work` while the session lives; at the end it is cancelled, and awaited.
+        """Run `work` while the session lives; at the end it is cancelled and awaited.
 
-        `UserError` when the session has ended.
+        `UserError` if the session has ended.
         """
         if self._group is None:
             raise UserError(not_connected(self._definition.name))
@@ -353,7 +353,7 @@ class Session:
             self._fail_by_defect()
 
     async def _beside(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Run a task beside the session; a bug in it ends this session, and no other."""
+        """Run a task beside the session; a bug in it ends this session only."""
         try:
             await work()
         except Exception:  # noqa: BLE001  # see _fail_by_defect
@@ -361,7 +361,7 @@ class Session:
             self._scope.cancel()
 
     def _fail_by_defect(self) -> None:
-        """End because of an internal error, logged in this one place: other sessions continue."""
+        """End because of an internal error, logged here only: other sessions continue."""
         _log.exception("the session with %s met a defect", self._definition.name)
         what = "An internal error ended the session"
         self._fail(ErrorDetails(what, self._definition.name, DEFECT_HINT))
@@ -396,7 +396,7 @@ class Session:
         raise UserError(self._located(lost))
 
     def _attend(self, connection: Connection, agreement: Agreement) -> None:
-        """Set the server's state, and what follows if it ended unexpectedly."""
+        """Set the server's state, and how to continue if it ended unexpectedly."""
         interval_s = self._definition.ping_interval_s
         self.pulse = Keepalive(
             connection,
@@ -431,7 +431,7 @@ class Session:
         await lists.keep()
 
     async def _heard(self) -> None:
-        """Wait a moment until the server has set the log level, so that it logs the first call."""
+        """Wait briefly until the server has set the log level, so that it logs the first call."""
         if self.news is not None and self._context.settings().log_level is not None:
             with anyio.move_on_after(_LEVEL_LIMIT_S):
                 await self.news.begun.wait()
@@ -466,7 +466,7 @@ class Session:
                 await self._begin_again(again.why)
 
     async def _begin_again(self, why: str) -> None:
-        """End the connection that proved nothing, for another one."""
+        """End the connection that proved nothing, to try another one."""
         self._earlier, self._negotiation = self.questions, None
         self.cause = {"reason": why}
         if self.current is not None:

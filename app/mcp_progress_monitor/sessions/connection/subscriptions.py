@@ -57,7 +57,7 @@ def with_update(
 
 
 class Subscriptions:
-    """Subscribes a server's notifications. `run` is its one task."""
+    """Subscribes to a server's notifications. `run` is its one task."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class Subscriptions:
         *,
         follows_lists: bool = True,
     ) -> None:
-        """Begin with what `settings` say; `on_change` is called when more is known.
+        """Begin as `settings` say; `on_change` is called after changes.
 
         Without `follows_lists`, changes of lists are not subscribed to.
         """
-        self.problem: ErrorDetails | None = None  # what the server refused, None when nothing
+        self.problem: ErrorDetails | None = None  # what the server refused; None if nothing
         self.begun = anyio.Event()  # set once the server has received the initial log level
         self._connection = connection
         self._agreement = agreement
@@ -115,7 +115,7 @@ class Subscriptions:
         try:
             await (self._ask_for_each() if is_handshake else self._listen())
         except anyio.ClosedResourceError:
-            return  # the connection's end is reported elsewhere
+            return  # reported with the connection's end
 
     # The handshake era
 
@@ -190,7 +190,7 @@ class Subscriptions:
         peer.stamps = stamps if level is None else {**stamps, LOG_LEVEL_KEY: level}
 
     def _wanted(self) -> JsonObject:
-        """What to listen for: the lists that may change, the subscribed resources."""
+        """What to listen for: lists that may change, and the subscribed resources."""
         capabilities = self._agreement.capabilities
         wanted: JsonObject = {
             name: True
@@ -214,7 +214,7 @@ class Subscriptions:
             finally:
                 self._give_up(exchange)
             if exchange.end is ExchangeEnd.LOST and exchange.loss is None:
-                return  # the connection has ended, and not only its stream
+                return  # the whole connection has ended
             if exchange.reply is not None and exchange.reply.error is not None:
                 self._note(LISTEN, exchange)
                 return

@@ -1,1 +1,1 @@
-"""Why a server cannot be used: causes with their evidence."""
+"""Diagnoses servers that cannot be used: causes with their evidence."""

@@ -34,7 +34,7 @@ _QUOTED: Final = 160
 
 
 class _OutputRule(NamedTuple):
-    """What programs print when they have a certain problem."""
+    """The typical output of programs with a certain problem."""
 
     pattern: re.Pattern[str]
     text: str
@@ -164,7 +164,7 @@ def output_causes(report: DoctorReport) -> Iterator[Cause]:
 
 
 def slow_start(report: DoctorReport) -> Cause | None:
-    """Whether it is still downloading the package that it runs, if anything says so."""
+    """Whether it is still downloading the package that it runs, according to its output."""
     if report.first_bytes:
         return None
     hint = "Run it once in a terminal until the download finishes, or increase the connect timeout."
@@ -215,7 +215,7 @@ def quoted(line: str) -> str:
 
 
 def quoted_bytes(raw: bytes) -> str:
-    """The first bytes, as text if they are text, else in hexadecimal."""
+    """The first bytes, as text if possible, else in hexadecimal."""
     try:
         return quoted(raw[:_QUOTED].decode())
     except UnicodeDecodeError as error:
@@ -328,7 +328,7 @@ _SHOWN: Final = ("www-authenticate", "location", "retry-after", "content-type")
 
 
 def http_causes(report: DoctorReport) -> Iterator[Cause]:
-    """Causes whose evidence is in the last requests; the newest of each kind."""
+    """Causes with evidence in the last requests; the newest of each kind."""
     told: set[str] = set()
     for note in reversed(report.http):
         for cause in _of_note(note, report):
@@ -363,8 +363,8 @@ def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
 def _of_failure(note: HttpNote) -> str:
     """What to try after an internal error of the server.
 
-    The Python SDK 1.8.0 to 1.9.4 ends all sessions when a client ends its own with DELETE: from
-    then on it returns 500 to everybody, until it is restarted (fixed in 1.10.0).
+    Python SDK 1.8.0 to 1.9.4 ends all sessions when a client ends its own with DELETE: from then on
+    it returns 500 to everybody until it is restarted (fixed in 1.10.0).
     """
     kind = {name.lower(): value for name, value in note.headers}.get("content-type", "")
     is_plain = kind.lower().startswith("text/plain") and note.body.strip() == _BARE_FAILURE
@@ -531,7 +531,7 @@ def _not_on_path(command: str, report: DoctorReport) -> Cause:
 
 
 def _elsewhere(command: str) -> str | None:
-    """Where installers usually put this program, if it is there."""
+    """The usual install location of this program, if it is there."""
     for pattern in _ELSEWHERE:
         place = expanded(Path(pattern))
         star = next((at for at, part in enumerate(place.parts) if part == "*"), None)
@@ -568,13 +568,13 @@ def _interpreter(path: Path) -> str:
         return ""
     if not first.startswith(b"#!"):
         return ""
-    # A carriage return stays: a script with Windows line endings names no interpreter.
+    # Keep the carriage return: a script with Windows line endings has an invalid interpreter.
     words = first[2:].rstrip(b"\n").decode(errors="replace").strip(" \t").split(" ")
     return words[0]
 
 
 def _of_scripts(report: DoctorReport) -> Iterator[Cause]:
-    """A missing file among the arguments; packages and modules are not files."""
+    """Missing files among the arguments; packages and modules are not files."""
     for word in report.command[1:]:
         if _SCRIPT.match(word) and "://" not in word and not word.startswith("@"):
             path = Path(report.folder or ".", word)
@@ -626,7 +626,8 @@ _MOST: Final = 8
 def causes_of(report: DoctorReport, definition: ServerDefinition) -> tuple[Cause, ...]:
     """Causes with their evidence, at most eight.
 
-    A connected server has none of these, whatever it prints; only whether it still answers.
+    A connected server has none of these, whatever it prints; only whether it still answers is
+    checked.
     """
     found = dict.fromkeys(_all(report, definition))
     return tuple(found)[:_MOST]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-_SHORTEST_SECRET: Final = 6  # shorter values are part of too many other texts
+_SHORTEST_SECRET: Final = 6  # shorter values occur in too many other texts
 
 
 def report_of(
     server: ServerSnapshot, connection: Connection | None, opening: tuple[Question, ...] = ()
 ) -> DoctorReport:
-    """All that is known of a server; `connection` is its newest one, None if it had none.
+    """A report on a server; `connection` is its newest one, or None.
 
     `opening` lists the opening requests.
     """
@@ -81,7 +81,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
 
 
 def _searched(definition: StdioDefinition) -> Iterator[Searched]:
-    """The PATH in which the command is looked up; empty for a command that is a path."""
+    """The PATH that was searched for the command; empty if the command is a path."""
     if _is_path(definition.command):
         return
     path = with_environment(definition.env.get("PATH", os.environ.get("PATH", os.defpath)))

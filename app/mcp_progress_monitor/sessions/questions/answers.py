@@ -34,7 +34,7 @@ _TIME: Final = re.compile(
 
 
 def format_problems(schema: JsonObject, content: JsonObject) -> list[str]:
-    """Which fields of `content` do not have the format that `schema` requires, by name."""
+    """The names of the fields of `content` that lack the format required by `schema`."""
     found = []
     for name, field in as_object(schema.get("properties")).items():
         value, wanted = content.get(name), as_object(field).get("format")
@@ -167,7 +167,7 @@ _WORDS: Final = {
 
 
 def check_answer(question: Question, answer: Answer) -> Checked:
-    """What of `answer` does not fit `question`, and what could not be checked.
+    """How `answer` does not fit `question`, and what could not be checked.
 
     An invalid schema proves nothing against the content of a form.
     """
@@ -187,7 +187,7 @@ def check_answer(question: Question, answer: Answer) -> Checked:
 
 
 def problems_of(question: Question, answer: Answer) -> list[str]:
-    """What of `answer` does not fit `question`, each with the path of its field; empty if all fits.
+    """The violations in `answer`, each with the path of its field; empty if it fits.
 
     What could not be checked is not listed.
     """
@@ -206,7 +206,7 @@ def result_of(question: Question, answer: Answer) -> JsonObject:
     """The result that carries `answer` on the wire.
 
     Raises:
-        RpcError: `answer` is said by an error.
+        RpcError: `answer` must be sent as an error.
     """
     match answer:
         case Sampled(result):
@@ -222,7 +222,7 @@ def result_of(question: Question, answer: Answer) -> JsonObject:
 
 
 def _accepted(question: Question, content: JsonObject) -> JsonObject:
-    """An acceptance: with the content of a form, nothing for a URL, or the roots."""
+    """An acceptance: with the content of a form, empty for a URL, or with the roots."""
     if question.kind == "roots":
         return content
     if question.kind == "url":

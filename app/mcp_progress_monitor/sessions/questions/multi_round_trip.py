@@ -1,4 +1,4 @@
-"""Multi-round-trip requests (2026-07-28): a result requires input; ask, then repeat the request."""
+"""Multi-round-trip requests (2026-07-28): ask for required input, then repeat the request."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ class MultiRoundTrips:
         return True
 
     def _put(self, work: _RoundWork) -> None:
-        """Leave it to `run`; nobody is asked while the connection is ending."""
+        """Pass it to `run`; nobody is asked while the connection is ending."""
         with contextlib.suppress(anyio.ClosedResourceError):
             self._work.send_nowait(work)
 
     async def _go_on(self, work: _RoundWork) -> None:
-        """Ask, then continue; neither if the exchange ends before."""
+        """Ask, then continue, unless the exchange ends first."""
         exchange = work.exchange
         if not exchange.is_asking:
             await self._show_pages(work)
@@ -122,7 +122,7 @@ class MultiRoundTrips:
         await self._tell_cancel(exchange)
 
     async def _tell_cancel(self, exchange: PendingRequest) -> None:
-        """Record that a call ended between two requests: no message says so."""
+        """Record that a call ended between two requests: no message shows it."""
         if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.words:
             await self._end(exchange, "cancelled", "Cancelled while a question was open")
 
@@ -136,10 +136,10 @@ class MultiRoundTrips:
             end = ExchangeEnd.CANCELLED if error.is_wanted else ExchangeEnd.GIVEN_UP
             self._connection.outbox.give_up(exchange, end)
         except anyio.ClosedResourceError:
-            pass  # the connection's end is reported elsewhere
+            pass  # reported with the connection's end
 
     async def _show_pages(self, work: _RoundWork) -> None:
-        """Ask to visit the URLs of an error; the answers do not change it."""
+        """Ask the user to visit the URLs of an error; the answers do not change it."""
         job = self._incoming.job_of(work.exchange.request)
         async with anyio.create_task_group() as tasks:
             for params in read_pages(work.raw):
@@ -179,7 +179,8 @@ class MultiRoundTrips:
         """Ask all questions of the message in `frame` in parallel; results by key.
 
         Raises:
-            InputError: one of them cannot be asked, or the user refuses it; then all are closed.
+            InputError: one of them cannot be asked, or the user refuses it; then all are
+                closed.
         """
         asked = {key: self._read(key, request) for key, request in requests.items()}
         results: JsonObject = dict.fromkeys(asked)
@@ -217,7 +218,7 @@ class MultiRoundTrips:
         try:
             return result_of(question, answer)
         except RpcError as error:
-            # No result says no to these, so the call ends with it.
+            # No result can express this refusal, so the call ends.
             raise InputRequiredError(f"Refused: {error.message}", is_wanted=True) from error
 
 
@@ -230,7 +231,7 @@ def read_required(raw: bytes) -> Required:
     """Read the input that a reply requires, of any size.
 
     Raises:
-        InputError: that cannot be understood, or it is nothing.
+        InputError: it cannot be understood, or nothing is required.
     """
     try:
         members = finish(object_members(finish(object_members(raw))["result"]))
@@ -267,7 +268,7 @@ def _state(raw: bytes | None) -> bytes | None:
 
 
 def _first_params(exchange: PendingRequest, stamps: Mapping[str, Any]) -> JsonObject:
-    """The parameters of the first request with its progress token, without its `_meta` stamps.
+    """The parameters of the first request with its progress token, without `_meta` stamps.
 
     A call that was made without the tasks extension is repeated without it.
     """

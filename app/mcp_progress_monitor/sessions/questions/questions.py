@@ -25,7 +25,7 @@ _WINDOW_S: Final = 1.0
 
 
 class AnswerPhase(enum.Enum):
-    """How far the answer to a question has come."""
+    """The phase of answering a question."""
 
     SHOWING = enum.auto()
     WAITING = enum.auto()
@@ -48,11 +48,11 @@ _WORDS: Final = {"sampling": _SAMPLING, "form": _ELICITATION, "url": _ELICITATIO
 
 
 class AnswerProgress:
-    """The phases of one question, as notifications that are due.
+    """The phases of one question, as progress notifications.
 
     Time is passed in. Values increase in any order: an invalid answer leads back to waiting, each
-    step of which covers half of the remaining distance. At most ten a second, one of which is
-    reserved for the end; the others are dropped, since a later one says more.
+    step of which covers half of the remaining distance. At most ten a second are sent, one of which
+    is reserved for the end; the others are dropped, since a later one says more.
     """
 
     def __init__(self, token: object, kind: str) -> None:
@@ -66,7 +66,7 @@ class AnswerProgress:
         self._is_over = False
 
     def enter(self, phase: AnswerPhase, at: float) -> JsonObject | None:
-        """The parameters of the notification for `phase`; None when none is due."""
+        """The notification's parameters for `phase`; None if none is due."""
         words = self._words.get(phase)
         if words is None or self._is_over or not self._has_room(phase, at):
             return None
@@ -101,13 +101,13 @@ _ENDED_KEPT: Final = 200
 
 
 class Pending:
-    """An open question, for the one who waits for its answer."""
+    """An open question, as seen by the task that waits for its answer."""
 
     def __init__(self, question: Question, on_phase: Callable[[AnswerPhase], None]) -> None:
         """Begin to wait; `on_phase` is called when an answer is checked or rejected."""
         self.question = question
         self.on_phase = on_phase
-        self.answer: Answer | None = None  # the answer; None also when none is needed
+        self.answer: Answer | None = None  # the answer; None also if none is needed
         self._over = anyio.Event()
 
     @property
@@ -131,9 +131,9 @@ class Questions:
         on_change: Callable[[frozenset[int]], None],
         hold: Callable[[Question], Hold],
     ) -> None:
-        """Call `on_change` with the ids of questions that opened, closed or changed.
+        """`on_change` receives the ids of questions that opened, closed or changed.
 
-        While one is open, the clocks that `hold` finds for it stand still.
+        While one is open, the clocks that `hold` finds for it are held.
         """
         self._on_change = on_change
         self._hold = hold
@@ -161,18 +161,19 @@ class Questions:
         self._on_change(frozenset({identity}))
 
     def note_ruled(self, question: Question) -> None:
-        """Report a question that its rule has answered, so that nobody was asked."""
+        """Report a question that a rule has answered without asking the user."""
         self._keep(dataclasses.replace(question, ended=BY_RULE))
         self._on_change(frozenset({question.id}))
 
     def answer(self, question: int, answer: Answer, why: str = "answered") -> tuple[str, ...]:
-        """Answer an open question; it has ended because of `why`.
+        """Answer an open question; `why` says how it ended.
 
-        Returns what of the answer could not be checked, empty when everything was.
+        Returns what of the answer could not be checked; empty if everything was.
 
         Raises:
-            UserError: the question is not open (any more), or the answer does not fit it: each
-                misfit has the path of its field. The question then stays open.
+            UserError: the question is not open, or the answer does not fit it: each violation
+                has the
+                path of its field. The question then stays open.
         """
         pending = self._open.get(question)
         if pending is None:
@@ -188,13 +189,13 @@ class Questions:
         return unchecked
 
     def withdraw(self, question: int, why: str) -> None:
-        """End a question that needs no answer any more; nothing if it has ended."""
+        """End a question that no longer needs an answer; nothing if it has ended."""
         pending = self._open.get(question)
         if pending is not None:
             self._end(pending, why, None)
 
     def complete(self, connection: str, elicitation: str) -> None:
-        """Note that the server reported the end of what a URL was to be visited for."""
+        """Record that the server reported the completion of a URL question."""
         everyone = [*self._ended.values(), *(pending.question for pending in self._open.values())]
         found = [
             each

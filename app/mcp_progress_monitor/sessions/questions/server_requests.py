@@ -57,7 +57,7 @@ _WEB: Final = frozenset({"http", "https"})
 
 
 class ServerRequest(NamedTuple):
-    """The content of a question. `problems` are about the question itself; see `Question`."""
+    """The content of a question. `problems` are those of the question itself; see `Question`."""
 
     method: str
     kind: Kind
@@ -69,7 +69,7 @@ class ServerRequest(NamedTuple):
 
 
 def check_method(method: str, declared: JsonObject) -> None:
-    """Raise `RpcError` unless the capabilities `declared` allow the server to ask it."""
+    """Raise `RpcError` unless the capabilities `declared` allow the server to ask this."""
     if _CAPABILITIES.get(method) not in declared:
         raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}")
 
@@ -138,7 +138,7 @@ def _is_web_address(url: str) -> bool:
 
 
 def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
-    """The schema of a form; None when it has none that is valid."""
+    """The schema of a form; None without a valid one."""
     schema = params.get("requestedSchema")
     if not isinstance(schema, dict):
         notes.append(f"{_wrong(params, 'requestedSchema', 'an object')}: answer with JSON")
@@ -159,7 +159,7 @@ def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
 
 
 def _deep_fields(properties: JsonObject) -> list[str]:
-    """What is not a field of a flat form (2025-11-25 "Elicitation", "Requested Schema")."""
+    """Members that are not fields of a flat form (2025-11-25 "Requested Schema")."""
     deep = [
         name
         for name, field in properties.items()
@@ -231,13 +231,13 @@ def _data_problem(block: JsonObject) -> str:
 
 
 TOO_MANY: Final = -32000
-_MOST_OPEN: Final = 100  # most open questions of one connection: a person answers them
+_MOST_OPEN: Final = 100  # most open questions of one connection: a person has to answer them
 _ENDED: Final = "the connection ended"
 _OVER: Final = "the request that asked it has ended"
 
 
 class QuestionOrigin(NamedTuple):
-    """Where a question was asked: the frame that asks, its key in that, and its job."""
+    """Where a question was asked: the asking frame, its key in that, and its job."""
 
     request: int
     key: str | None
@@ -245,7 +245,7 @@ class QuestionOrigin(NamedTuple):
 
 
 class _OpenServerRequest:
-    """A request of the server that has no reply yet; `question` once it is one for the user."""
+    """A request of the server without a reply yet; `question` once it is one for the user."""
 
     def __init__(self) -> None:
         self.question: int | None = None
@@ -261,7 +261,7 @@ class _AnswerWork(NamedTuple):
 
 
 class ServerContext(NamedTuple):
-    """What all connections with one server share.
+    """What all connections to one server share.
 
     `settings` returns the current ones; `job_of` finds the job of a request by its frame. `lists`
     are read as soon as the server is connected, and again whenever they change if `follows_lists`.
@@ -299,7 +299,7 @@ class ServerRequests:
         outbox.watchers.append(self._watch)
 
     def begin(self, era: Era) -> None:
-        """The connection was opened in this era: what was declared depends on it."""
+        """The connection was opened in this era; it decides what was declared."""
         self.era = era
         if era is Era.PER_REQUEST:
             self._declared = self._client.per_request
@@ -335,7 +335,7 @@ class ServerRequests:
     def _take(self, fact: RequestMade, raw: bytes) -> None:
         """Refuse a request immediately, or queue it to be read in its own turn of the loop.
 
-        Checking one schema takes a millisecond, and a hundred may arrive at the same moment.
+        Checking one schema takes a millisecond, and a hundred may arrive at once.
         """
         try:
             self._check_room(fact)
@@ -344,7 +344,7 @@ class ServerRequests:
             self._refuse(fact, error)
             return
         request = self._open[fact.number] = _OpenServerRequest()
-        # Servers may send requests while they are ending; nobody answers them any more.
+        # Servers may send requests while they are ending; these are not answered.
         with contextlib.suppress(anyio.ClosedResourceError):
             self._work.send_nowait(_AnswerWork(fact, raw, request))
 
@@ -399,7 +399,7 @@ class ServerRequests:
         outbox.post(outbox.peer.refuse(fact.id, error.code, error.message))
 
     def _withdraw(self, fact: RequestCancelled) -> None:
-        """The server needs no answer any more, and gets none."""
+        """The server no longer needs an answer, and gets none."""
         request = self._open.get(fact.request or 0)
         if request is None:
             return
@@ -413,7 +413,7 @@ class ServerRequests:
         if fact.method == ELICITATION_COMPLETE and isinstance(identity, str):
             self._context.questions.complete(self._connection.id, identity)
 
-    # What both eras share
+    # Shared by both eras
 
     def job_of(self, request: int | None) -> JobId | None:
         return None if request is None else self._context.job_of(request)
@@ -425,7 +425,7 @@ class ServerRequests:
     async def ask(
         self, asked: ServerRequest, where: QuestionOrigin
     ) -> tuple[Question, Answer | None]:
-        """Have a question of a result answered; None when it needs no answer any more."""
+        """Ask a question of a result; None if it no longer needs an answer."""
         question = self._question(asked, where)
         return question, await self.put(question, AnswerProgress(None, asked.kind))
 
@@ -450,7 +450,7 @@ class ServerRequests:
         )
 
     async def put(self, question: Question, phases: AnswerProgress) -> Answer | None:
-        """Have a question answered by its rule or by the user; None when no answer is needed."""
+        """Answer a question by its rule or by the user; None if no answer is needed."""
         settings = self._context.settings()
         rule = settings.rules.of(question.kind)
         automatic = settings.rules.automatic(question.kind, settings.roots)
@@ -493,10 +493,10 @@ class ServerRequests:
 
 
 def read_params(raw: bytes) -> Any:
-    """The complete parameters of a request, whatever their size; None when it has none.
+    """The complete parameters of a request, whatever their size; None if it has none.
 
     Raises:
-        RpcError: they are nested too deep to be read.
+        RpcError: they are nested too deeply.
     """
     try:
         return as_object(read_value(raw).value).get("params")

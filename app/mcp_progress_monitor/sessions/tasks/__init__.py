@@ -1,1 +1,1 @@
-"""Tasks at servers: followed to their end, listed, cancelled."""
+"""Tasks on servers: follow to their end, list, cancel."""

@@ -53,7 +53,7 @@ class TaskFate(enum.Enum):
 
     ENDED = enum.auto()  # it reached a final status, and its outcome is known
     NO_RESULT = enum.auto()  # it reached a final status, but the server does not return its result
-    UNKNOWN = enum.auto()  # the server does not know it, or no longer
+    UNKNOWN = enum.auto()  # the server does not know it, or no longer knows it
     DISCONNECTED = enum.auto()  # the connection ended first: the task may continue
     GIVEN_UP = enum.auto()  # we stopped waiting for it
 
@@ -65,9 +65,9 @@ class TaskFate(enum.Enum):
 class TaskEnd(NamedTuple):
     """The end of following a task.
 
-    `status` is the last one that was reported. `result` and `error` are the outcome of the work,
-    and `raw` is the exact reply that holds it, empty when there is none; `at` is when it arrived.
-    `words` say what is wrong, empty when nothing is.
+    `status` is the last reported one. `result` and `error` are the outcome of the work, `raw` the
+    exact reply that holds it, empty if there is none; `at` is when it arrived. `words` describe the
+    problem, if any.
     """
 
     fate: TaskFate
@@ -94,10 +94,10 @@ class PollPace:
         self._failures = 0
 
     def note(self, poll_ms: float | None) -> None:
-        """A poll succeeded; `poll_ms` is the interval that the server suggests, if it does."""
+        """A poll succeeded; `poll_ms` is the interval that the server suggests, if any."""
         self._failures = 0
         wanted_ms = USUAL_S * 1000 if poll_ms is None else poll_ms
-        # First the bounds: a server may send a number that no float can hold.
+        # Check the bounds first: a server may send a number that does not fit into a float.
         self._interval_s = min(max(wanted_ms, SHORTEST_S * 1000), LONGEST_S * 1000) / 1000
 
     def note_failure(self) -> None:
@@ -111,11 +111,14 @@ class PollPace:
 
 
 _REFUSALS: Final = 3
-"""How often a server may refuse to keep the request open, before it is left alone until the end."""
+"""How often a server may refuse the blocking request before it is only sent at the end."""
 
 
 class ResultRequest:
-    """At most one request at a time; a received result is never requested again."""
+    """The request for a task's result.
+
+    At most one at a time; a received result is never requested again.
+    """
 
     def __init__(self, wire: TaskRequests, on_reply: Callable[[], None]) -> None:
         """Send requests over `wire`; `on_reply` is called when a reply arrives."""
@@ -133,18 +136,18 @@ class ResultRequest:
         return b"" if self._exchange is None else self._exchange.raw
 
     def open(self, tasks: TaskGroup) -> None:
-        """Send a request while the task runs; nothing if one is open, or was refused too often."""
+        """Send a request while the task runs, unless one is open or was refused too often."""
         if self._exchange is None and self._refusals < _REFUSALS:
             self._begin(tasks)
 
     def note_resuming(self) -> None:
-        """The task has not ended: an error is a refusal, and not its outcome."""
+        """The task has not ended: an error is a refusal, not its outcome."""
         if self.reply is not None and self.reply.error is not None:
             self._refusals += 1
             self._exchange = None
 
     async def had(self, tasks: TaskGroup) -> PendingRequest:
-        """The exchange once it has ended; the request is sent now if it was not before."""
+        """The exchange once it has ended; sends the request first if necessary."""
         exchange = self._exchange or self._begin(tasks)
         if exchange.end is None:
             await self._wire.wait(exchange)
@@ -153,7 +156,7 @@ class ResultRequest:
         return exchange
 
     def forget(self) -> None:
-        """Send a new request next time: the reply was no result."""
+        """Send a new request next time: the reply was not a result."""
         self._exchange = None
 
     def drop(self) -> None:
@@ -172,9 +175,9 @@ class ResultRequest:
 
 
 InputAsker: TypeAlias = "Callable[[JsonObject, int], Awaitable[JsonObject]]"
-"""Asks the questions of the message in a frame, by key; `InputError` when they cannot be asked."""
+"""Asks the questions of the message in a frame, by key; `InputError` if they cannot be asked."""
 
-_PAUSES_S: Final = (0.5, 2.0)  # before answers that a server did not accept are sent again
+_PAUSES_S: Final = (0.5, 2.0)  # seconds before answers that a server did not accept are sent again
 
 
 class Refuse(Protocol):
@@ -234,7 +237,7 @@ class TaskInput:
         finally:
             self._asking.remove(asking)
         if answers is not None:
-            with contextlib.suppress(anyio.ClosedResourceError):  # which the run reports
+            with contextlib.suppress(anyio.ClosedResourceError):  # reported by the run
                 await self._send(self._still_meant(answers, asking.asked))
 
     def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
@@ -245,7 +248,7 @@ class TaskInput:
         }
 
     async def _send(self, answers: JsonObject) -> None:
-        """Send answers, again if the server refuses them; then its questions are new ones."""
+        """Send answers, retrying if the server refuses; then its questions count as new."""
         for pause_s in (*_PAUSES_S, None):
             exchange = await self._wire.ask(UPDATE_TASK, inputResponses=answers)
             if exchange.reply is not None and exchange.reply.result is not None:
@@ -255,7 +258,7 @@ class TaskInput:
         self._shown = {key: asked for key, asked in self._shown.items() if key not in answers}
 
 
-_AFTERMATH_S: Final = 30.0  # how long a cancelled task is still polled, to see the outcome
+_AFTERMATH_S: Final = 30.0  # how long a cancelled task is still polled for its outcome
 _TRIES: Final = 3  # how often a result that should exist is requested
 
 
@@ -274,10 +277,10 @@ class FollowedTask(NamedTuple):
 
 
 class TaskRun:
-    """One task, until its end is known.
+    """One followed task, until its end is known.
 
-    `run` is its one asyncio task, and never raises. `clock` is that of the waiting call: it is
-    woken at the end.
+    `run` is its one async task, and never raises. `clock` is that of the waiting call: it is woken
+    at the end.
     """
 
     def __init__(
@@ -294,7 +297,7 @@ class TaskRun:
         self.clock = clock
         self.connection = connection
         self.offer = offer
-        self.is_left = False  # whether the program is closing: then the task is left as it is
+        self.is_left = False  # whether the program is closing: then the task is left running
         self.settled = anyio.Event()  # set by the code that saves tasks, once the end was saved
         self._followed = followed
         self._wire = TaskRequests(connection, followed.view.id)
@@ -328,14 +331,14 @@ class TaskRun:
         return self.end is not None
 
     def has_ended(self) -> bool:
-        """The same, to be handed to those who wait."""
+        """The same as a method, for those who wait."""
         return self.end is not None
 
     async def over(self) -> None:
         await self._over.wait()
 
     async def run(self) -> None:
-        """Follow the task to its end, or the connection's."""
+        """Follow the task to its end, or to the connection's."""
         outbox = self.connection.outbox
         outbox.watchers.append(self._watch)
         outbox.task_clocks[self.view.id] = self.clock
@@ -362,7 +365,7 @@ class TaskRun:
     def give_up(self, words: str) -> None:
         """Stop waiting for the task: cancel it, and watch the outcome for a while.
 
-        The job's state is the caller's concern.
+        The caller sets the job's state.
         """
         if self.is_left:
             return
@@ -405,7 +408,7 @@ class TaskRun:
                 await self._look(tasks)
 
     def _says_enough(self) -> bool:
-        """Whether a notification says everything that a poll would."""
+        """Whether notifications contain everything that a poll would."""
         return self.offer.way is TaskWay.CORE and self._result.reply is None
 
     async def _pause(self) -> None:
@@ -433,7 +436,7 @@ class TaskRun:
         await self._act(exchange, tasks)
 
     async def _act(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
-        """Act on the task's state; `exchange` is the poll that returned it, if one did."""
+        """Act on the task's state; `exchange` is the poll that returned it, if any."""
         if self.view.is_terminal:
             await self._conclude(exchange, tasks)
             return
@@ -445,14 +448,14 @@ class TaskRun:
 
     async def _give_input(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
         if self.offer.way is TaskWay.CORE:
-            # The server's questions come while this is open (2025-11-25 "Input Required Status").
+            # The server's questions arrive while this is open (2025-11-25 "Input Required Status").
             self._result.open(tasks)
         elif exchange is None:
             self._look_soon()
         elif self._input is not None:
             await self._input.take(exchange, tasks)
 
-    # Ends
+    # Endings
 
     async def _conclude(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
         if self.view.status == TaskStatus.CANCELLED:
@@ -465,7 +468,7 @@ class TaskRun:
             await self._end_with(exchange)
 
     async def _fetch(self, tasks: TaskGroup) -> None:
-        """Fetch the result of a task that has ended, once (2025-11-25 "Result Retrieval")."""
+        """Fetch the result of an ended task, once (2025-11-25 "Result Retrieval")."""
         words = ""
         for _ in range(_TRIES):
             exchange = await self._result.had(tasks)
@@ -487,20 +490,20 @@ class TaskRun:
         )
 
     async def _end_with(self, exchange: PendingRequest) -> None:
-        """The end as the reply to a poll states it (extension of 2026-07-28)."""
+        """The end as stated by the reply to a poll (extension of 2026-07-28)."""
         result = await member(exchange, "result")
         error = await member(exchange, "error")
         at = self.connection.now() if exchange.reply is None else exchange.reply.at
         self._end(TaskFate.ENDED, result, error, exchange.raw, at=at)
 
     def _judge_result_alone(self) -> None:
-        """A server that cannot be polled: only the result's reply tells."""
+        """For a server that cannot be polled: only the result's reply shows the outcome."""
         reply = self._result.reply
         if reply is not None:
             self._end(TaskFate.ENDED, reply.result, reply.error, self._result.raw, at=reply.at)
 
     def _note_failure(self, reply: RequestAnswered | None) -> None:
-        """A poll failed: wait longer for the next one, unless there is no use in it."""
+        """A poll failed: wait longer for the next one, unless further ones are pointless."""
         code = code_of(reply)
         if code == INVALID_PARAMS:
             self._end(TaskFate.UNKNOWN, words=self._words_of_unknown(reply))
@@ -549,7 +552,7 @@ class TaskRun:
         self._finish(TaskEnd(fate, self.view.status, when, result, error, raw, words))
 
     def _finish(self, end: TaskEnd) -> None:
-        """End, unless it has ended already, and wake the waiting tasks."""
+        """End, unless it has already ended, and wake the waiting tasks."""
         if self.end is None:
             self.end = end
             self.clock.stir()
@@ -562,7 +565,7 @@ class TaskRun:
         fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
         return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
 
-    # From outside
+    # Called from outside
 
     def _watch(self, fact: NotificationReceived) -> None:
         view = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
@@ -589,13 +592,13 @@ class TaskRun:
             view = stated(exchange.reply, self.view.id)
             self._news = self._news if view is None else view
         except anyio.ClosedResourceError:
-            pass  # the loop notices
+            pass  # noticed by the loop
         finally:
             self._wants_cancel = False
             self._wake.set()
 
     async def _refuse_input(self, words: str, *, is_wanted: bool) -> None:
-        """The task's input is not given: the job ends with the message, the task is cancelled."""
+        """The task's input is not given: end the job with the message, and cancel the task."""
         if not self.connection.is_open:
             return
         outcome = "cancelled" if is_wanted else "failed"

@@ -49,7 +49,7 @@ class TaskRequests:
         self._identity = identity
 
     def post(self, method: str, **members: object) -> PendingRequest:
-        """Post a request that names the task; the caller waits for its end, or drops it."""
+        """Queue a request that names the task; the caller waits for its end, or drops it."""
         return self._outbox.ask(method, {TASK_ID: self._identity, **members})
 
     def drop(self, exchange: PendingRequest, reason: str) -> None:
@@ -58,14 +58,14 @@ class TaskRequests:
             self._outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     async def ask(self, method: str, **members: object) -> PendingRequest:
-        """Send a request and wait for its reply; None after a time of silence."""
+        """Send a request and wait for its reply; None after a timeout."""
         exchange = self.post(method, **members)
         await self.wait(exchange)
         return exchange
 
     async def wait(self, exchange: PendingRequest) -> None:
-        """Wait for the reply to a request that was posted, or cancel it after a time."""
-        exchange.clock.touch(self._now())  # it may have been open for long, and rightly so
+        """Wait for the reply to a queued request; cancel it after a timeout."""
+        exchange.clock.touch(self._now())  # it may rightly have been open for long
         try:
             end = await exchange.wait(Limits(idle_s=_LIMIT_S), self._now)
         except anyio.get_cancelled_exc_class():
@@ -135,7 +135,7 @@ async def list_tasks(connection: Connection, offer: TaskOffer) -> Sequence[TaskV
     A list whose pages repeat is read once.
 
     Raises:
-        UserError: the server offers no list, or refuses it.
+        UserError: the server cannot list tasks, or refuses.
         anyio.ClosedResourceError: the connection ended first.
     """
     if not offer.has_list:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.doctor import HttpNote
 
-_ENOUGH: Final = 4096  # a thousand servers; any system allows a user that many
+_ENOUGH: Final = 4096  # enough for a thousand servers; every system allows a user that many
 
 
 @functools.cache
@@ -34,11 +34,11 @@ def make_room() -> None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         except (OSError, ValueError):
-            return  # then the limit stays, and `problem` reports it when it is reached
+            return  # the limit stays; `problem` reports it once it is reached
 
 
 def open_files_error(error: OSError, where: str) -> ErrorDetails | None:
-    """The message when `error` means that no more files can be opened; None for other errors."""
+    """The error if `error` means that no more files can be opened; None for other errors."""
     if error.errno not in {errno.EMFILE, errno.ENFILE}:
         return None
     return ErrorDetails(
@@ -54,7 +54,7 @@ FIRST_BYTES: Final = 512  # how many of a server's first bytes are kept for disp
 CLOSED_INPUT: Final = "The server closed its input and was stopped"
 """Why a connection ended whose server no longer reads."""
 CLOSED_OUTPUT: Final = "The server closed its output and was stopped"
-"""Why one ended whose server closed its output, but did not exit."""
+"""Why a connection ended whose server closed its output, but did not exit."""
 DEFECT_HINT: Final = "Connect again. This program's log has the details."
 
 
@@ -71,9 +71,9 @@ def ending(exit_code: int | None) -> str:
 
 
 class Loss(NamedTuple):
-    """Why one request of ours gets no reply, although the connection continues.
+    """Why one request of ours gets no reply although the connection continues.
 
-    `outcome` is "lost", when the server may have processed it, or "failed", when it refused.
+    `outcome` is "lost" if the server may have processed it, or "failed" if it refused.
     `may_be_older` says that a server of an earlier revision would have refused it in the same way.
     """
 
@@ -84,11 +84,11 @@ class Loss(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class ProcessNotes:
-    """What is known of a server's process beside its exit and its messages.
+    """A server's process, beside its exit and its messages.
 
     `first_bytes` are the first of its output as received, whether or not they end a line. `secrets`
-    are the values of references in its definition: never shown. With `was_ended` we ended it with a
-    signal; with `left_children` it exited, and processes that it had started were still running.
+    are the resolved references in its definition: never shown. With `was_ended` we ended it with a
+    signal; with `left_children` it exited while processes that it had started were running.
     """
 
     first_bytes: bytes = b""
@@ -104,7 +104,7 @@ class WireLine(Protocol):
         """Whether a request is pending and was not cancelled."""
 
     def lost(self, request: int, loss: Loss) -> None:
-        """Report that a request gets no reply; its `call_ended` was published already."""
+        """Report that a request gets no reply; its `call_ended` was already published."""
 
     def tool_schema(self, name: str) -> JsonObject | None:
         """The input schema of a listed tool."""
@@ -122,7 +122,7 @@ class Transport(Protocol):
 
     @property
     def is_http(self) -> bool:
-        """Whether each request has its own response, which closes when the request is cancelled."""
+        """Whether each request has its own response, which is closed to cancel it."""
 
     @property
     def has_handshake(self) -> bool:
@@ -130,7 +130,7 @@ class Transport(Protocol):
 
     @property
     def failure(self) -> ErrorDetails | None:
-        """Why the connection ended unexpectedly; None if it did not, or its process says why."""
+        """Why the connection ended unexpectedly; None if it did not, or the exit code says why."""
 
     @property
     def notes(self) -> Sequence[HttpNote]:
@@ -142,11 +142,11 @@ class Transport(Protocol):
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes from the server that were not returned in a frame yet."""
+        """Bytes from the server that are not yet in a returned frame."""
 
     @property
     def process(self) -> ProcessNotes | None:
-        """What is known of the server's process, None where there is none."""
+        """Information on the server's process; None without one."""
 
     def attach(self, line: WireLine) -> None:
         """Set the requests that will be sent; called once, before `open`."""
@@ -156,11 +156,11 @@ class Transport(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """The server process, None where there is none."""
+        """The process id; None without a process."""
 
     @property
     def exit_code(self) -> int | None:
-        """How the server's process ended, None while it runs or where there is none."""
+        """The process's exit code; None while it runs or without a process."""
 
     async def open(self) -> JsonObject:
         """Open the transport; returns the fields of the event "opened". `UserError` if it fails."""
@@ -171,18 +171,18 @@ class Transport(Protocol):
     async def receive(self) -> Sequence[Frame]:
         """The next frames, at least one and few enough to handle at once, in wire order.
 
-        Those of one list have one channel, and were published before the next list is requested.
+        Those of one list have one channel, and must be published before the next call.
         `anyio.EndOfStream` at the end. May return without yielding to the loop.
         """
 
     async def send(self, raw: bytes, frame: int) -> None:
         """Write one message, whose frame has this number; waits while the server is slow to read.
 
-        `anyio.BrokenResourceError` or `anyio.ClosedResourceError` when it can no longer be written.
+        `anyio.BrokenResourceError` or `anyio.ClosedResourceError` if it can no longer be written.
         """
 
     async def abandon(self, frame: int) -> None:
-        """Close the response to a request; nothing if it has none of its own."""
+        """Close the response to a request, if it has one of its own."""
 
     def reconnect_stream(self, frame: int) -> bool:
         """Resume the broken stream of a request immediately; whether there is one."""
@@ -210,7 +210,7 @@ class Piped:
 
     @property
     def unread_bytes(self) -> int:
-        """See `Transport`; nothing, unless the transport cuts messages in slices."""
+        """0, unless the transport cuts messages into slices."""
         return 0
 
     def attach(self, line: WireLine) -> None:
@@ -218,11 +218,11 @@ class Piped:
         self._line = line
 
     def agreed(self, revision: str) -> None:
-        """All revisions are the same."""
+        """Ignored: all revisions are the same here."""
 
     async def abandon(self, frame: int) -> None:
-        """The notification is enough."""
+        """Ignored: the notification is enough."""
 
     def reconnect_stream(self, frame: int) -> bool:
-        """There are no streams to resume."""
+        """False: there are no streams to resume."""
         return False

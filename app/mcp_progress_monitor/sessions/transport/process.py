@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def folder_problem(definition: StdioDefinition) -> ErrorDetails | None:
-    """The problem with the working folder, None when there is none."""
+    """The problem with the working folder; None if it is fine."""
     if definition.cwd is None:
         return None
     seen = path_kind(definition.cwd)
@@ -132,26 +132,30 @@ _CHILDREN_S: Final = 0.5  # how long children that outlived the server may take 
 _LAST_WORDS_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
 _LAST_READS: Final = (4, 64)
-"""How often at least, and at most, it is read once no known process can write: the first reads
-empty it, and an unknown process that holds it may write forever."""
+"""Fewest and most reads after no known process can write.
+
+The first reads empty the pipe; an unknown process that holds it may write forever.
+"""
 _POLL_S: Final = 0.02
 _LOOK_EVERY_S: Final = 5.0
-"""How often a running server's process tree is read, since it may crash at any time. All servers
-share one reading of the process table: 0.2 % of a core with 50 of them."""
+"""How often a running server's process tree is read, since it may crash at any time.
+
+All servers share one reading of the process table: 0.2 % of a core with 50 of them.
+"""
 
 _turn: Final = RunVar[anyio.Lock]("starting a process")
 
 
 def environment_of(definition: StdioDefinition) -> dict[str, str]:
-    """The user's whole environment, as in a terminal, with the definition's on top."""
+    """The user's environment, as in a terminal, with the definition's variables added."""
     return {**bundle.user_environment(), **definition.env}
 
 
 class ServerProcess:
     """A running server and its children.
 
-    `watch` must run beside the reading, or a pipe that another process (a child that left the tree)
-    holds open after the server's end is read forever.
+    `watch` must run beside the reading: else a pipe that another process (a child that left the
+    tree) holds open after the server's end is read forever.
     """
 
     def __init__(self, process: Process, mark: str) -> None:
@@ -164,7 +168,7 @@ class ServerProcess:
         self._are_all_gone = False
         self._pipes = {id(pipe): _RemainingOutput() for pipe in (process.stdout, process.stderr)}
         self.was_ended = False
-        """Whether it had to be killed: it kept running when its stdin was closed."""
+        """Whether it had to be killed because it kept running after its stdin was closed."""
         self.left_children = False
         """Whether it exited while processes that it had started were running, which we ended."""
 
@@ -274,7 +278,7 @@ class ServerProcess:
         return process_guard.is_alive(self.pid) or self._family.has_strays()
 
     async def _read(self, stream: ByteReceiveStream | None) -> bytes:
-        """Read; after the server's end stop reading a pipe that another process holds open."""
+        """Read; after the server's end, stop reading a pipe that another process holds open."""
         assert stream is not None  # noqa: S101  # opened with a pipe, below
         rest = self._pipes[id(stream)]
         began = anyio.current_time()
@@ -298,7 +302,7 @@ class _RemainingOutput:
     """What may still be read from a pipe after the server and its children have ended."""
 
     def __init__(self) -> None:
-        self.scope = anyio.CancelScope()  # the time of the newest read
+        self.scope = anyio.CancelScope()  # the scope of the newest read
         self._reads = 0
         self._waited_s = 0.0
 
@@ -318,7 +322,7 @@ async def _open(
 ) -> Process:
     """Start one process at a time: each blocks the loop until the system has loaded its program.
 
-    That is 1 ms on an idle machine, and 40 ms on a busy one, sixteen times in one turn.
+    That takes 1 ms on an idle machine, and 40 ms on a busy one; sixteen at once would add up.
     """
     turn = _turn.get(None)
     if turn is None:

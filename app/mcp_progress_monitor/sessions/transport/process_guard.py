@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def kill_tree(head: int) -> None:
-    """Kill a process and its descendants, where no group holds them together."""
+    """Kill a process and its descendants, for systems without process groups."""
     import psutil
 
     with contextlib.suppress(psutil.Error):
@@ -58,7 +58,7 @@ if sys.platform == "win32":
 else:
 
     def start_options() -> dict[str, Any]:
-        """Options that put a new process at the head of a session and group of its own."""
+        """Options that put a new process at the head of its own session and group."""
         return {"start_new_session": True}
 
     def executable(command: str, environment: Mapping[str, str]) -> str:
@@ -76,8 +76,8 @@ else:
     def is_alive(leader: int) -> bool:
         """Whether any process of the group is left, its head or a child that outlived it.
 
-        A group keeps its number as long as it has a member, so the number cannot be reused while
-        this is true.
+        A group keeps its number as long as it has a member, so the number is not reused while this
+        is true.
         """
         return _signal(leader, 0)
 
@@ -159,7 +159,7 @@ class ProcessGuard:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                cwd="/",  # so that no folder stays in use
+                cwd="/",  # do not keep a folder in use
                 start_new_session=True,  # signals to the program's group do not reach it
             )
         except OSError as error:
@@ -169,7 +169,7 @@ class ProcessGuard:
         return watchdog
 
     def _tell(self, line: str) -> bool:
-        """Write one line, which a pipe takes whole; whether anyone reads it."""
+        """Write one line atomically; whether anyone reads it."""
         watchdog = self._watchdog
         if watchdog is None or watchdog.stdin is None:
             return False

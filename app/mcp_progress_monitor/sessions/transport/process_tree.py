@@ -1,4 +1,4 @@
-"""The process table, and the descendants of a process, also those that left its group."""
+"""The process table, and the descendants of a process, including those that left its group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["entry_of", "marks", "running"]
 
 
 class _ProcessTable:
-    """The newest reading, shared by all that asked before it began."""
+    """The newest reading of the process table, shared by all that requested it before it began."""
 
     def __init__(self) -> None:
         self.lock = anyio.Lock()
@@ -77,7 +77,7 @@ def _current() -> _ProcessTable:
 
 async def _read(census: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
     """The newest reading, or a new one if that began before this call."""
-    if census.held <= asked:  # none that began after this call has finished
+    if census.held <= asked:  # no reading that began after this call has finished
         number = census.begun = census.begun + 1
         census.found = await anyio.to_thread.run_sync(watchdog.read_all)
         census.held = number
@@ -91,8 +91,8 @@ def _marks_of(pids: tuple[int, ...]) -> dict[int, str]:
 class ProcessTree:
     """The descendants of the process `head`, which leads its group.
 
-    Process ids are reused. So each member is also identified by its start time, and a signal goes
-    only to the process that was found.
+    Process ids are reused. So each member is also identified by its start time, and signals go only
+    to the process that was found.
     """
 
     def __init__(self, head: int, mark: str = "") -> None:
@@ -105,13 +105,13 @@ class ProcessTree:
         self._started: dict[int, int] = {} if entry is None else {head: entry.started}
 
     async def look_up(self) -> None:
-        """Find the current members, also children of members whose parents ended."""
+        """Find the current members, including children of members whose parents ended."""
         if not self._is_any_left():
-            return  # without children, and reading all processes is expensive
+            return  # without children; reading all processes is expensive
         self._take(await running())
 
     async def look_up_orphans(self) -> None:
-        """Find the members after the server has ended, with those that it left behind."""
+        """Find the members after the server has ended, including those that it left behind."""
         running, marked = await marks()
         self._started |= {
             pid: running[pid].started
@@ -137,7 +137,7 @@ class ProcessTree:
         return any(entry is not None and entry.started == started for started, entry in entries)
 
     def has_strays(self) -> bool:
-        """Whether any member that left the group runs."""
+        """Whether any member that left the group is running."""
         return bool(self._strays())
 
     def terminate(self) -> None:

@@ -1,4 +1,4 @@
-"""What transports need of the program: secrets, sign-ins, and the token folder."""
+"""What transports need from the program: secrets, sign-ins, and the token folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class SignIns:
-    """The open sign-in of each server. Time limits stop meanwhile."""
+    """The open sign-in of each server. Time limits are held meanwhile."""
 
     def __init__(self, on_change: Callable[[str], None]) -> None:
         """Call `on_change` with the names of servers whose sign-in begins or ends."""
         self.kept: dict[str, dict[str, Any]] = {}
-        """Tokens that last until the program exits: where there is no folder for them."""
+        """Tokens that last until the program exits, if there is no folder for them."""
         self._on_change = on_change
         self._open: dict[str, SignIn] = {}
         self._turns: dict[str, anyio.Lock] = {}
@@ -46,7 +46,7 @@ class SignIns:
 
 @dataclasses.dataclass(frozen=True)
 class TransportResources:
-    """What transports need of the program: secrets, sign-ins, and the token folder.
+    """What transports need from the program: secrets, sign-ins, and the token folder.
 
     Without `folder`, tokens last until the program exits. `older` are fingerprints of definitions
     whose servers speak HTTP+SSE of 2024-11-05.

@@ -33,7 +33,7 @@ STDERR_LINE_BYTES: Final = 64 * 1024
 
 
 class StdioTransport(Piped):
-    """Speaks to a process over its stdin and stdout, one message a line."""
+    """Connects to a process over its stdin and stdout, one message a line."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class StdioTransport(Piped):
         self._stamp = (0.0, 0.0)
         self._is_over = False
         self._lines: Sequence[bytes] = ()
-        """Lines that are being framed, of which the first `_framed` are."""
+        """Lines that are being framed; the first `_framed` of them are done."""
         self._framed = 0
         self._held = 0  # the size of an incomplete line
 
@@ -73,7 +73,7 @@ class StdioTransport(Piped):
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes that were not framed yet: a message that is being split."""
+        """Bytes that were not framed yet: of a message that is being split."""
         return sum(map(len, self._lines[self._framed :]))
 
     async def open(self) -> JsonObject:
@@ -110,7 +110,7 @@ class StdioTransport(Piped):
             for frames in self._slices:
                 if frames:
                     return frames
-                await checkpoint()  # within a message of many megabytes
+                await checkpoint()  # inside a message of many megabytes
             await self._read_on()
 
     async def send(self, raw: bytes, frame: int) -> None:

@@ -66,7 +66,7 @@ class BodyReader(httpx2.AsyncByteStream):
                 await self._break_off(chunks)
 
     async def _break_off(self, chunks: AsyncIterator[bytes]) -> None:
-        """Let the client read on over a closed connection: that ends all its iterators.
+        """Let the client read on over a closed connection, which ends all its iterators.
 
         They cannot be reached to be closed, and a connection left within a body is useless.
         """
@@ -92,9 +92,9 @@ _held: Final[weakref.WeakValueDictionary[_Key, ssl.SSLContext]] = weakref.WeakVa
 
 
 def trusted() -> ssl.SSLContext:
-    """What the system, or SSL_CERT_FILE and SSL_CERT_DIR, say now; `OSError` if that is unreadable.
+    """The certificates of the system, or of SSL_CERT_FILE and SSL_CERT_DIR.
 
-    It is read again for a new connection when one of the files has changed.
+    Read again for a new connection once one of the files has changed. `OSError` if unreadable.
     """
     key = _key()
     found = _held.get(key)
@@ -126,7 +126,7 @@ _LIMIT_S: Final = 30.0
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends when it is too large, or takes too long."""
+    """A body that ends if it is too large or takes too long."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, largest: int) -> None:
         self.is_cut = False
@@ -139,7 +139,7 @@ class _Bounded(httpx2.AsyncByteStream):
         try:
             while self._room >= 0:
                 chunk = None
-                # Around each chunk, not around them all: a scope must not be open in a yield.
+                # Around each chunk, not around the loop: a scope must not be open during a yield.
                 with anyio.CancelScope(deadline=deadline) as scope:
                     chunk = await anext(chunks, b"")
                 if scope.cancelled_caught or chunk is None:
@@ -150,7 +150,7 @@ class _Bounded(httpx2.AsyncByteStream):
                 yield chunk
             self.is_cut = True
         finally:
-            if isinstance(chunks, AsyncGenerator):  # or it would be left to the garbage collector
+            if isinstance(chunks, AsyncGenerator):  # else it is left to the garbage collector
                 await chunks.aclose()
 
     async def aclose(self) -> None:
@@ -158,7 +158,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 async def read_answer(response: httpx2.Response) -> httpx2.Response:
-    """Read an authorization server's whole response. `UserError` when it is too long or slow."""
+    """Read an authorization server's whole response. `UserError` if it is too long or slow."""
     if await _is_cut(response, _LARGEST):
         raise words.too_large(formatting.size(_LARGEST), str(response.request.url))
     return response
@@ -185,7 +185,7 @@ _REDIRECTIONS: Final = _KEPT_METHOD | {303}
 _BODILESS: Final = frozenset({204, 304})
 _CLOSING_S: Final = 2.0
 PROBE: Final = "probe"
-"""The purpose of a request that only probes the server; nobody signs in for it."""
+"""The purpose of a request that only probes the server; no sign-in is started for it."""
 _REQUEST: Final = "app.request"
 _EXCHANGE: Final = "app.exchange"
 
@@ -231,7 +231,7 @@ class HttpReply:
         """Pass the body to `take` as it arrives; if that returns True, wait for `room`.
 
         Raises:
-            BrokenError: the body did not come to its end.
+            BrokenError: the body is incomplete.
         """
         is_packed = "content-encoding" in self._response.headers
         try:
@@ -250,7 +250,7 @@ class HttpReply:
         self.reason = "complete"
 
     async def read(self, most: int, limit_s: float | None = None) -> tuple[bytes, bool]:
-        """The body up to `most` bytes, or what arrives in `limit_s`; whether that is all of it.
+        """The body up to `most` bytes, or what arrives in `limit_s`; whether it is complete.
 
         `BrokenError` as in `pour`.
         """
@@ -271,7 +271,7 @@ class HttpReply:
             self.reason = f"too slow: not complete within {limit_s:g} s"
         size = held.tell()
         held.truncate(most)
-        # The very bytes, not a copy.
+        # Exactly the received bytes, not a copy.
         return held.getvalue(), size <= most and not scope.cancelled_caught
 
     async def close(self) -> None:
@@ -280,7 +280,7 @@ class HttpReply:
             await self._response.aclose()
 
     def _body(self) -> AsyncGenerator[bytes, None]:
-        # Uncompressed bodies need not go through the decoder as well.
+        # Uncompressed bodies need not pass the decoder.
         response = self._response
         is_plain = "content-encoding" not in response.headers
         return response.aiter_raw() if is_plain else response.aiter_bytes()
@@ -290,7 +290,7 @@ class HttpClient:
     """Sends requests for one connection. `open` it once, `close` it at the end."""
 
     def __init__(self, record: ExchangeRecorder, limit_s: float) -> None:
-        """Connecting may take `limit_s`; what follows is not limited here."""
+        """Connecting may take `limit_s`; later steps are not limited here."""
         self._record = record
         self._limit_s = limit_s
         self._client: httpx2.AsyncClient | None = None
@@ -365,7 +365,7 @@ class HttpClient:
             )
             auth = None if request.purpose == PROBE else httpx2.USE_CLIENT_DEFAULT
             response = await self._client.send(made, stream=True, auth=auth)
-        except UserError as error:  # of signing in
+        except UserError as error:  # from signing in
             self._end(made, f"not sent: {error.details.what}")
             raise HttpRefusedError(Loss("failed", error.details)) from error
         except NoRouteError as error:
@@ -392,7 +392,7 @@ class HttpClient:
     async def _on_request(self, made: httpx2.Request) -> None:
         """Record a request: ours, and those of the sign-in."""
         request: HttpRequest | None = made.extensions.get(_REQUEST)
-        if _EXCHANGE in made.extensions:  # sent again, signed now
+        if _EXCHANGE in made.extensions:  # sent again, now signed
             self._record.ended(made.extensions[_EXCHANGE], 0, "complete")
         made.extensions[_EXCHANGE] = self._record.sent(
             made.method,
@@ -416,7 +416,7 @@ class HttpClient:
             _headers(response.headers),
         )
         if _REQUEST not in response.request.extensions:
-            # An authorization server's response: bounded, for it may be anyone's.
+            # An authorization server's response: bounded, since it may be anyone's.
             await read_answer(response)
             self._record.ended(exchange, response.num_bytes_downloaded, "complete")
 
@@ -424,8 +424,8 @@ class HttpClient:
 class _Retirement:
     """Closes a connection whose end is that of a body, before the client reuses it.
 
-    It would keep it until the system reports its end. With TLS that is after the next request was
-    sent on it, in vain.
+    The client would keep it until the system reports its end. With TLS that is after the next
+    request was sent on it, in vain.
     """
 
     def __init__(self) -> None:
@@ -443,7 +443,7 @@ def _is_open_ended(response: httpx2.Response) -> bool:
 
 
 def route_through(proxy: str | None, limits: httpx2.Limits = _LIMITS) -> httpx2.AsyncHTTPTransport:
-    """The way through a proxy, or none; `NoRouteError` where nobody speaks to such a one."""
+    """The connection pool for a proxy, or for none; `NoRouteError` if the proxy is unsupported."""
     try:
         return httpx2.AsyncHTTPTransport(
             verify=trusted(), limits=limits, proxy=proxy, trust_env=False
@@ -480,7 +480,7 @@ def _headers(headers: httpx2.Headers) -> list[tuple[str, str]]:
 
 
 def _encoded(headers: Mapping[str, str]) -> httpx2.Headers:
-    """Headers whose values may be any text: ids of servers need not be ASCII."""
+    """Headers whose values may be any text: server-assigned ids need not be ASCII."""
     return httpx2.Headers(dict(headers), encoding="utf-8")
 
 
@@ -499,7 +499,7 @@ def _redirected(request: HttpRequest, answer: HttpAnswer, redactor: Redactor) ->
 
 
 def is_same_origin(here: httpx2.URL, there: httpx2.URL) -> bool:
-    """Whether credentials for `here` may be sent to `there`: its origin, or that with TLS."""
+    """Whether credentials for `here` may be sent to `there`: the same origin, or that with TLS."""
     if there.userinfo:
         return False
     if (here.scheme, here.host, here.port) == (there.scheme, there.host, there.port):

@@ -45,7 +45,7 @@ _CODED: Final = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
 
 
 class HttpMessage(NamedTuple):
-    """One message of ours: its exact bytes and the number of its frame."""
+    """One of our messages: its exact bytes and the number of its frame."""
 
     raw: bytes
     frame: int
@@ -74,7 +74,7 @@ def read_http_message(raw: bytes, frame: int) -> HttpMessage:
 def mirrored(letter: HttpMessage, agreed: str | None, schema: JsonObject | None) -> dict[str, str]:
     """The headers that repeat parts of a message, if its revision has them.
 
-    `schema` is that of the tool it calls, None if unknown.
+    `schema` is that of the called tool, None if unknown.
     """
     revision = letter.revision or agreed
     if revision is None or letter.method == INITIALIZE:
@@ -94,7 +94,7 @@ def mirrored(letter: HttpMessage, agreed: str | None, schema: JsonObject | None)
 def parameter_headers(schema: JsonObject, arguments: JsonObject) -> dict[str, str]:
     """The `Mcp-Param-…` headers of a call: arguments that the tool's schema marks.
 
-    None at all for a schema whose marks break the rules: each header would be a guess.
+    Empty if the schema's marks break the rules: each header would be a guess.
     """
     found = ((name, _text(value)) for name, value in marked_arguments(schema, arguments).items())
     return {f"Mcp-Param-{name}": encoded(text) for name, text in found if text is not None}
@@ -109,7 +109,7 @@ def _text(value: Any) -> str | None:
         return None
     try:
         return str(value)
-    except ValueError:  # thousands of digits: no JSON number that anybody parses
+    except ValueError:  # thousands of digits: unparsable as a JSON number
         return None
 
 
@@ -127,7 +127,7 @@ _FORGOTTEN: Final = "The server no longer knows the session"
 
 
 class HttpEndpoint:
-    """One server as its connection knows it."""
+    """The state of one server, as its connection sees it."""
 
     def __init__(
         self,
@@ -140,14 +140,14 @@ class HttpEndpoint:
     ) -> None:
         """Begin unconnected.
 
-        Values of headers called `secret_names` are never recorded. `turn_older` switches to
-        HTTP+SSE because of an answer to `initialize`, and returns whether it did.
+        Values of headers in `secret_names` are never recorded. `turn_older` switches to HTTP+SSE
+        because of an answer to `initialize`, and returns whether it did.
         """
         self.definition = definition
         self.address = definition.address
         self.url = definition.url
         self.is_older = definition.transport == "sse"
-        """Whether replies arrive on a stream of their own, as in 2024-11-05."""
+        """Whether replies arrive on a separate stream, as in 2024-11-05."""
         self.line = line
         self.inbound = ReceiveQueue(framer, clock)
         self.record = ExchangeRecorder(self.inbound, secret_names)
@@ -157,11 +157,9 @@ class HttpEndpoint:
         self.revision: str | None = None  # the agreed revision; None before
         self.failure: ErrorDetails | None = None  # why the connection ended unexpectedly
         self.is_listening = False
-        """Whether messages may arrive on a stream of their own, even one that is opening only
-        now."""
+        """Whether messages may arrive on the general stream, even if it is only being opened."""
         self.elsewhere: dict[int, Loss] = {}
-        """Pending requests whose replies will arrive on that stream, with their loss if it never
-        opens."""
+        """Pending requests with replies due on that stream, with their loss if it never opens."""
         self.turn_older = turn_older
         self.take_up_again: dict[int, Callable[[], None]] = {}
         """Resumes a broken stream immediately, by the frame of its request."""
@@ -187,20 +185,20 @@ class HttpEndpoint:
     # Requests
 
     def begin(self, request: int) -> None:
-        """Note that a request may be answered, on a stream that is open or will be."""
+        """A request may be answered from now on, on a stream that is open or will be."""
         self._open.add(request)
 
     def end(self, request: int) -> None:
         self._open.discard(request)
 
     def others(self, request: int | None = None) -> bool:
-        """Whether replies to other requests may still come."""
+        """Whether replies to other requests may still arrive."""
         return any(
             each != request and self.line.is_due(each) for each in (*self._open, *self.elsewhere)
         )
 
     def expect_elsewhere(self, request: int, loss: Loss) -> None:
-        """Note that the reply to a request will arrive on the general stream.
+        """The reply to a request will arrive on the general stream.
 
         If that never opens, the request gets `loss`.
         """
@@ -226,7 +224,7 @@ class HttpEndpoint:
         self.fail(ErrorDetails(_FORGOTTEN, self.address, hint))
 
     def unreachable(self, problem: ErrorDetails) -> None:
-        """End the connection, since the server cannot be reached and sends nothing more."""
+        """End the connection: the server is unreachable, and sends nothing more."""
         if self.session is not None:
-            self.session = None  # there is no server to end it for
+            self.session = None  # there is no server on which to end it
         self.fail(problem)

@@ -46,10 +46,10 @@ _CUT: Final = ("incomplete chunked read", "complete message body", "unexpectedly
 _SAID: Final = 200
 _SENT: Final = 60
 _QUOTED_BYTES: Final = re.compile(r" b['\"].*", re.DOTALL)
-"""The value of an invalid header: it may be a secret, as one that ends with a line feed."""
+"""The value of an invalid header: it may be a secret, such as one with a trailing line feed."""
 _LITERAL: Final = r"b(?:'(?:[^\\']|\\.)*'|\"(?:[^\\\"]|\\.)*\")"
 _SENT_BYTES: Final = re.compile(rf"\bbytearray\(({_LITERAL})\)|\b({_LITERAL})", re.DOTALL)
-"""The server's data, as the client quotes it: in Python's notation."""
+"""The server's data in Python's notation, as the client quotes it."""
 _TLS_HINTS: Final = (
     (
         "certificate verify failed: self",
@@ -74,7 +74,7 @@ _TLS_HINTS: Final = (
 
 
 class UnreachableError(Exception):
-    """No request reached the server: nothing of it was sent."""
+    """No request reached the server: nothing was sent."""
 
     def __init__(self, details: ErrorDetails) -> None:
         super().__init__(details.what)
@@ -82,7 +82,7 @@ class UnreachableError(Exception):
 
 
 class BrokenError(Exception):
-    """A request was sent, and its response did not arrive, or not to its end."""
+    """A request was sent, and its response did not arrive, or is incomplete."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -90,7 +90,7 @@ class BrokenError(Exception):
 
 
 class HttpRefusedError(Exception):
-    """A request is not sent, or its response not followed, although the server is there."""
+    """A request is not sent, or its response not followed, although the server is reachable."""
 
     def __init__(self, loss: Loss) -> None:
         super().__init__(loss.problem.what)
@@ -161,13 +161,13 @@ def _break(error: Exception, proxy: str | None) -> str:
 
 
 def _plainly(quoted: re.Match[str]) -> str:
-    """Bytes that were received, as visible text of bounded length."""
+    """Received bytes as visible text of bounded length."""
     sent: bytes = ast.literal_eval(quoted[1] or quoted[2])
     return f"“{formatting.one_line(sent.decode(errors='replace'), _SENT)}”"
 
 
 def _not_connected(error: httpx2.ConnectError, where: str) -> ErrorDetails:
-    """Why there is no connection: with a proxy it was one to that, except for TLS."""
+    """Why there is no connection: to the proxy, if there is one, except for TLS."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
@@ -276,10 +276,10 @@ _MAY_BE_OLDER: Final = frozenset({400, 404, 405, 406, 415, 422, 500, 501})
 
 
 class HttpAnswer(NamedTuple):
-    """A response and the beginning of its body, if that is no message.
+    """A response, with the beginning of its body unless that is a message.
 
-    `now` is when it arrived, in seconds since the epoch; `unreadable` why its body, declared as
-    JSON, is not.
+    `now` is when it arrived, in seconds since the epoch; `unreadable` says why its body, declared
+    as JSON, cannot be read.
     """
 
     status: int
@@ -307,7 +307,7 @@ class HttpAnswer(NamedTuple):
 
     @property
     def retry_after_s(self) -> float | None:
-        """How long to wait before the next try, if the server says so: as a number or a date."""
+        """How long to wait before the next try, if the server says so: a number or a date."""
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
             return float(value) if len(value) < 10 else None

@@ -33,7 +33,7 @@ class LegacySseStream:
     def __init__(self, site: HttpEndpoint, *, is_trial: bool = False) -> None:
         """Begin unconnected; `site` posts to the endpoint that the stream names.
 
-        In a trial, a server without such a stream is no error.
+        In a trial, a server without such a stream is not an error.
         """
         self.is_found = False  # whether the server has named the endpoint
         self._site = site

@@ -1,4 +1,4 @@
-"""OAuth: signing in and out at a server's authorization server. Light: the SDK is loaded late."""
+"""OAuth: signing in and out at a server's authorization server. The SDK is imported late."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ _INSTALL: Final = (
 async def auth_for(
     definition: HttpDefinition, means: TransportResources, server: str
 ) -> httpx2.Auth | None:
-    """The authentication of a connection to `server`; None when that is left to its headers.
+    """The authentication of a connection to `server`; None if its headers provide it.
 
-    The user is asked to sign in (see `TransportResources.sign_ins`) when the server requires it and
+    The user is asked to sign in (see `TransportResources.sign_ins`) if the server requires it and
     no saved token is accepted. Failures are a `UserError` from the request.
 
     Raises:
-        UserError: the client's secret is referred to and cannot be read, or the SDK is missing.
+        UserError: the client's secret is a reference that cannot be read, or the SDK is
+            missing.
     """
     if definition.auth != "oauth":
         return None
     given = {"secret": definition.oauth.client_secret or ""}
     secret = (await resolved(given, means.keyring, server))["secret"]
-    try:  # the SDK takes half a second to import, and is an extra: only to sign in
+    try:  # only to sign in: the SDK is an extra, and takes half a second to import
         from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
             OAuthClientIdentity,
             SignInAuth,
@@ -89,7 +90,7 @@ def client_metadata(url: str) -> dict[str, Any]:
 def sign_out(definition: HttpDefinition, folder: Path | None) -> bool:
     """Delete the tokens of a server and our registration there; whether there were any.
 
-    A running connection keeps what it has. The authorization server is not notified. `UserError`
-    when the file cannot be changed.
+    An open connection keeps its own. The authorization server is not notified. `UserError` if the
+    file cannot be changed.
     """
     return TokenStore(folder, {}).forget(key_of(definition))

@@ -1,6 +1,6 @@
-"""The page that a browser returns to after a sign-in, and what went wrong during sign-in.
+"""The page that a browser returns to after a sign-in, and the errors of signing in.
 
-The page is open for one response, on this machine. Loads neither httpx2 nor the SDK.
+The page is open for one response, on this machine. Imports neither httpx2 nor the SDK.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anyio.abc import Listener, SocketStream
 
 HOST: Final = "127.0.0.1"
-"""The loopback address and not a name: names may resolve elsewhere (RFC 8252, section 8.3)."""
+"""The loopback address rather than a name, which may resolve elsewhere (RFC 8252, 8.3)."""
 PATH: Final = "/callback"
 REGISTERED_PORT: Final = 47815
 """The redirect port for a client ID that was registered manually. Clients that register dynamically
@@ -42,7 +42,7 @@ _STRANGE: Final = "This response does not belong to a sign-in in progress."
 class CallbackAnswer(NamedTuple):
     """The authorization server's response through the browser (RFC 6749, 4.1.2; RFC 9207).
 
-    Either `code`, or `error` with its description: untrusted, and bounded.
+    Either `code`, or `error` with its description: untrusted and bounded.
     """
 
     code: str = ""
@@ -109,7 +109,7 @@ class OAuthCallback:
                 status, words = self._taken(head)
                 await stream.send(_page(status, words, with_body=not head.startswith(b"HEAD ")))
                 await stream.send_eof()
-        if self._answer is not None:  # not before: the waiting task closes the page
+        if self._answer is not None:  # not earlier: the waiting task closes the page
             self._came.set()
 
     def _taken(self, head: bytes) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def _request_line(head: bytes) -> tuple[str, str | None]:
 
 
 def _answer(query: str) -> CallbackAnswer:
-    """The parameters; the first of several of one name."""
+    """The parameters; of several with one name, the first."""
     try:
         found = parse_qs(query, max_num_fields=50)
     except ValueError:
@@ -224,12 +224,12 @@ def host_of(url: str) -> str:
 
 
 def place(url: str) -> str:
-    """A URL without its query: for people who read the file of sign-ins."""
+    """A URL without its query: for people who read the sign-in file."""
     return host_of(url) + visible(urlsplit(url).path[:300])
 
 
 def refused(answer: CallbackAnswer, url: str) -> UserError:
-    """The authorization server returned an error: in its own words."""
+    """The authorization server returned an error, quoted as received."""
     words = f"{answer.error}: {answer.description}" if answer.description else answer.error
     is_denial = answer.error == "access_denied"
     what = "The sign-in was denied" if is_denial else "The authorization server refused the sign-in"
@@ -270,7 +270,7 @@ def another_resource(resource: str, url: str, server: str) -> UserError:
 
 
 def without_metadata(server: str, fault: str) -> UserError:
-    """An authorization server has no metadata, or malformed or somebody else's."""
+    """An authorization server without metadata, or with malformed or someone else's."""
     what = "The authorization server publishes no usable metadata"
     hint = "Contact its operator. No other server is used instead."
     return UserError(ErrorDetails(what, place(server), hint, visible(fault)))

@@ -54,9 +54,9 @@ _log = logging.getLogger(__name__)
 class StoredSignIn(BaseModel):
     """One sign-in.
 
-    The SDK alone would save tokens and client. After a restart it would then neither know when a
-    token expires nor where it is refreshed: it would send the refresh token to the wrong place.
-    `server` is for people who read the file.
+    The SDK alone would save tokens and client. After a restart it would know neither when a token
+    expires nor where it is refreshed, and would send the refresh token to the wrong place. `server`
+    is for people who read the file.
     """
 
     server: str
@@ -90,7 +90,7 @@ class SignInStorage:
         self._record = StoredSignIn(server=server)
 
     async def look(self) -> None:
-        """Load the saved sign-in, if it has another token than ours.
+        """Load the saved sign-in, if its token differs from ours.
 
         Other connections and programs refresh it as well, which may invalidate ours.
         """
@@ -107,7 +107,7 @@ class SignInStorage:
         context.protected_resource_metadata = record.resource
 
     async def drop(self, tokens: OAuthToken) -> None:
-        """Delete tokens that are of no use any more, unless others have newer ones."""
+        """Delete tokens that are no longer useful, unless others have newer ones."""
         record = await self._read()
         if record.tokens == tokens:
             self._record = record.model_copy(update={"tokens": None, "expires_at": None})
@@ -128,7 +128,7 @@ class SignInStorage:
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         if self._registered is None:
             return self._record.client
-        # Bound to the first server that used it: a server cannot lead the secret elsewhere later.
+        # Bound to the first server that used it: a server cannot redirect the secret later.
         return self._registered.model_copy(update={"issuer": self._bound_to()})
 
     async def known_client(
@@ -174,12 +174,12 @@ class SignInStorage:
         try:
             return StoredSignIn.model_validate(found)
         except ValidationError:
-            # Not reported with its content: those are secrets.
+            # Reported without its content, which is secret.
             _log.info("What is kept of the sign-in at %s is not understood: left out", self._server)
             return StoredSignIn(server=self._server)
 
     async def _write(self) -> None:
-        """Save the record; if that fails it is valid while the connection lasts."""
+        """Save the record; if that fails, it is valid while the connection lasts."""
         fields = self._record.model_dump(mode="json", exclude_none=True)
         try:
             await anyio.to_thread.run_sync(self._store.put, self._key, fields)
@@ -199,7 +199,7 @@ class Discovery:
     def __init__(self, url: str, refusal: httpx2.Response) -> None:
         self._url = url
         self._named = extract_resource_metadata_from_www_auth(refusal)
-        """Where the server says that its metadata is, if it does."""
+        """The URL that the server gives for its metadata, if any."""
         self._resource_fault = ""
         self._server_fault = ""
 
@@ -227,7 +227,7 @@ class Discovery:
             self._server_fault = "" if fault is None else self._server_fault or fault
 
     def check(self, context: OAuthContext) -> None:
-        """Check what was found, before the client is registered or the user is asked.
+        """Check the findings before the client is registered or the user is asked.
 
         Raises:
             UserError: the metadata is malformed, or missing where a server was named, or the
@@ -243,7 +243,7 @@ class Discovery:
         if metadata is None:
             if self._server_fault:
                 raise words.without_metadata(self._url, self._server_fault)
-            return  # 2025-03-26: a server without any metadata has the standard paths
+            return  # 2025-03-26: without metadata, the standard paths apply
         methods = metadata.code_challenge_methods_supported or []
         if _CHALLENGE_METHOD not in methods:
             raise words.without_pkce(str(metadata.issuer), methods)
@@ -263,7 +263,7 @@ class Discovery:
     def _read(
         self, response: httpx2.Response, model: type[BaseModel], *, must_be: bool
     ) -> BaseModel | str:
-        """The metadata, or what is wrong with it: nothing if it is optional.
+        """The metadata, or its problem: empty if it is optional.
 
         Many sites answer any path with a page: only a JSON object counts as metadata, unless the
         server itself named the URL (`must_be`).
@@ -295,7 +295,7 @@ def _status(response: httpx2.Response) -> str:
 
 
 def _first(error: ValidationError) -> str:
-    """The first error, without the values: they may be anything."""
+    """The first error, without the values, which may be anything."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(map(str, fault["loc"]))
     return f"{field}: {fault['msg']}" if field else fault["msg"]
@@ -314,7 +314,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _identity(url: str) -> tuple[object, ...]:
-    """What identifies a resource: not its query, which may be an account's secret."""
+    """The identity of a resource: without its query, which may be an account's secret."""
     return *_origin(url), urlsplit(url).path.rstrip("/")
 
 
@@ -325,7 +325,7 @@ _LONG_AGO: Final = 1.0  # an expiry in the past; the SDK ignores 0
 _FAILURES: Final = (OAuthFlowError, ValueError, httpx2.InvalidURL)
 """What the SDK raises for a server's mistakes: `ValueError` is pydantic's, and of invalid UTF-8."""
 
-# It logs whole tracebacks of what is reported as an error here.
+# It logs whole tracebacks of errors that are reported here.
 logging.getLogger("mcp.client.auth.oauth2").setLevel(logging.CRITICAL + 1)
 
 
@@ -362,7 +362,7 @@ class _Attempt:
 class SignInAuth(httpx2.Auth):
     """Authenticates the requests of one connection.
 
-    Raises `UserError` from a request when a token is needed and cannot be obtained.
+    Raises `UserError` from a request if a token is needed and cannot be obtained.
     """
 
     def __init__(
@@ -410,7 +410,7 @@ class SignInAuth(httpx2.Auth):
             attempt.refusal = response
 
     def _is_ready(self) -> bool:
-        """Whether requests can be sent: with a token, or without as long as none is required."""
+        """Whether requests can be sent: with a token, or without if none is required."""
         context = self._context
         return self._is_loaded and (context.current_tokens is None or context.is_token_valid())
 
@@ -425,7 +425,7 @@ class SignInAuth(httpx2.Auth):
     async def _authorized(
         self, attempt: _Attempt
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """The requests that lead to a token for `attempt`; none when there is one by now.
+        """The requests that lead to a token for `attempt`; none if there is one already.
 
         Others wait meanwhile. A failure counts for them as well: nobody is asked twice.
         """
@@ -450,7 +450,7 @@ class SignInAuth(httpx2.Auth):
                 raise failed from error
 
     async def _steps(self, attempt: _Attempt) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """The SDK's requests to refresh a token, and if that is not enough, to get a new one."""
+        """The SDK's requests to refresh a token or, if that is not enough, to get a new one."""
         context, request = self._context, attempt.request
         if self._has_another(attempt):
             return
@@ -500,14 +500,14 @@ class SignInAuth(httpx2.Auth):
         )
 
     def _prepared(self, request: httpx2.Request) -> httpx2.Request:
-        """A request of the SDK with limits, if it goes where credentials may be sent."""
+        """A request of the SDK with limits, if credentials may be sent there."""
         self._must_be_safe(str(request.url))
         request.extensions = {**request.extensions, "timeout": _TIMEOUT}
         request.headers["Accept-Encoding"] = "identity"
         return request
 
     def _must_be_safe(self, url: str) -> None:
-        """Encrypted; or, for a server that is not encrypted itself, on its or on this machine."""
+        """Require encryption, unless the server itself is not encrypted, or is on this machine."""
         parts, own = urlsplit(url), urlsplit(self._url)
         is_near = parts.hostname in _LOOPBACK or parts.hostname == own.hostname
         is_near = is_near and (own.scheme == "http" or own.hostname in _LOOPBACK)
@@ -550,7 +550,7 @@ class SignInAuth(httpx2.Auth):
             )
 
     async def _ask(self) -> AuthorizationCodeResult:
-        """Wait until the user has signed in. Ends with the request that needs it."""
+        """Wait until the user has signed in; cancelled with the request that needs it."""
         url, callback = self._page, self._callback
         if callback is None:
             raise AssertionError  # it is opened before the SDK receives a refusal
@@ -571,7 +571,7 @@ class SignInAuth(httpx2.Auth):
 
     async def _failed(self, error: Exception) -> UserError:
         if "invalid_client" in str(error):
-            await self._storage.forget_client()  # it is no longer registered: register again
+            await self._storage.forget_client()  # no longer registered: register again
         return words.failed(error, words.place(self._url))
 
 
@@ -593,7 +593,7 @@ def _is_refusal(response: httpx2.Response) -> bool:
 
 
 def _renewing(response: httpx2.Response) -> httpx2.Response:
-    """The response to a refresh; one that says nothing about the token must not discard it."""
+    """The response to a refresh; unless it is about the token, it must not discard it."""
     if response.status_code >= 500 or response.status_code == 429:
         raise words.not_renewed(response.status_code, str(response.request.url))
     return response
@@ -615,7 +615,7 @@ def _registered_port(info: OAuthClientInformationFull | None) -> int:
 
 
 def _metadata(client: OAuthClientIdentity) -> OAuthClientMetadata:
-    """Our registration: a program of the user's, which keeps no secret (RFC 8252, 8.4)."""
+    """Our registration: a native application, which keeps no secret (RFC 8252, 8.4)."""
     return OAuthClientMetadata(
         client_name="MCP Progress Monitor",
         software_id="mcp-progress-monitor",

@@ -38,10 +38,10 @@ _TRIES: Final = 2  # a kept connection may end just when it is reused: that prov
 
 
 async def end_unless_there(site: HttpEndpoint, request: int) -> None:
-    """End the connection when the response to `request` was lost because the server has gone.
+    """End the connection if the response to `request` was lost because the server has gone.
 
     Not while other responses may still arrive: each probes in turn, and the last one counts. A
-    server that sends any response, or none in a short time, stays connected.
+    server that sends any response, or none for a short time, stays connected.
     """
     if site.revision is None or site.is_older:
         return  # the opening reports its own failures
@@ -79,7 +79,7 @@ _OF_OLDER: Final = frozenset({400, 404, 405})
 _NO_JSON: Final = frozenset({Kind.GARBAGE, Kind.BLANK, Kind.PARTIAL})
 _ACCEPTED: Final = f"{JSON}, {EVENTS}"
 _ERROR_BYTES: Final = 1024 * 1024
-"""How much of an error response is read; a longer one is no message."""
+"""How much of an error response is read; a longer one is not a message."""
 _HEADER_MISMATCH: Final = -32020
 _NOT_TAKEN_UP: Final = "Streams of 2026-07-28 cannot be resumed."
 _POSTED_WHERE_TOLD: Final = (
@@ -151,7 +151,7 @@ class Post:
         return await self._site.turn_older(answer.line)
 
     async def _once(self, attempt: int) -> tuple[errors.HttpAnswer, float | None]:
-        """Post it once and read what comes; seconds to wait before it is posted again, if it is."""
+        """Post it once and read the response; seconds until it is posted again, if it is."""
         site, letter = self._site, self._letter
         self._headers = headers = site.headers(_ACCEPTED, letter)
         request = HttpRequest("POST", site.url, headers, "message", letter.raw, letter.frame)
@@ -170,7 +170,7 @@ class Post:
             self._site.session = answer.headers.get(SESSION) or None
 
     async def _read_body(self, reply: HttpReply) -> errors.HttpAnswer:
-        """Handle a body, a message or not; the response with the beginning of it."""
+        """Read a body, a message or not; the response with the beginning of it."""
         site, answer = self._site, reply.answer
         may_be_long = answer.status < 400 and answer.kind == JSON
         most = MOST_BYTES if may_be_long else _ERROR_BYTES
@@ -214,7 +214,7 @@ class Post:
         return True
 
     async def _settled(self, answer: errors.HttpAnswer) -> bool:
-        """What is left to do after reading everything."""
+        """Complete the exchange once everything was read."""
         site, letter = self._site, self._letter
         if self._ending is not None:
             await self._after_stream(self._ending)
@@ -278,7 +278,7 @@ def _forgotten(where: str) -> Loss:
 
 
 def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
-    """Why a body declared as JSON is not; empty if it is, or is not declared so."""
+    """Why a body declared as JSON cannot be read; empty if it can."""
     if answer.kind != JSON or not body or len(body) > OVERSIZED:
         return ""
     envelope = decode(body)
@@ -293,9 +293,9 @@ def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
 
 
 def is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
-    """Whether a body is to be read as JSON-RPC, even if it breaks the rules."""
+    """Whether a body is to be read as JSON-RPC, even if it violates the protocol."""
     if len(body) > OVERSIZED:
-        begin = first_byte(body)  # as far as white space is skipped in one step
+        begin = first_byte(body)  # bounded by how much white space is skipped in one step
         return body[begin : begin + 1] in {b"{", b"["}
     kind = decode(body).kind
     if answer.status >= 400 or kind is Kind.INVALID:

@@ -82,7 +82,7 @@ class Routes(httpx2.AsyncBaseTransport):
     """Sends each request through its proxy, whose transport is created when first needed."""
 
     def __init__(self, make: Callable[[str | None], httpx2.AsyncBaseTransport]) -> None:
-        """`make` creates the transport through a proxy; without one for None."""
+        """`make` creates the transport through a proxy; for None, a direct one."""
         self._make = make
         self._ways: dict[str | None, httpx2.AsyncBaseTransport] = {}
 

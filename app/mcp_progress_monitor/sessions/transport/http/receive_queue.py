@@ -33,14 +33,14 @@ _HELD_BYTES: Final = 256 * 1024
 _PORTION: Final = 32 * 1024
 _PORTION_LINES: Final = 4096
 _SMALL_PORTION: Final = 4 * 1024
-"""So many bytes are parsed at once, fewer if they are mostly line ends: other tasks run between."""
+"""Bytes that are parsed at once, fewer if they are mostly line ends: other tasks run between."""
 
 _NO_BLANK_LINE: Final = "its last event was dropped because no blank line follows it"
 _BARE_JSON: Final = 'the content looks like JSON, but events must start with "data:"'
 _REPLIES: Final = frozenset({Kind.RESULT, Kind.ERROR})
 _OPENING: Final = frozenset({b"{", b"["})
 
-_TOLD_BYTES: Final = 64 * 1024  # so many bytes of events, beside messages, are described at once
+_TOLD_BYTES: Final = 64 * 1024  # bytes of events, besides messages, that are described at once
 
 _monotonic_of: Final = operator.itemgetter(1)
 
@@ -49,13 +49,13 @@ class QueueItem(Protocol):
     """An item of the queue."""
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Frames of it, in lists of one channel; each was published before the next is made."""
+        """Its frames, in lists of one channel; each is published before the next is made."""
 
 
 class ReceiveQueue:
     """The queue between the reading tasks and the publishing one.
 
-    Only here are frames numbered, and only on demand: so their numbers are in the order in which
+    Frames are numbered only here, and only on demand, so their numbers are in the order in which
     they are published. Times are those at which bytes arrived, but never earlier than that of the
     frame before: later events must not have earlier times.
     """
@@ -91,7 +91,7 @@ class ReceiveQueue:
         await mark.reached.wait()
 
     def put_end_last(self) -> None:
-        """Let items that were queued after the end come before it."""
+        """Move the end behind items that were queued after it."""
         if self._line:
             self._line.rotate(-1)
 
@@ -102,7 +102,7 @@ class ReceiveQueue:
         return self._line.popleft().frames(self)
 
     def waiting(self) -> Iterator[Sequence[Frame]]:
-        """The frames of all that is in line, for who need not wait for more."""
+        """The frames of all queued items, for those who need not wait for more."""
         while self._line:
             yield from self._line.popleft().frames(self)
 
@@ -150,7 +150,7 @@ class QueueEnd:
     """The last item."""
 
     def frames(self, inbound: ReceiveQueue) -> Iterator[Sequence[Frame]]:
-        """Stay in place, whatever is queued later."""
+        """Stay last, whatever is queued later."""
         inbound.put_back(self)
         raise anyio.EndOfStream
 
@@ -171,7 +171,7 @@ class MessageBody(NamedTuple):
 
 
 class UnansweredRequest(NamedTuple):
-    """A request of ours gets no reply: reported as an event, then to its caller."""
+    """A request of ours that gets no reply: reported as an event, then to its caller."""
 
     line: WireLine
     request: int
@@ -190,11 +190,11 @@ class UnansweredRequest(NamedTuple):
 
 
 def leave(_event: SseEvent) -> None:
-    """Handles events that are no messages."""
+    """Ignores events that are not messages."""
 
 
 class EventStream:
-    """The events of one response, queued whenever it has bytes that were not parsed.
+    """The events of one response, queued whenever it has unparsed bytes.
 
     Bytes of many small chunks are parsed and framed together: the readers need not pay for each.
     """
@@ -206,14 +206,14 @@ class EventStream:
         on_other: Callable[[SseEvent], None] = leave,
         most: int = MOST_BYTES,
     ) -> None:
-        """Begin with no bytes of the response of `exchange`.
+        """An empty stream for the response of `exchange`.
 
-        Events that are no messages go to `on_other`.
+        Events that are not messages go to `on_other`.
         """
-        self.retry_ms: int | None = None  # when to reconnect, as the server said
+        self.retry_ms: int | None = None  # when to reconnect, as the server requested
         self.too_large: SseTooLargeError | None = None
         """Why no more is accepted; None as long as it is."""
-        self.count = 0  # how many messages arrived
+        self.count = 0  # the number of messages that arrived
         self.oddity = ""  # a note about its end, once that is framed; it follows another text
         self._inbound = inbound
         self._exchange = exchange
@@ -228,7 +228,7 @@ class EventStream:
 
     @property
     def last_event_id(self) -> str | None:
-        """Where the stream can be resumed; None if it cannot be."""
+        """The id from which the stream can be resumed; None if it cannot be."""
         return self._parser.last_event_id or None
 
     @property
@@ -238,11 +238,11 @@ class EventStream:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that were added and are not framed: unparsed, or an event whose end is to come."""
+        """Bytes that were added and are not framed: unparsed, or in an incomplete event."""
         return self._held_bytes + self._parser.held_bytes
 
     def add(self, data: bytes) -> bool:
-        """Add bytes; whether those that wait are enough for now, see `room`."""
+        """Add bytes; whether enough are waiting, see `room`."""
         self._held.append(data)
         self._held_bytes += len(data)
         if len(self._held) == 1:
@@ -258,7 +258,7 @@ class EventStream:
             self._inbound.put(self)
 
     async def room(self) -> None:
-        """Wait until the bytes are parsed; `SseTooLargeError` when no more is accepted."""
+        """Wait until the bytes are parsed; `SseTooLargeError` if no more is accepted."""
         while self._held and self.too_large is None:
             self._taken = anyio.Event()
             await self._taken.wait()
@@ -278,7 +278,7 @@ class EventStream:
             yield from self._framed(rest, stamp)
 
     def _oddity(self, rest: list[SseEvent]) -> str:
-        """Why an incomplete event is no message, if it looks like one."""
+        """Why an incomplete event is not a message, if it looks like one."""
         if any(event.data for event in rest):
             return _NO_BLANK_LINE
         begin = rest[0].raw.lstrip()[:1]
@@ -346,7 +346,7 @@ def _groups(events: list[SseEvent]) -> Iterator[list[SseEvent]]:
 
 
 def _portions(data: bytes) -> Iterator[bytes]:
-    """Split bytes into what is parsed at once; mostly line ends into less."""
+    """Split bytes into what is parsed at once; fewer if they are mostly line ends."""
     for begin in range(0, len(data), _PORTION):
         portion = data[begin : begin + _PORTION]
         lines = portion.count(b"\n") + portion.count(b"\r")

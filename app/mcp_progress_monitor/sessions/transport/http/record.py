@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Redactor", "hidden", "shown_url"]
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Digest|Negotiate|ApiKey|Token|DPoP) +", re.IGNORECASE)
-_SHORTEST: Final = 8  # shorter values are too common to be searched in texts
+_SHORTEST: Final = 8  # shorter values are too common to search for
 _ADDRESSES: Final = frozenset({"location", "content-location", "link", "referer", "refresh"})
 
 
@@ -33,15 +33,15 @@ def hidden(value: str) -> str:
 
 
 class Redactor:
-    """The secrets of one connection: by the names of headers, and by known values."""
+    """Hides the secrets of one connection: by the names of headers, and by known values."""
 
     def __init__(self, header_names: Iterable[str] = ()) -> None:
-        """Headers called `header_names` are hidden, beside those of known names."""
+        """Headers in `header_names` are hidden, besides those with well-known names."""
         self._names = {name.lower() for name in header_names}
         self._values: list[str] = []
 
     def learn(self, written: Mapping[str, str], sent: Mapping[str, str], url: str) -> None:
-        """Add the values that are sent: headers as written, and as resolved; and the URL's."""
+        """Add the values that are sent: headers as written and as resolved, and the URL's."""
         found = _of_url(url)
         for name, value in sent.items():
             found += _referred(written.get(name, ""), value)
@@ -55,13 +55,13 @@ class Redactor:
         return self.words(shown_url(url))
 
     def words(self, words: str) -> str:
-        """A text without the values that are known to be secret."""
+        """A text without values known to be secret."""
         for value in self._values:
             words = words.replace(value, HIDDEN_VALUE)
         return words
 
     def body(self, body: bytes) -> bytes:
-        """Bytes that are no message, without these values."""
+        """Bytes that are not a message, without these values."""
         for value in self._values:
             body = body.replace(value.encode(), HIDDEN_VALUE.encode())
         return body
@@ -84,7 +84,7 @@ def _referred(written: str, sent: str) -> list[str]:
 
 
 def _of_url(url: str) -> list[str]:
-    """The password, and the values of secret parameters, as written in a URL."""
+    """The password and the values of secret parameters, as written in a URL."""
     shown = shown_url(url)
     if shown == url:
         return []
@@ -96,7 +96,7 @@ def _of_url(url: str) -> list[str]:
     return [form for value in (*values, password) for form in (value, urllib.parse.unquote(value))]
 
 
-BODY_KEPT: Final = 64 * 1024  # how much is recorded of a body that is no message
+BODY_KEPT: Final = 64 * 1024  # how much is recorded of a body that is not a message
 _NOTES: Final = 20
 _NOTED_BODY: Final = 500
 _TELLING: Final = (
@@ -135,7 +135,7 @@ class ExchangeRecorder:
     """Reports the exchanges of one connection to its queue."""
 
     def __init__(self, inbound: ReceiveQueue, secret_names: Iterable[str] = ()) -> None:
-        """Values of headers called `secret_names` are hidden, beside those of known names."""
+        """Values of headers in `secret_names` are hidden, besides those with well-known names."""
         self.redactor = Redactor(secret_names)
         self.last_byte_at: float | None = None  # when the last byte of a response's body arrived
         self._inbound = inbound
@@ -187,11 +187,11 @@ class ExchangeRecorder:
         )
 
     def heard(self) -> None:
-        """Bytes of a response's body arrived, whatever they are."""
+        """Bytes of a response's body arrived."""
         self.last_byte_at = self._inbound.clock.monotonic()
 
     def body(self, exchange: RecordedExchange, kept: bytes, size: int) -> None:
-        """A body that is no message: its beginning, and its length as far as it was read."""
+        """A body that is not a message: its beginning, and its length as far as it was read."""
         kept = kept[:BODY_KEPT]
         shown = self.redactor.body(kept)
         exchange.body = shown[:_NOTED_BODY].decode(errors="replace")

@@ -41,7 +41,7 @@ _LONGEST_RETRY_S: Final = 300.0
 _SHORTEST_IN_VAIN_S: Final = 0.1
 """Pause before a stream without messages is resumed, however soon the server wants that."""
 _IN_VAIN_STEP: Final = 10
-"""How often it is requested in vain before that pause grows, and how often it grows."""
+"""How many futile attempts are made before that pause grows, and by which factor."""
 _FIRST_SILENCE_S: Final = 20.0
 """How long a resumed stream may be silent before it is resumed again. Some servers replay what was
 missed and then send nothing more on it: the next time they replay the rest."""
@@ -65,7 +65,7 @@ _FORGOTTEN: Final = "The server no longer knows the session."
 _NO_MORE: Final = "All attempts to resume it failed."
 _SILENT: Final = "nothing received for {:g} s"
 _WANTED: Final = "reconnect requested by the user"
-_CONFLICT: Final = 409  # how a server answers that considers a stream open that we have left
+_CONFLICT: Final = 409  # the response of a server that considers a stream open that we have left
 _SHOWN_KIND: Final = 80
 _SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -90,7 +90,7 @@ class SilenceWatch:
         self._scope = anyio.CancelScope()
 
     def stop(self) -> None:
-        """Stop it, as the user requested."""
+        """Stop reading, on the user's request."""
         self.reason = _WANTED
         self._scope.cancel()
 
@@ -110,7 +110,7 @@ class SilenceWatch:
 
 
 def _is_comment(chunk: bytes) -> bool:
-    """Whether a chunk is whole lines without meaning."""
+    """Whether a chunk consists of complete lines without meaning."""
     if len(chunk) > _SHORT_CHUNK or not chunk.endswith((b"\n", b"\r")):
         return False
     return all(line[:1] in {b"", b":"} for line in chunk.splitlines())
@@ -122,7 +122,7 @@ async def read_stream(
     on_other: Callable[[SseEvent], None] = leave,
     watch: SilenceWatch | None = None,
 ) -> StreamOutcome:
-    """Read a response that is an event stream to its end, whatever ends it; publish all of it."""
+    """Read a response that is an event stream to its end; publish all of it."""
     stream = EventStream(site.inbound, reply.exchange.number, on_other, MOST_BYTES)
     reason = CLOSED
     try:
@@ -150,7 +150,7 @@ async def read_stream(
 
 
 async def read_rest(site: HttpEndpoint, reply: HttpReply) -> errors.HttpAnswer:
-    """Read and record a body that is no message; the response with the beginning of it."""
+    """Read and record a body that is not a message; the response with the beginning of it."""
     try:
         body, _ = await reply.read(BODY_KEPT, REFUSAL_S)
     except BrokenError:
@@ -161,7 +161,7 @@ async def read_rest(site: HttpEndpoint, reply: HttpReply) -> errors.HttpAnswer:
 
 
 class Resumption:
-    """Resumes the stream of one request, as often as it breaks, until its reply is there."""
+    """Resumes the stream of one request whenever it breaks, until its reply has arrived."""
 
     def __init__(self, site: HttpEndpoint, request: int, ending: StreamOutcome) -> None:
         """The stream of the request with this frame number has ended as `ending` says."""
@@ -188,7 +188,7 @@ class Resumption:
             self._watch.stop()
 
     async def run(self) -> None:
-        """Return when the reply is there, the request is given up, or it was reported as lost."""
+        """Return once the reply arrived, or the request was given up or reported as lost."""
         self._site.take_up_again[self._request] = self.again
         try:
             await self._run()
@@ -214,7 +214,7 @@ class Resumption:
                 return
 
     def _why_not(self) -> str:
-        """Why it is no longer tried; empty while it is."""
+        """Why it is not resumed again; empty if it is."""
         if self._ending.last_event_id is None:
             return _NO_ID
         if _sendable(self._ending.last_event_id) is None:
@@ -230,8 +230,8 @@ class Resumption:
         delay_s = _delay_s(self._attempt)
         if told_ms is None:
             return delay_s
-        # The server's wish counts, but not that of one that is not there or not ready, asked in
-        # vain forever.
+        # The server's retry interval counts, but a server that is unreachable or not ready is not
+        # asked forever.
         told_s = min(told_ms / 1000, _LONGEST_RETRY_S)
         if self._unheard_since is not None or self._is_refused:
             return max(told_s, delay_s)
@@ -249,7 +249,7 @@ class Resumption:
         )
 
     async def _try(self) -> bool:
-        """Resume it once; whether it is worth continuing."""
+        """Resume it once; whether to continue."""
         site, last_id = self._site, _sendable(self._ending.last_event_id)
         headers = {**site.headers(EVENTS), "Last-Event-ID": last_id or ""}
         try:
@@ -288,11 +288,11 @@ class Resumption:
             self._silence_s = _FIRST_SILENCE_S
         elif was_left:
             self._silence_s = min(2 * self._silence_s, _LONGEST_SILENCE_S)
-        # One that restarts at the same place each time gets no further, whatever it sends.
+        # A stream that restarts at the same place each time makes no progress, whatever it sends.
         is_further = ending.last_event_id not in {None, old.last_event_id}
         self._in_vain = 0 if ending.messages and is_further else self._in_vain + 1
         if ending.messages or ending.last_event_id or was_left:
-            self._attempt = 0  # the server is there
+            self._attempt = 0  # the server is reachable
         self._why_broken = ending.reason
         self._ending = ending._replace(
             last_event_id=ending.last_event_id or old.last_event_id,
@@ -327,7 +327,7 @@ class Resumption:
 
 
 def _sendable(last_id: str | None) -> str | None:
-    """An id as a header carries it; None if it cannot."""
+    """An id as a header value; None if that is impossible."""
     bare = (last_id or "").strip(" \t")
     return bare if _SENDABLE.fullmatch(bare) else None
 
@@ -354,7 +354,7 @@ class Listening:
         self._was_open = False
 
     async def run(self) -> None:
-        """Keep it open; return when the server has none."""
+        """Keep it open; return if the server has none."""
         site = self._site
         site.is_listening = True
         try:
@@ -373,7 +373,7 @@ class Listening:
         return max(min(told_s, _LONGEST_RETRY_S), delay_s)
 
     async def _once(self) -> bool:
-        """Open it once, to its end; whether it is worth trying again."""
+        """Open it once, to its end; whether to try again."""
         site = self._site
         headers = site.headers(EVENTS)
         if self._last_id is not None:
@@ -398,7 +398,7 @@ class Listening:
         if ending.messages:
             self._attempt = 0
         if ending.last_event_id:
-            # After an id that no header can carry it is opened again, and not from there.
+            # An id that no header can carry: open the stream again, but not from there.
             self._last_id = _sendable(ending.last_event_id)
         self._retry_ms = self._retry_ms if ending.retry_ms is None else ending.retry_ms
 

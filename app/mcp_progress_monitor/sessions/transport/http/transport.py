@@ -46,7 +46,7 @@ _NO_REQUEST_S: Final = 30.0
 _LINGER_S: Final = 30.0
 """How long a stream is read after its request was settled: late messages are shown, too."""
 _LOOK_S: Final = 5.0
-_TRIAL_S: Final = 5.0  # how long a server may take to show that it is one of 2024-11-05
+_TRIAL_S: Final = 5.0  # how long a server may take to prove that it is one of 2024-11-05
 _FAREWELL_S: Final = 1.5
 
 
@@ -161,11 +161,11 @@ class HttpTransport:
 
     async def _read_older(self, older: LegacySseStream) -> None:
         await older.run()
-        if not older.is_found:  # it may be another server by now
+        if not older.is_found:  # it may have been replaced by another server
             self._means.older.discard(self._definition.fingerprint)
 
     async def _turn_older(self, reason: str) -> bool:
-        """Test whether the server is one of 2024-11-05, and continue so if it is."""
+        """Test whether the server is one of 2024-11-05, and continue in that way if it is."""
         site, older = self._server, LegacySseStream(self._server, is_trial=True)
         if self._tasks is None or self._is_closed:
             return False
@@ -186,7 +186,7 @@ class HttpTransport:
             for frames in self._slices:
                 if frames:
                     return frames
-                await checkpoint()  # within a message of many megabytes
+                await checkpoint()  # inside a message of many megabytes
             try:
                 self._slices = await self._server.inbound.next()
             except anyio.EndOfStream:
@@ -261,7 +261,7 @@ class HttpTransport:
                     opened.scope.cancel()
 
     async def close(self) -> None:
-        """Close all streams, and end the session where there is one."""
+        """Close all streams, and end the session if there is one."""
         site = self._site
         if site is None or self._is_closed:
             return
@@ -284,7 +284,7 @@ class HttpTransport:
             async with site.wire.exchange(HttpRequest("DELETE", site.url, headers, "end")):
                 return
         except (UnreachableError, BrokenError, HttpRefusedError):
-            return  # it is recorded; the server ends the session when it likes
+            return  # it is recorded; the server ends the session in its own time
 
     async def release(self) -> None:
-        """Nothing is left."""
+        """Do nothing: `close` frees everything."""
