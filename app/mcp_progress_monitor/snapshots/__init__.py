@@ -1,1 +1,1 @@
-"""Immutable values about servers, questions and limits that views and sessions both know."""
+"""Immutable values about servers, questions and limits, shared by views and sessions."""

@@ -1,4 +1,4 @@
-"""How to reach each server: what the user gave, what configuration files of other clients say."""
+"""How to reach each server: as entered by the user, or read from other clients' files."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Era: TypeAlias = Literal["auto", "handshake", "per-request"]
-"""Which way of opening to use; "auto" finds out (see `sessions.negotiation`)."""
+"""How to open a connection; "auto" finds out (see `sessions.negotiation`)."""
 
 _TEXT: Final = text(re.compile(r"[^\x00]*"), "must not contain a NUL character")
-"""Text that an operating system takes for an argument or a path: without a NUL."""
+"""Text that an operating system accepts as an argument or a path: without a NUL."""
 _NEEDED_TEXT: Final = text(
     re.compile(r"[^\x00]*"), "must not contain a NUL character", is_needed=True
 )
@@ -79,11 +79,11 @@ def _http_url(value: Any) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RestartPolicy(Validated):
-    """What is done when a server that was connected ends by itself.
+    """What to do when a connected server ends unexpectedly.
 
-    It is connected again after `first_delay_s`, and after twice as long each time, up to
-    `longest_delay_s`; at most `limit` times in a row. A connection that lasted for `calm_s` begins
-    the count anew.
+    It is reconnected after `first_delay_s`, then after twice as long each time, up to
+    `longest_delay_s`; at most `limit` times in a row. A connection that lasts for `calm_s` resets
+    the count.
     """
 
     is_on: bool = True
@@ -103,10 +103,10 @@ class RestartPolicy(Validated):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FileWatch(Validated):
-    """Restarting a server when its files change: `paths` are files and folders, with all in them.
+    """Restarts a server when its files change: `paths` are files, and folders with their contents.
 
-    Without paths it is the folder chosen to start it in, and the files among its arguments.
-    Of what is in folders, names that match one of `patterns` count (as `fnmatch` has them).
+    Without paths these are the folder chosen to start it in, and the files among its arguments. In
+    folders, only names that match one of `patterns` count (as in `fnmatch`).
     """
 
     is_on: bool = False
@@ -118,7 +118,7 @@ class FileWatch(Validated):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OAuthClient(Validated):
-    """What an authorization server knows us by. Without `client_id` we register ourselves.
+    """Our identity at an authorization server. Without `client_id` we register dynamically.
 
     `client_secret` may be a reference (see `secrets.references`).
     """
@@ -134,13 +134,13 @@ class OAuthClient(Validated):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Definition(Validated):
-    """What is the same however a server is reached.
+    """What all definitions share.
 
-    `connect_timeout_s` bounds the time from the beginning to the end of negotiation; None is as
-    long as there are signs that the server is still starting (see `sessions.connect_limit`).
-    `idle_timeout_s` and `total_timeout_s` are the limits of its calls that choose none: 0 is no
-    limit, None the protocol's usual one (see `snapshots.limits`). While calls wait and nothing
-    comes for `ping_interval_s`, it is asked whether it still answers; 0 never asks.
+    `connect_timeout_s` limits the time until negotiation has ended; None waits as long as the
+    server seems to be starting (see `sessions.connect_limit`). `idle_timeout_s` and
+    `total_timeout_s` are the limits of calls that set none: 0 is no limit, None the protocol's
+    default (see `snapshots.limits`). If calls are pending and nothing arrives for
+    `ping_interval_s`, the server is pinged; 0 never pings.
     """
 
     name: str
@@ -165,14 +165,14 @@ class _Definition(Validated):
 
     @property
     def fingerprint(self) -> str:
-        """What this server is, whatever it is called: equal for equal commands and settings."""
+        """The identity of this server, whatever its name: equal for equal commands and settings."""
         fields = self.model_dump(mode="json", exclude=_OURS)
-        fields["era"] = fields.pop("era")  # last, as it stands in what earlier versions saved
+        fields["era"] = fields.pop("era")  # last, as in what earlier versions saved
         return _fingerprint(fields)
 
     @property
     def approval_key(self) -> str:
-        """What the user agrees to when this may run: another one for any other command or URL.
+        """What the user approves: another key for any other command or URL.
 
         A digest, because values may be secrets.
         """
@@ -180,17 +180,17 @@ class _Definition(Validated):
 
     @property
     def job_key(self) -> str:
-        """The fingerprint, with the folder where that decides which program it is.
+        """The fingerprint, with the folder if that decides which program is run.
 
-        By it a saved job knows its server, whatever folder this program is started in later.
+        A saved job finds its server by it, whatever folder this program is started in later.
         """
         return self.fingerprint
 
     @property
     def deciding_folder(self) -> str | None:
-        """The folder where the command is, if another one would make it another program.
+        """The folder of the command, if another folder would make it another program.
 
-        None where the command or the definition's own folder settles that.
+        None if the command or the definition's own folder decides that.
         """
         return None
 
@@ -200,7 +200,7 @@ class _Definition(Validated):
 
 
 def in_all_eras(fingerprint: str) -> Iterator[str]:
-    """The fingerprints of a definition that differs in its era alone, its own first."""
+    """The fingerprints of definitions that differ only in their era, its own first."""
     yield fingerprint
     fields = json.loads(fingerprint)
     for era in get_args(Era):
@@ -217,7 +217,7 @@ _OLD_DEMO: Final = ("-m", "app.demo")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StdioDefinition(_Definition):
-    """A server that is started as a process and spoken to over its stdin and stdout.
+    """A server that is started as a process, and uses its stdin and stdout.
 
     `command` is a program's name or path, found on PATH; no shell is involved. `env` is added to
     the environment of this program; its values, and `args`, may hold references (see
@@ -240,7 +240,7 @@ class StdioDefinition(_Definition):
     }
 
     def __post_init__(self) -> None:
-        """As said above; the demo server of version 0.1.0 gets its module's name of today."""
+        """As above; the demo server of version 0.1.0 gets its module's current name."""
         super().__post_init__()
         if self.args[:2] == _OLD_DEMO:
             command, *words = paths.internal_command(paths.DEMO)
@@ -249,26 +249,26 @@ class StdioDefinition(_Definition):
 
     @property
     def deciding_folder(self) -> str | None:
-        """The folder where a relative path leads to the command, or is the definition's own."""
+        """The folder from which a relative path leads to the command, or the definition's own."""
         is_path = bool(os.path.dirname(self.command))  # noqa: PTH120  # Path forgets that of "./x"
         is_open = is_path and not Path(self.command).is_absolute()
         if not (is_open if self.cwd is None else not Path(self.cwd).is_absolute()):
             return None
         try:
             return str(Path(self.cwd or "").absolute())
-        except OSError:  # the folder that we are in was deleted
+        except OSError:  # the current folder was deleted
             return self.cwd or "."
 
     @property
     def job_key(self) -> str:
-        """In another folder, a relative path is somebody else's program."""
+        """In another folder, a relative path is another program."""
         folder = self.deciding_folder
         if folder is None:
             return self.fingerprint
         return self.model_copy(update={"cwd": folder}).fingerprint
 
     def settled(self) -> Self:
-        """As said above; as it is where the folder that we are in was deleted."""
+        """As above; unchanged if the current folder was deleted."""
         try:
             return self.model_copy(update={"cwd": str(Path(self.cwd or "").absolute())})
         except OSError:
@@ -276,16 +276,16 @@ class StdioDefinition(_Definition):
 
     @property
     def address(self) -> str:
-        """Command and arguments for people to read, without secrets; never to be run."""
+        """Command and arguments for display, without secrets; never to be run."""
         return " ".join((self.command, *shown_arguments(self.args)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HttpDefinition(_Definition):
-    """A server that is reached by a URL: Streamable HTTP, or the older HTTP+SSE (2024-11-05).
+    """A server that is reached by a URL: Streamable HTTP, or HTTP+SSE (2024-11-05).
 
-    Values of `headers` may be references (see `secrets.references`). With `auth` "oauth" the
-    user signs in at the server's authorization server when it asks for that.
+    Values of `headers` may be references (see `secrets.references`). With `auth` "oauth" the user
+    signs in at the server's authorization server when required.
     """
 
     transport: Literal["http", "sse"] = "http"
@@ -305,14 +305,14 @@ class HttpDefinition(_Definition):
 
     @property
     def address(self) -> str:
-        """The URL for people to read, without a user's name and password, and other secrets."""
+        """The URL for display, without credentials and other secrets."""
         return shown_url(self.url)
 
     @property
     def resource(self) -> str:
-        """The URL that tokens of a sign-in are for: whole but for a user's name and password.
+        """The URL that tokens of a sign-in are for: complete except for user name and password.
 
-        It may hold secrets, and is never shown.
+        It may contain secrets, and is never shown.
         """
         parts = urllib.parse.urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
@@ -322,12 +322,12 @@ ServerDefinition: TypeAlias = StdioDefinition | HttpDefinition
 
 
 def read_definition(written: str | bytes) -> ServerDefinition:
-    """A definition from what `model_dump_json` wrote; `InvalidValueError` if it is none."""
+    """A definition from the output of `model_dump_json`; `InvalidValueError` if invalid."""
     return made_definition(decoded_json(written))
 
 
 def made_definition(fields: object) -> ServerDefinition:
-    """A definition from its fields, `transport` among them; `InvalidValueError` if none."""
+    """A definition from its fields, including `transport`; `InvalidValueError` if invalid."""
     transport = fields.get("transport") if isinstance(fields, dict) else None
     if transport == "stdio":
         return StdioDefinition.model_validate(fields)
@@ -339,7 +339,7 @@ def made_definition(fields: object) -> ServerDefinition:
 def demo_definition(
     *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float | None = None
 ) -> StdioDefinition:
-    """The bundled demo server, started by this very program; `args` are those of `demo`."""
+    """The bundled demo server, run by this program; `args` are those of `demo`."""
     command, *words = paths.internal_command(paths.DEMO)
     return StdioDefinition(
         name=name,

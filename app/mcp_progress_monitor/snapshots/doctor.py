@@ -1,4 +1,4 @@
-"""What is known of a connection that fails, for people who want to know why."""
+"""The facts about a connection that failed, for diagnosis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EndKind(enum.Enum):
 
 
 class Searched(NamedTuple):
-    """A folder of PATH that a command was looked for in: `found` is the file, None if none."""
+    """A folder of PATH that was searched for a command: `found` is the file, or None."""
 
     folder: str
     exists: bool
@@ -32,9 +32,9 @@ class Searched(NamedTuple):
 
 
 class HttpNote(NamedTuple):
-    """One request over HTTP and what came: `status` None when nothing did, `text` then says why.
+    """One HTTP request and its response; without one `status` is None, and `text` says why.
 
-    `headers` are those of the response that tell something; `body` the beginning of what it said.
+    `headers` are the informative ones of the response; `body` is the beginning of its body.
     """
 
     request: str
@@ -45,9 +45,9 @@ class HttpNote(NamedTuple):
 
 
 class OpeningQuestion(NamedTuple):
-    """One question of an opening: what was asked and why, and what came; times are monotonic.
+    """One request of an opening, its reason and its outcome; times are monotonic.
 
-    `answer` is empty while nothing came.
+    `answer` is empty while there is none.
     """
 
     method: str
@@ -59,7 +59,7 @@ class OpeningQuestion(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Something that usually causes what was seen, and what to try."""
+    """A usual cause of the symptoms, and what to try."""
 
     text: str
     hint: str
@@ -67,14 +67,14 @@ class Cause(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """All that is known of a server's newest connection. What is not known is None or empty.
+    """Everything known about a server's newest connection. Unknown is None or empty.
 
-    `command` is as it was run, program first, and `found` the program's file; `folder` absolute.
-    `environment` has names of variables only. `first_bytes` are the first that came, at most 512.
-    `http` are the last exchanges, oldest first. `opening` is what was asked to open it, and why.
-    `ending` is the reason for the end as text, `end_kind` as a value.
-    `causes` the likeliest first. `secrets` are values of variables and headers, the longest first:
-    they stand in no report that is handed on.
+    `command` is as it was run, program first, and `found` the program's file; `folder` is absolute.
+    `environment` has only the names of variables. `first_bytes` are the first received, at most
+    512. `http` are the last exchanges, oldest first. `opening` lists the opening requests. `ending`
+    is the reason for the end as text, `end_kind` as a value. `causes` are in order of likelihood.
+    `secrets` are values of variables and headers, the longest first: they must not appear in a
+    report that is passed on.
     """
 
     server: str
@@ -103,5 +103,5 @@ class DoctorReport:
 
     @property
     def was_ended_by_us(self) -> bool:
-        """Whether the server did not end the connection itself."""
+        """Whether we, and not the server, ended the connection."""
         return self.end_kind not in {EndKind.OPEN, EndKind.SERVER}

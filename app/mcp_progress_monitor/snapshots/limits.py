@@ -1,4 +1,4 @@
-"""Time limits and log levels that a call or server may have. Light: loaded by `--help`."""
+"""Time limits of calls, and log levels of servers. Light: imported by `--help`."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ LogLevel: TypeAlias = Literal[
 
 
 LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
-"""Levels of log messages, the chattiest first (RFC 5424)."""
+"""Levels of log messages, the most verbose first (RFC 5424)."""
 
 
 LONGEST_LIMIT_S: Final = 86_400_000
-"""The longest limit: 1,000 days. Whoever wants more than that wants none."""
+"""The longest limit: 1,000 days. Whoever needs more wants none."""
 
 
 TOOL_IDLE_S: Final = 1800.0
-"""How long a tool may be silent: a monitor of long jobs shows silence, it does not kill for it."""
+"""How long a tool may be silent: a monitor of long jobs shows silence rather than ending them."""
 
 
-OTHER_IDLE_S: Final = 60.0  # how long a server may be silent about anything else
+OTHER_IDLE_S: Final = 60.0  # how long a server may be silent for other requests
 
 
 class UsualLimit(enum.Enum):
-    """The one value that stands for whatever limit is usual for a server and a method."""
+    """The value that stands for the default limit of a server and a method."""
 
     USUAL = enum.auto()
 
@@ -49,7 +49,7 @@ USUAL: Final = UsualLimit.USUAL
 
 
 LimitChoice: TypeAlias = float | UsualLimit | None
-"""Seconds, None or 0 for no limit, or the usual one."""
+"""Seconds, None or 0 for no limit, or the default."""
 
 
 class Limit(enum.Enum):
@@ -60,17 +60,17 @@ class Limit(enum.Enum):
 
 
 class Limits(NamedTuple):
-    """How long to wait, in seconds; None and 0 are without end.
+    """How long to wait, in seconds; None and 0 are without limit.
 
-    `idle_s` counts from the last sign of life of this very request (sent, progress, any message
-    that belongs to it), `total_s` from the moment it was asked for.
+    `idle_s` counts from the last activity of this request (sent, progress, any message that belongs
+    to it), `total_s` from the moment it was made.
     """
 
     idle_s: float | None = None
     total_s: float | None = None
 
     def checked(self) -> Self:
-        """The same with None for 0; `UserError` for what no clock can count down."""
+        """The same with None for 0; `UserError` for what a clock cannot count down."""
         return self._replace(
             idle_s=_checked(self.idle_s, Limit.IDLE), total_s=_checked(self.total_s, Limit.TOTAL)
         )
@@ -79,7 +79,7 @@ class Limits(NamedTuple):
 def _checked(seconds: float | None, limit: Limit) -> float | None:
     if seconds is None:
         return None
-    if not 0 <= seconds <= LONGEST_LIMIT_S:  # neither of which is true of NaN
+    if not 0 <= seconds <= LONGEST_LIMIT_S:  # NaN fails both comparisons
         what = f"The {limit.value} limit cannot be {_short(seconds)} seconds"
         hint = f"Enter 0 for no limit, or at most {LONGEST_LIMIT_S:,.0f} seconds (1,000 days)."
         raise UserError(ErrorDetails(what, hint=hint))
@@ -89,7 +89,7 @@ def _checked(seconds: float | None, limit: Limit) -> float | None:
 def _short(seconds: float) -> str:
     try:
         return f"{seconds:g}"
-    except OverflowError:  # an integer beyond floating point
+    except OverflowError:  # an integer too large for a float
         return "that many"
 
 
@@ -105,7 +105,7 @@ DEFAULT_LIMITS: Final = DefaultLimits()
 
 
 def read_defaults(kept: Mapping[str, object]) -> DefaultLimits:
-    """The default limits that were kept by name; what is no limit is the usual one."""
+    """The saved default limits by name; invalid ones are replaced by the built-in default."""
     found = {
         name: float(value)
         for name in DefaultLimits._fields
@@ -120,7 +120,7 @@ def usual_limits(
     total_s: float | None,
     defaults: DefaultLimits = DEFAULT_LIMITS,
 ) -> Limits:
-    """What holds where a call chose nothing: as its server is defined, else the defaults.
+    """The limits of a call that sets none: its server's, else the defaults.
 
     `idle_s` and `total_s` are the timeouts of the server's definition.
     """
@@ -130,7 +130,7 @@ def usual_limits(
 
 
 def chosen_limits(idle_s: LimitChoice, total_s: LimitChoice, usual: Limits) -> Limits:
-    """What holds for a call that chose so; `UserError` for what no clock can count down."""
+    """The limits of a call with these choices; `UserError` for what a clock cannot count down."""
     return Limits(
         usual.idle_s if isinstance(idle_s, UsualLimit) else idle_s,
         usual.total_s if isinstance(total_s, UsualLimit) else total_s,

@@ -1,8 +1,8 @@
-"""What servers ask the user, and what can be answered.
+"""Questions of servers to the user, and their answers.
 
 Servers of the handshake era ask by requests of their own, those of 2026-07-28 by results that
-require input. Both are a `Question` here. What they ask is untrusted plain text.
-Source: 2025-11-25 "Elicitation", "Sampling", "Roots"; 2026-07-28 has the same results.
+require input. Both are a `Question` here. Their content is untrusted plain text. Source: 2025-11-25
+"Elicitation", "Sampling", "Roots"; 2026-07-28 has the same results.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 Kind: TypeAlias = Literal["sampling", "form", "url", "roots"]
-"""What is asked for: a model's answer, a form filled in, a page visited, the list of roots."""
+"""What is asked for: a model's answer, a form, a visit to a URL, or the list of roots."""
 
 BY_RULE: Final = "answered by its rule"
-"""Why a question is over that a rule has answered, at once or after waiting for the user."""
+"""The end of a question that a rule has answered, at once or after waiting for the user."""
 REJECTED: Final = "User rejected sampling request"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Accept:
-    """Yes. `content` is what was filled into a form; for roots `{"roots": […]}`; else empty."""
+    """Yes. `content` is what was entered in a form; for roots `{"roots": […]}`; else empty."""
 
     content: JsonObject = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decline:
-    """No: the user said so."""
+    """No: the user declined."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Dismiss:
-    """Neither yes nor no: the user turned away from the question."""
+    """Neither yes nor no: the user dismissed the question."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,17 +58,17 @@ Answer: TypeAlias = Accept | Decline | Dismiss | Sampled | Refused
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """One thing that a server asks.
+    """One question of a server.
 
     `request` is the number of the frame that asks: the server's request, or in 2026-07-28 the reply
     that requires input, or states a task that does; then `key` names the question in it. `job` is
-    the job that this frame belongs to: a job of the server's own, or the call that goes on.
-    `params` are as received. `schema` is what the content of a form has to fit, None where the
-    server gave none that could be one. `problem` says what is wrong with the question itself, empty
-    when nothing is: it may be answered all the same, with any JSON object for a form.
+    the job that this frame belongs to: a job of the server's own, or the call that continues.
+    `params` are as received. `schema` is the schema for the content of a form, None without a valid
+    one. `problem` describes an error in the question itself, empty if there is none: it may be
+    answered nevertheless, with any JSON object for a form.
 
-    `is_complete`: the server says that the user has done on the page what was to be done there.
-    `ended` says why the question is not open any more, empty while it is.
+    `is_complete`: the server reports that the user has completed the action at the URL. `ended`
+    says why the question is closed, empty while it is open.
     """
 
     id: int
@@ -91,7 +91,7 @@ class Question:
 
 
 def refusal(kind: Kind, words: str = "") -> Answer:
-    """The refusal for questions of this kind; `words` give the reason where the kind allows it."""
+    """The refusal for questions of this kind; `words` give the reason if the kind allows it."""
     if kind in {"form", "url"}:
         return Decline()
     return Refused(words) if words else Refused()

@@ -1,4 +1,4 @@
-"""What views and the command line read about a server: an immutable snapshot of it."""
+"""Immutable snapshots of servers, for views and the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ServerState(enum.Enum):
-    """Where a server is in its life; the values are words for the window."""
+    """The states of a server; the values are texts for the window."""
 
     IDLE = "Not connected"
     CONNECTING = "Connecting"
@@ -30,14 +30,14 @@ class ServerState(enum.Enum):
 
     @property
     def is_up(self) -> bool:
-        """Whether there is a connection, or is about to be: it must be closed before the next."""
+        """Whether there is, or is about to be, a connection: it must be closed before the next."""
         return self in {ServerState.CONNECTING, ServerState.CONNECTED, ServerState.CLOSING}
 
 
 class Retry(NamedTuple):
-    """When a server that ended is connected again: attempt `number` (from 1) of `limit`.
+    """When a server that ended is reconnected: attempt `number` (from 1) of `limit`.
 
-    `due_at` is monotonic time in seconds; None while the attempt is being made.
+    `due_at` is monotonic time in seconds; None during the attempt.
     """
 
     number: int
@@ -46,10 +46,10 @@ class Retry(NamedTuple):
 
 
 class Health(NamedTuple):
-    """Whether a server that is silent while calls wait still answers when it is asked.
+    """Whether a server that is silent while calls are pending still answers a ping.
 
-    `asked_at` is when (monotonic seconds); `answered_s` how long the answer took, None while there
-    is none. A server is hung when it did not answer, slow when it did.
+    `asked_at` is the time of the ping (monotonic seconds); `answered_s` how long the answer took,
+    None without one. A server that did not answer is hung; one that did is slow.
     """
 
     asked_at: float
@@ -58,7 +58,7 @@ class Health(NamedTuple):
 
 
 class SignIn(NamedTuple):
-    """The user is to sign in at `url`, in a browser, before a server can be used.
+    """The user has to sign in at `url`, in a browser, before a server can be used.
 
     `url` comes from the server: untrusted.
     """
@@ -68,9 +68,9 @@ class SignIn(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What connecting waits for: `what` was asked, or nothing yet; times are monotonic seconds.
+    """What connecting waits for: the reply to `what`, if it was requested; times are monotonic.
 
-    It began at `began_at` and ends at `until` unless more comes; `stderr_at` is when the server
+    It began at `began_at` and ends at `until` unless more arrives; `stderr_at` is when the server
     last wrote to its standard error, None if it did not.
     """
 
@@ -81,7 +81,7 @@ class Waiting(NamedTuple):
 
 
 class ResourceUpdates(NamedTuple):
-    """The `number` of times a server said that a resource has changed; the last `when` (wall)."""
+    """The `number` of updates of a resource, the last at `when` (wall)."""
 
     uri: str
     number: int
@@ -96,14 +96,14 @@ def _unchanged() -> ServerSettings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServerSnapshot:
-    """One server at one moment. What is not known, or not yet, is None or empty.
+    """One server at one moment. Unknown is None or empty.
 
-    `connection` is the id of the newest connection, which may be over. `problem` tells why the
-    server failed or, while it is connected, what of it cannot be used: a list it does not give,
-    or all that it says, because it does not read our answers.
-    `stderr_tail` holds the last lines of its standard error, oldest first. `settings` are the
-    user's for it; `subscriptions` the resources whose updates are wanted, `resource_updates` those
-    that came, the newest last. `waiting` is what connecting waits for, None unless it is going on.
+    `connection` is the id of the newest connection, which may have ended. `problem` says why the
+    server failed or, while it is connected, what is unusable: a list that it does not return, or
+    everything, because it does not read our answers. `stderr_tail` holds the last lines of its
+    standard error, oldest first. `settings` are the user's for it; `subscriptions` are the
+    resources whose updates are wanted, `resource_updates` those received, the newest last.
+    `waiting` is what connecting waits for, None otherwise.
     """
 
     name: str
@@ -136,7 +136,7 @@ class ServerSnapshot:
         return found if isinstance(found, str) else self.name
 
     def rejection(self, tool: Tool) -> str:
-        """Why clients must not call one of the server's tools; nothing where they may.
+        """Why clients must not call one of the server's tools; empty if they may.
 
         Source: 2026-07-28 "Custom Headers from Tool Parameters": over HTTP, clients reject tools
         whose `x-mcp-header` breaks the rules.

@@ -1,4 +1,4 @@
-"""What the user has set for a server or a call: time limits, rules for questions, log level."""
+"""The user's settings for a server or a call: time limits, rules for questions, log level."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.questions import Answer, Kind
 
 RuleMode: TypeAlias = Literal["ask", "decline", "answer", "undeclared"]
-"""Ask the user; say no; give the fixed answer; or tell the server that this cannot be asked."""
+"""Ask the user; decline; give the fixed answer; or do not declare the capability."""
 
 LONGEST_DELAY_S: Final = 86_400.0
 _NO_ROOTS: Final = "User rejected listing roots"
@@ -42,7 +42,7 @@ _NO_ROOTS: Final = "User rejected listing roots"
 class QuestionRule(Validated):
     """What to do with questions of one kind.
 
-    For `delay_s` the question is open first, and the user may answer it. `answer` is the content
+    For `delay_s` the question stays open first, and the user may answer it. `answer` is the content
     of a form, a sampling result or `{"roots": […]}`; without it the roots are those of the server.
     """
 
@@ -90,7 +90,7 @@ class QuestionRules(Validated):
     )
 
     def __post_init__(self) -> None:
-        """As said above; a fixed answer is required where there is none of our own."""
+        """As above; a fixed answer is required if there is no default."""
         super().__post_init__()
         for kind in ("sampling", "form"):
             rule: QuestionRule = getattr(self, kind)
@@ -102,7 +102,7 @@ class QuestionRules(Validated):
         return rule
 
     def automatic(self, kind: Kind, roots: Sequence[Root]) -> Answer | None:
-        """The answer that is given without the user; None when the user is asked."""
+        """The answer to give without asking the user; None to ask."""
         rule = self.of(kind)
         if rule.mode == "answer":
             return _fixed(kind, rule, roots)
@@ -113,7 +113,7 @@ class QuestionRules(Validated):
         return Decline()
 
     def capabilities(self, era: Era) -> JsonObject:
-        """What to declare to a server so that it asks what is not "undeclared", and no more."""
+        """The capabilities to declare, so that the server asks exactly what is not "undeclared"."""
         modes: JsonObject = {kind: {} for kind in ("form", "url") if self._is_declared(kind)}
         found: JsonObject = {"elicitation": modes} if modes else {}
         if self._is_declared("sampling"):
@@ -135,7 +135,7 @@ def _fixed(kind: Kind, rule: QuestionRule, roots: Sequence[Root]) -> Answer:
 
 
 def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
-    """Read roots that a user has written; `UserError` with what is wrong with each."""
+    """Read roots written by a user; `UserError` with the problem of each."""
     try:
         return tuple(Root.model_validate(value) for value in values)
     except InvalidValueError as error:
@@ -145,9 +145,9 @@ def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerSettings(Validated):
-    """How to treat one server: rules for its questions, its roots, and the log level to ask for.
+    """How to treat one server: rules for its questions, its roots, and the requested log level.
 
-    Without `log_level` the server logs as it likes, or in 2026-07-28 not at all.
+    Without `log_level` the server decides, or in 2026-07-28 does not log.
     """
 
     rules: QuestionRules = QuestionRules()
@@ -169,7 +169,7 @@ def _version(value: Any) -> int:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AllSettings(Validated):
-    """The settings of all servers, as they are in a file."""
+    """The settings of all servers, as stored in a file."""
 
     version: Literal[1] = 1
     servers: dict[str, ServerSettings] = dataclasses.field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Frozen values whose fields are checked wherever they come in: a file, an option, a form.
+"""Frozen values whose fields are checked wherever they come from: a file, an option, a form.
 
-Half a millisecond to load, where pydantic takes a hundred: every command that reads a saved server
+Importing it takes half a millisecond, pydantic a hundred: every command that reads a saved server
 would pay that. The methods have pydantic's names, which readers know.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import re
 
 Check: TypeAlias = Callable[[Any], Any]
-"""Returns the value as its field holds it; `ValueError` says what is wrong: "must be …"."""
+"""Returns the value to store; `ValueError` describes the violation: "must be …"."""
 
 MISSING: Final = "missing"
 EMPTY: Final = "must not be empty"
@@ -28,14 +28,14 @@ _V = TypeVar("_V", bound="Validated")
 
 
 class FieldError(NamedTuple):
-    """What is wrong with one value; `place` leads to it: field, key or position, and so on."""
+    """The violation of one value; `place` is its path: fields, keys and positions."""
 
     place: tuple[str, ...]
     message: str
 
 
 class InvalidValueError(ValueError):
-    """A value was refused. All that is wrong with it is in `errors`, in the order of its fields."""
+    """A value was refused. All violations are in `errors`, in the order of its fields."""
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -48,9 +48,9 @@ def _parts(error: FieldError) -> list[str]:
 
 
 class Validated:
-    """The base of frozen dataclasses whose fields are checked and converted when they are made.
+    """The base of frozen dataclasses whose fields are checked and converted when created.
 
-    `checks` has a check for each field that needs one. Fields of other names are ignored, as a
+    `checks` has a check for each field that needs one. Fields with other names are ignored, as a
     newer version may have saved them, unless the class `forbids_others`.
     """
 
@@ -58,7 +58,7 @@ class Validated:
     forbids_others: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check every field; `InvalidValueError` with all that is wrong."""
+        """Check every field; `InvalidValueError` with all violations."""
         errors: list[FieldError] = []
         for name, check in self.checks.items():
             value = getattr(self, name)
@@ -89,11 +89,11 @@ class Validated:
 
     @classmethod
     def model_validate_json(cls, text: str | bytes) -> Self:
-        """The value from what `model_dump_json` wrote; `InvalidValueError` if it is none."""
+        """The value from the output of `model_dump_json`; `InvalidValueError` if invalid."""
         return cls.model_validate(decoded_json(text))
 
     def model_copy(self, update: Mapping[str, Any]) -> Self:
-        """The same with other values in some fields, which are not checked."""
+        """A copy with other values in some fields, which are not checked."""
         copied = object.__new__(type(self))
         vars(copied).update(vars(self), **update)
         return copied
@@ -154,7 +154,7 @@ def _plain(value: Any, **choices: Any) -> Any:
 
 
 def decoded_json(text: str | bytes) -> Any:
-    """The value of a JSON text; `InvalidValueError` if it is not valid, or nested too deep."""
+    """The value of a JSON text; `InvalidValueError` if it is invalid, or nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -164,7 +164,7 @@ def decoded_json(text: str | bytes) -> Any:
 
 
 def _checked(check: Check, value: Any, place: tuple[str, ...], errors: list[FieldError]) -> Any:
-    """The value as checked; what is wrong with it is added to `errors`."""
+    """The value as checked; violations are added to `errors`."""
     try:
         return check(value)
     except InvalidValueError as error:
@@ -280,7 +280,7 @@ def items_of(check: Check, message: str) -> Check:
 
 
 def entries_of(key: Check, value: Check, message: str) -> Check:
-    """A dictionary whose keys and values are accepted; a copy, as nobody may change it."""
+    """A copied dictionary whose keys and values are accepted."""
 
     def check_all(given: Any) -> dict[str, Any]:
         if not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""Pending cancels: from the request to the other side's reaction, or its silence."""
+"""The grace period of cancels: from the request to the other side's reaction, or its silence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEVER: Final = float("inf")
 
 
 class PendingCancels:
-    """The jobs whose cancel is not confirmed yet, by the time at which silence confirms it."""
+    """Jobs with unconfirmed cancels, by the time at which silence confirms them."""
 
     def __init__(
         self,
@@ -28,15 +28,15 @@ class PendingCancels:
         finish: Callable[[Job, JobEnding, float, PendingChanges], None],
         is_behind: Callable[[str], bool],
     ) -> None:
-        """Cancels of the jobs in `rows`; `finish` ends one that met with silence.
+        """Cancels of the jobs in `rows`; `finish` ends a job whose grace period has passed.
 
-        On a connection that `is_behind` is true of, silence is not known yet: what came is still
-        to be read.
+        On a connection for which `is_behind` is true, silence is not known yet: received data is
+        still to be read.
         """
         self._is_behind = is_behind
         self.grace_s = grace_s
         self.due_at = _NEVER
-        """When the next cancel is due: for the tracker's loop to compare with."""
+        """When the next cancel is due, for the tracker's loop to compare with."""
         self._rows = rows
         self._finish = finish
         self._due: list[tuple[float, JobId]] = []
@@ -51,7 +51,7 @@ class PendingCancels:
         self.due_at = self._due[0][0]
 
     def lapse(self, now: float, delta: PendingChanges) -> float:
-        """End every cancel that met with silence for the grace time; when the next is due.
+        """End every cancel whose grace period has passed; returns when the next is due.
 
         Each ends at its own deadline, however late that is noticed.
         """
@@ -60,19 +60,19 @@ class PendingCancels:
             due_at, place = heapq.heappop(self._due)
             job = self._rows.by_id.get(place)
             if job is None or not job.is_resuming or job.cancel_due_at != due_at:
-                continue  # it is over, was answered, or the cancel was renewed
+                continue  # ended, answered, or the cancel was renewed
             if self._is_behind(job.request.connection):
                 later.append((due_at, place))
                 continue
             delta.lapsed.append(job.id)
             self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)
         self.review()
-        for each in later:  # looked at again with the next facts of their own connection
+        for each in later:  # checked again with the next facts of their connection
             heapq.heappush(self._due, each)
         return self.due_at
 
     def review(self) -> None:
-        """Look at all cancels again: of a connection that was behind, more is read now."""
+        """Check all cancels again: more of a connection that was behind has been read."""
         self.due_at = self._due[0][0] if self._due else _NEVER
 
 
@@ -91,5 +91,5 @@ def state_of(job: Job) -> str:
 
 
 _SILENT: Final = frozenset({JobState.TIMED_OUT, JobState.LOST})
-"""Nothing was expected any more: only a later reply can tell."""
+"""No reply is expected any more: only a late one can tell."""
 _HEEDED: Final = frozenset({JobState.CANCELLED, JobState.RESUMABLE})

@@ -1,4 +1,4 @@
-"""One job's resume chain: newest token, attempts, why it stopped, and whether it can be resumed."""
+"""One job's resume chain: newest token, attempts, why it stopped, whether it can be resumed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INVALID_PARAMS: Final = -32602
 
 REFUSED: Final = "refused"
 INTERRUPTED: Final = "interrupted"
-"""Outcomes of attempts that are no job states."""
+"""Outcomes of attempts that are not job states."""
 
 _UNUSABLE: Final = (
     "The server's new resume token is not a non-empty string and cannot be sent. The "
@@ -36,9 +36,9 @@ _TASK: Final = "The server turned the request into a task, which is not resumed 
 class AttemptOutcome(NamedTuple):
     """How an attempt ended, and what that means for its job.
 
-    `ending` is the job's, `outcome` the attempt's alone. `token` is a new one to resume with;
+    `ending` is the job's, `outcome` the attempt's. `token` is a new one to resume with;
     `is_complete` means that the chain has ended and its tokens have expired. `is_by_hand` means
-    that the result requires something else first: it is never resumed automatically.
+    that the result requires something else first: the job is never resumed automatically.
     """
 
     ending: JobEnding
@@ -56,9 +56,9 @@ def is_usable(token: Any) -> TypeGuard[str]:
 def of_answer(
     answer: RequestAnswered, plain: JobEnding, *, in_chain: bool
 ) -> AttemptOutcome | None:
-    """What a reply means; `plain` is its ending without resuming.
+    """The outcome that a reply means; `plain` is its ending without resuming.
 
-    `in_chain` says that the job has a token already. None when no chain is concerned.
+    `in_chain` says that the job already has a token. None if no chain is concerned.
     """
     if answer.error is not None or (answer.result or {}).get("isError") is True:
         return _of_error(answer, plain) if in_chain else None
@@ -73,7 +73,7 @@ def of_answer(
 
 
 def stopped(plain: JobEnding) -> AttemptOutcome:
-    """An attempt that ended without a reply to resume from: the last token stays usable."""
+    """The outcome of an attempt without a reply to resume from: the last token stays usable."""
     return AttemptOutcome(plain._replace(state=JobState.RESUMABLE), plain.state)
 
 
@@ -100,7 +100,7 @@ ATTEMPTS_KEPT: Final = 1000
 
 
 class Settling(NamedTuple):
-    """An attempt that has ended, until that is on disk."""
+    """An attempt that has ended, until that is saved."""
 
     verdict: AttemptOutcome
     at: float
@@ -108,9 +108,9 @@ class Settling(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """A chain as it was found on disk. Times are wall seconds; `key` is its server's identity.
+    """A chain as found on disk. Times are wall seconds; `key` is its server's identity.
 
-    `token` is None when it was refused.
+    `token` is None if it was refused.
     """
 
     id: int
@@ -133,10 +133,10 @@ class Chain:
     """The part of a job that only resumable ones have.
 
     `id` is that in the store, None while nothing is stored. `token` is None before the first one is
-    saved, and when there is none left to resume with. `obstacle` says why the newest token is not
-    on disk. `busy` says what is being done before the next attempt is sent. `settling` is the
-    attempt that ended and is not recorded yet. `begun_by` is the other client that made the first
-    attempt, None where we did.
+    saved, and if there is none left to resume with. `obstacle` says why the newest token is not on
+    disk. `busy` says what is being done before the next attempt is sent. `settling` is the attempt
+    that ended and is not saved yet. `begun_by` is the other client that made the first attempt,
+    None for our own.
     """
 
     __slots__ = (
@@ -190,7 +190,7 @@ class Chain:
 
     @property
     def can_resume(self) -> bool:
-        """Whether nothing stands in the way of another attempt."""
+        """Whether another attempt can be made."""
         return self.token is not None and not (self.busy or self.settling or self.is_elsewhere)
 
     def conclude(self, settling: Settling) -> None:
@@ -215,7 +215,7 @@ class Chain:
         self.token, self.next_attempt_at = None, None
 
     def add_saved(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:
-        """Add attempts of other runs of the program: those that this one has not seen."""
+        """Add attempts from other runs of the program that this one has not seen."""
         seen = {attempt.number for attempt in self.attempts}
         newest = self.attempt_count - is_in_flight
         found = [each for each in attempts if each.number <= newest and each.number not in seen]
@@ -226,7 +226,7 @@ class Chain:
             self.begun_by = self.begun_by or every[0].client
 
     def pictures(self, running: AttemptSnapshot | None) -> Sequence[AttemptSnapshot]:
-        """All attempts that are known, oldest first, with the one in flight."""
+        """All known attempts, oldest first, including the one in flight."""
         newest: list[AttemptSnapshot] = []
         if self.settling is not None:
             newest.append(self.settling.attempt)
@@ -236,7 +236,7 @@ class Chain:
 
 
 def without_resume_token(params: JsonObject) -> JsonObject:
-    """A request's parameters as in every attempt of a chain; an empty `_meta` is dropped."""
+    """The parameters that all attempts of a chain share; an empty `_meta` is dropped."""
     meta: Any = params.get(META)
     if not isinstance(meta, dict):
         return params

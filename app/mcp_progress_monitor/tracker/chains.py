@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class RestoredTask(NamedTuple):
     """A task as found on disk, not known to have ended.
 
-    Times are wall seconds. `key` is its server's identity; `began_when` the time of the reply that
-    made it a task.
+    Times are wall seconds. `key` is its server's identity; `began_when` is the time of the reply
+    that made it a task.
     """
 
     server: str
@@ -52,9 +52,9 @@ class RestoredTask(NamedTuple):
 
 
 def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
-    """A running row for a task from the disk that nobody follows yet; `offset` as in `job_of`.
+    """A running row for a saved task that nobody follows yet; `offset` as in `job_of`.
 
-    It is entered nowhere.
+    It is not entered into any table.
     """
     made = Job(job, _request(job, restored, offset))
     task = made.task = JobTask(restored.view, restored.began_when + offset)
@@ -88,7 +88,7 @@ def _request(job: JobId, restored: Restored | RestoredTask, offset: float) -> Re
 
 
 def job_of(job: JobId, restored: Restored, offset: float) -> Job:
-    """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones."""
+    """A row for a saved chain; `offset` is added to wall times to make monotonic ones."""
     made = Job(job, _request(job, restored, offset))
     _take_progress(made, restored)
     made.message = restored.message
@@ -115,9 +115,9 @@ def _take_progress(job: Job, restored: Restored | RestoredTask) -> None:
 class Chains:
     """The resumable jobs, and those being resumed.
 
-    With `saves`, the end of every attempt of a chain is first put on disk (`Changes.steps`): the
-    job is shown as running until `note_saved`. Without, as in a replay, it ends immediately. So it
-    does on a connection of another client, whose next attempt may have been recorded already.
+    With `saves`, the end of every attempt of a chain is saved first (`Changes.steps`): the job is
+    shown as running until `note_saved`. Without, as in a replay, it ends immediately; so it does on
+    a connection of another client, whose next attempt may have been recorded already.
     """
 
     def __init__(
@@ -141,16 +141,16 @@ class Chains:
 
     @property
     def size(self) -> int:
-        """How many entries its tables have: for tests of their bounds."""
+        """The number of entries in its tables, for tests of their bounds."""
         return sum(map(len, self._by_token.values())) + len(self._expected)
 
     def of(self, job: JobId) -> Chain | None:
-        """A job's chain, read-only; None when it has none."""
+        """A job's chain, read-only; None if it has none."""
         found = self._rows.by_id.get(job)
         return None if found is None else found.chain
 
     def find(self, key: str, method: str, token: object) -> JobId | None:
-        """A job whose newest token this is."""
+        """The job whose newest token this is."""
         if not isinstance(token, str):
             return None
         return next((job.id for job in self._by_token.get((key, method, token), ())), None)
@@ -158,7 +158,7 @@ class Chains:
     # From facts
 
     def take_request(self, fact: RequestMade, delta: PendingChanges) -> bool:
-        """Let a request that resumes a job begin its next attempt; whether it was one."""
+        """Make a request that resumes a job its next attempt; whether it was one."""
         job = self._expected.pop((fact.connection, fact.id), None)
         if job is None:
             job = self._resumed_by(fact)
@@ -178,9 +178,10 @@ class Chains:
         return True
 
     def _resumed_by(self, fact: RequestMade) -> Job | None:
-        """The job that stopped with the request's resume token; the one with equal parameters.
+        """The job that stopped with the request's resume token, with equal parameters.
 
-        Of several one of this connection: another may be its row of an earlier run of the program.
+        Among several, prefer one of this connection: another may be its row from an earlier run of
+        the program.
         """
         if fact.sender is not Side.CLIENT or not chain.is_usable(fact.resume_token):
             return None
@@ -200,7 +201,7 @@ class Chains:
         return next(iter(self._by_token.get(key, ())), None)
 
     def judge(self, job: Job, answer: RequestAnswered, plain: JobEnding) -> AttemptOutcome | None:
-        """What a reply means for the job's chain; None when it has none and begins none."""
+        """What a reply means for the job's chain; None if it has none and begins none."""
         if answer.sender is not Side.SERVER:
             return None
         verdict = chain.of_answer(answer, plain, in_chain=job.chain is not None)
@@ -213,7 +214,7 @@ class Chains:
         return verdict
 
     def end(self, job: Job, verdict: AttemptOutcome, at: float, delta: PendingChanges) -> None:
-        """End an attempt: immediately, or as soon as that is on disk."""
+        """End an attempt: immediately, or once that is saved."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
         client = self._client_of(job.request.connection)
@@ -260,7 +261,7 @@ class Chains:
             self.learn_late(job, job.answer, delta)
 
     def learn_late(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
-        """Let a late result advance a resumable job: its token is the newest there is."""
+        """Update a resumable job from a late result: its token is the newest."""
         is_new = job.chain is None and is_usable(fact.next_resume_token)
         is_idle = job.chain is not None and job.chain.can_resume
         if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
@@ -275,7 +276,7 @@ class Chains:
     # From the engine
 
     def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> ChangeSet:
-        """Make rows of chains from the disk, with ids after `newest`."""
+        """Create rows for saved chains, with ids after `newest`."""
         delta = PendingChanges()
         for place, restored in enumerate(found, newest + 1):
             job = job_of(place, restored, now - wall)
@@ -288,9 +289,9 @@ class Chains:
         return delta.freeze()
 
     def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> ChangeSet:
-        """The step is on disk under the id `chain`, or is not because of `obstacle`.
+        """The step is saved under the id `chain`, or not because of `obstacle`.
 
-        From here on the job is shown in its new state.
+        Only now is the job shown in its new state.
         """
         delta = PendingChanges()
         found = self._rows.by_id.get(job)
@@ -303,7 +304,7 @@ class Chains:
         return delta.freeze()
 
     def note_busy(self, job: JobId, words: str) -> ChangeSet:
-        """Set what is being done before the next attempt; empty when that was given up."""
+        """Set what is being done before the next attempt; empty if that was given up."""
 
         def change(chain: Chain) -> None:
             chain.busy = words
@@ -313,7 +314,7 @@ class Chains:
     def note_automatic(
         self, job: JobId, *, is_automatic: bool, next_attempt_at: float | None = None
     ) -> ChangeSet:
-        """Set whether the job is resumed automatically, and until when that waits."""
+        """Set whether the job is resumed automatically, and when the next attempt is due."""
         found = self._rows.by_id.get(job)
         if found is None or (found.state.is_over and found.state is not JobState.RESUMABLE):
             return ChangeSet()
@@ -331,7 +332,7 @@ class Chains:
         return self._change(job, change)
 
     def note_attempts(self, job: JobId, attempts: Sequence[AttemptSnapshot]) -> ChangeSet:
-        """Add attempts of earlier runs of the program."""
+        """Add attempts from earlier runs of the program."""
         found = self._rows.by_id.get(job)
         is_in_flight = found is not None and not found.state.is_over
 
@@ -341,7 +342,7 @@ class Chains:
         return self._change(job, change)
 
     def note_reason(self, job: JobId, words: str) -> ChangeSet:
-        """Set why the job is not being resumed just now."""
+        """Set why the job is not being resumed at the moment."""
 
         def change(chain: Chain) -> None:
             chain.note = words
@@ -416,7 +417,7 @@ class Chains:
         return delta.freeze()
 
     def forget(self, jobs: Iterable[JobId]) -> ChangeSet:
-        """Remove the rows of jobs that have ended, resumable ones as well."""
+        """Remove the rows of ended jobs, including resumable ones."""
         delta = PendingChanges()
         self.leave(self._rows.remove(jobs, with_resting=True), delta)
         return delta.freeze()
@@ -428,7 +429,7 @@ class Chains:
             delta.removed.append(job.id)
 
     def _resting(self, job: JobId) -> Job | None:
-        """A job that has a token, with no attempt in flight."""
+        """A job that has a token, and no attempt in flight."""
         found = self._rows.by_id.get(job)
         return found if found is not None and found.state is JobState.RESUMABLE else None
 
@@ -440,7 +441,7 @@ class Chains:
         return ChangeSet(progressed=frozenset({job}))
 
     def _enter(self, job: Job, chain: Chain) -> None:
-        """Find the job by its newest token."""
+        """Enter the job into the table of newest tokens."""
         if chain.token is not None:
             self._by_token.setdefault((chain.key, job.first.method, chain.token), []).append(job)
 
@@ -456,7 +457,7 @@ class Chains:
 
 
 def _detail(verdict: AttemptOutcome) -> str:
-    """Why an attempt stopped, in words; empty when nothing went wrong."""
+    """Why an attempt stopped, as text; empty if nothing went wrong."""
     failure = verdict.ending.failure
     if failure is None:
         return ""

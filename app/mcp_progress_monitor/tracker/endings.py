@@ -25,7 +25,7 @@ WORDS_LIMIT: Final = 2000
 """Most characters of a server's message in a failure; the answer has all of it."""
 
 LONGEST_WAY_S: Final = 5.0
-"""Seconds by which we may learn of a task after its server began to count its time to live."""
+"""Seconds within which we learn of a task after its server began to count its time to live."""
 
 _NO_QUESTIONS: Final = re.compile(
     r"server-to-client requests? (?:is|are) not available"
@@ -33,8 +33,10 @@ _NO_QUESTIONS: Final = re.compile(
     r"|no back-channel for server-initiated requests",
     re.IGNORECASE,
 )
-"""How servers of 2026-07-28 refuse the requests that their own code sends: the TypeScript SDK,
-FastMCP 4, the Python SDK 2."""
+"""How servers of 2026-07-28 refuse requests that their own code sends.
+
+These are the TypeScript SDK, FastMCP 4 and the Python SDK 2.
+"""
 
 
 class JobEnding(NamedTuple):
@@ -51,7 +53,7 @@ def of_answer(answer: RequestAnswered) -> JobEnding:
         return _failed(failure_of_error(answer.sender, answer.error))
     result = answer.result or {}
     if result.get("isError") is True:
-        # A tool that reports its own error is correct: a failure, no violation.
+        # A tool that reports its own error is correct: a failure, not a violation.
         return _failed(Failure("server", _words_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
@@ -67,13 +69,13 @@ def of_answer(answer: RequestAnswered) -> JobEnding:
 
 
 def _failed(failure: Failure) -> JobEnding:
-    """The end of a job in its server's words, with a finding where these call for advice."""
+    """The end of a job in its server's words, with a finding if these call for advice."""
     is_question = failure.where == "server" and _NO_QUESTIONS.search(failure.message)
     return JobEnding(JobState.FAILED, failure, Finding(rules.SERVER_ASKS) if is_question else None)
 
 
 def failure_of_error(sender: Side, error: JsonObject) -> Failure:
-    """A JSON-RPC error in its sender's words, with its code where that is an integer."""
+    """A JSON-RPC error in its sender's words, with its code if that is an integer."""
     message, code = error.get("message"), error.get("code")
     is_code = isinstance(code, int) and not isinstance(code, bool)
     words = message if isinstance(message, str) and message else "Error without a message"
@@ -83,7 +85,7 @@ def failure_of_error(sender: Side, error: JsonObject) -> Failure:
 
 
 def _words_of_tool(result: JsonObject) -> str:
-    """The text blocks of a tool's error result; a default when there are none."""
+    """The text blocks of a tool's error result; a default if there are none."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     words = "\n".join(block for block in map(_text_of_block, blocks) if block)
@@ -91,13 +93,13 @@ def _words_of_tool(result: JsonObject) -> str:
 
 
 def _text_of_block(block: Any) -> str:
-    """The text of one content block, empty for other kinds."""
+    """The text of one content block; empty for other kinds."""
     words = block.get("text") if isinstance(block, dict) else None
     return words[: WORDS_LIMIT + 1] if isinstance(words, str) else ""
 
 
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
-    """What the end of its connection means for a job that waits for a reply, or for its `task`."""
+    """What a closed connection means for a job that waits for a reply, or for its `task`."""
     left = "" if task is None else f". {_left_behind(task, closed.at)}"
     left += f". {closed.outlook}" if closed.outlook else ""
     if closed.is_wanted:
@@ -112,7 +114,7 @@ def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding
 
 
 def _left_behind(task: JobTask, now: float) -> str:
-    """What may happen to a task that nobody follows any more."""
+    """What may happen to a task that is no longer followed."""
     name = formatting.one_line(task.id, 60)
     expires_at = task.expires_at
     if expires_at is None:
@@ -131,7 +133,7 @@ def _left_behind(task: JobTask, now: float) -> str:
 
 
 def of_task(task: JobTask, reason: str | None) -> JobEnding:
-    """What its task's terminal status means for a job, where its result does not say more.
+    """What a task's terminal status means for its job, unless its result says more.
 
     `reason` is why the user cancelled, None if that was not done.
     """
@@ -147,7 +149,7 @@ def of_task(task: JobTask, reason: str | None) -> JobEnding:
 def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: float) -> JobEnding:
     """The end of a job whose server no longer knows its task.
 
-    The task was requested at `asked_at`, and its server counts from somewhere between that and the
+    The task was requested at `asked_at`. Its server counts from some time between that and the
     moment at which we learned of it.
     """
     failure = failure_of_error(Side.SERVER, error)
@@ -162,7 +164,7 @@ def of_forgotten_task(task: JobTask, error: JsonObject, at: float, asked_at: flo
 
 
 def of_expired_task() -> JobEnding:
-    """The end of a job whose task nobody polled until it may have been discarded."""
+    """The end of a job whose task was not polled until it may have been discarded."""
     words = "The task's time to live has expired: the server may have discarded it"
     return JobEnding(JobState.LOST, Failure("local", words))
 
@@ -197,7 +199,7 @@ def of_timeout(words: str) -> JobEnding:
 
 
 def of_cancel(answer: RequestAnswered | None, reason: str | None) -> JobEnding:
-    """The end of a job after a cancel, confirmed by a reply or by enough silence."""
+    """The end of a job after a cancel, confirmed by a reply or by silence."""
     if answer is not None and answer.error is not None:
         return JobEnding(JobState.CANCELLED, failure_of_error(answer.sender, answer.error))
     words = reason or "Cancelled"

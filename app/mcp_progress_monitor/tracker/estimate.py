@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HAIR: Final = 1e-9
-"""How far above its total a float may be, relative to it, and still count as all of it."""
+"""How far above its total a float may be, relative to it, and still count as equal."""
 
 _expm1 = math.expm1
 _LARGEST: Final = sys.float_info.max
@@ -28,7 +28,7 @@ def as_float(value: float) -> float:
 
 
 def is_above(progress: float, total: float) -> bool:
-    """Whether `progress` is clearly above `total`: integers by any amount, floats by a hair."""
+    """Whether `progress` is clearly above `total`; floats have a tolerance."""
     if progress <= total:
         return False
     if isinstance(progress, int) and isinstance(total, int):
@@ -37,10 +37,9 @@ def is_above(progress: float, total: float) -> bool:
 
 
 def fraction(progress: float | None, total: float | None) -> float | None:
-    """The filled share of a bar, 0.0 to 1.0; None when the bar must be busy.
+    """The filled share of a bar, 0.0 to 1.0; None if the bar must be busy.
 
-    Busy is a total that is missing, not positive, or clearly exceeded (the project's decision, see
-    `JobSnapshot`).
+    Busy is a total that is missing, not positive, or clearly exceeded (see `JobSnapshot`).
     """
     if progress is None or total is None or total <= 0 or is_above(progress, total):
         return None
@@ -50,7 +49,7 @@ def fraction(progress: float | None, total: float | None) -> float | None:
         return 1.0
     try:
         return progress / total
-    except OverflowError:  # a float of an integer that is beyond floats
+    except OverflowError:  # the float of an integer that is out of range
         return as_float(progress) / as_float(total)
 
 
@@ -60,28 +59,31 @@ SHOWN_AFTER_TICKS: Final = 3
 SHOWN_AFTER_S: Final = 2.0
 WINDOW_TICKS: Final = 12
 WINDOW_S: Final = 30.0
-"""How much of the past counts while the pace is the same: so many points, or so long."""
+"""How much of the past counts while the pace is constant: so many points, or so long."""
 POINT_S: Final = 0.5
 """Samples within this time are one point, the newest of them: at most about 60 in the window."""
 LATE_S: Final = 2.0
 LATE_GAPS: Final = 2.5
 LATE_OF_LONGEST: Final = 1.25
-"""How late ticks may come while the pace is the same: so long, so many usual gaps between points,
-or so much of the longest gap. What is further from the line has another pace."""
+"""How late ticks may come while the pace is the same.
+
+That is so long, so many usual gaps between points, or so much of the longest gap. What is further
+from the line has another pace.
+"""
 TURN_POINTS: Final = 4
-"""So many points, with the turn itself, make another pace: a leap is none."""
+"""So many points, including the turn itself, make another pace: a leap does not."""
 SPARKS: Final = 20
 LEAST_SPARKS: Final = 4
 SURE: Final = 0.1
-"""A time left that may be off by more than this share is an interval."""
+"""A time left that may be off by more than this share is shown as an interval."""
 UNSURE: Final = 0.75
-"""One that may be off by more is not known."""
+"""One that may be off by more is unknown."""
 _SILENT_S: Final = 10.0
 LONGEST_ETA_S: Final = 100 * 86400.0
 
 
 class Pace(NamedTuple):
-    """A rate, and by what share of it the truth may differ; `gap_s` is the usual one of points."""
+    """A rate, and by what share it may be off; `gap_s` is the usual gap between points."""
 
     rate: float
     doubt: float
@@ -93,15 +95,15 @@ _Points: TypeAlias = "list[tuple[float, float]]"
 
 
 class Rates:
-    """The pace of the ticks that broke no rule: the slope of progress over time.
+    """The pace of the valid ticks: the slope of progress over time.
 
-    It is the line of least squares through the points of the last 30 s (or 12 ticks, if they take
+    It is the least-squares line through the points of the last 30 s (or 12 ticks, if they take
     longer). Ticks that arrive in bursts, late or in uneven portions hardly move it, unlike an
     average of samples. Where progress has left the line by more than lateness explains, the pace
-    has changed, and only what came since counts: a job that works half as fast is known to do so
-    after some 5 s.
+    has changed, and only later points count: a job that slows to half its pace is recognised after
+    about 5 s.
 
-    The first value is the start, so that a resumed job is not credited with what was done before.
+    The first value is the start, so that a resumed job is not credited with earlier work.
     """
 
     __slots__ = (
@@ -116,7 +118,7 @@ class Rates:
     )
 
     def __init__(self, at: float, value: float, first_tick: int) -> None:
-        """Begin at `value`; `first_tick` is how many good ticks the job had, including this one."""
+        """Begin at `value`; `first_tick` is the number of valid ticks, including this one."""
         self.began_at = self.at = self._point_from = at
         self.first_tick = first_tick
         self.value = value
@@ -125,7 +127,7 @@ class Rates:
         self._recent: tuple[float, ...] | None = None
 
     def add(self, at: float, value: float) -> None:
-        """Add a sample: the progress after a good tick."""
+        """Add a sample: the progress after a valid tick."""
         if at <= self.at:
             return
         is_rising = value > self.value
@@ -138,32 +140,32 @@ class Rates:
             return
         points.append((at, value))
         self._point_from = at
-        self._pace = self._recent = None  # made again twice a second, not for every tick
+        self._pace = self._recent = None  # recomputed twice a second, not for every tick
         while len(points) > WINDOW_TICKS and points[1][0] <= at - WINDOW_S:
             points.popleft()
 
     def is_known(self, now: float, ticks: int) -> bool:
-        """Whether three good ticks of the job's `ticks` and two seconds have passed."""
+        """Whether three valid ticks of the job's `ticks` and two seconds have passed."""
         is_due = now - self.began_at >= SHOWN_AFTER_S
         return is_due and len(self._points) > 1 and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
 
     def pace(self) -> Pace | None:
-        """The pace up to the newest sample; None if numbers are too large for it."""
+        """The pace up to the newest sample; None if numbers are too large."""
         if self._pace is None and len(self._points) > 1:
             self._pace = _pace_of(list(self._points))
         return self._pace
 
     def recent(self) -> tuple[float, ...]:
-        """The rates of late, some twenty of them, each a share of the highest."""
+        """The recent rates, about twenty of them, each as a share of the highest."""
         if self._recent is None:
             self._recent = _shares_of(list(self._points))
         return self._recent
 
     def read(self, now: float) -> float | None:
-        """Progress per second at `now`; ask only when it `is_known`.
+        """Progress per second at `now`; call it only if it `is_known`.
 
-        Within one usual gap the time since the newest sample changes nothing, so that the rate
-        does not saw between ticks; in a longer silence it falls.
+        Within one usual gap, the time since the newest sample does not count, so that the rate does
+        not oscillate between ticks; in a longer silence it falls.
         """
         pace = self.pace()
         if pace is None:
@@ -174,7 +176,7 @@ class Rates:
 
 
 def gains(points: Sequence[tuple[float, float]], count: int) -> list[float]:
-    """What was gained in each of `count` equal times between the first point and the last."""
+    """The progress made in each of `count` equal intervals between the first point and the last."""
     (begin, base), (end, _) = points[0], points[-1]
     values, place = [base], 0
     for mark in range(1, count + 1):
@@ -188,7 +190,7 @@ def gains(points: Sequence[tuple[float, float]], count: int) -> list[float]:
 
 
 def _shares_of(points: _Points) -> tuple[float, ...]:
-    """The rates between some twenty points, as shares of the highest; empty if there are few."""
+    """The rates between about twenty points, as shares of the highest; empty if there are few."""
     kept = points[:: -(-len(points) // SPARKS)]
     if len(kept) <= LEAST_SPARKS:
         return ()
@@ -210,7 +212,7 @@ def _pace_of(points: _Points) -> Pace | None:
         if lasted_s < POINT_S:
             return None
         times = [at - begin for at, _ in points]
-        # How far each point is ahead of even progress, in seconds.
+        # How far each point is ahead of uniform progress, in seconds.
         ahead = [(value - base) / gained * lasted_s - at + begin for at, value in points]
         gaps = list(map(operator.sub, times[1:], times))
         gap_s = sum(map(operator.mul, gaps, gaps)) / lasted_s
@@ -221,9 +223,9 @@ def _pace_of(points: _Points) -> Pace | None:
         is_late = abs(off) <= max(LATE_S, LATE_GAPS * gap_s, LATE_OF_LONGEST * max(gaps))
         if is_late or len(points) - turn < TURN_POINTS or end - points[turn][0] < LATE_S:
             break
-        # The point itself may have come late, from before the turn.
+        # The point itself may be late, from before the turn.
         points = points[turn + (len(points) - turn > TURN_POINTS) :]
-    # Least squares of what is left beside even progress.
+    # Least squares of the deviation from uniform progress.
     count = len(points)
     middle = sum(times) / count
     spread = sum(map(operator.mul, times, times)) / count - middle * middle
@@ -231,13 +233,13 @@ def _pace_of(points: _Points) -> Pace | None:
     rate = (1 + common / spread) * (gained / lasted_s)
     if not math.isfinite(rate) or rate <= 0:
         return None
-    # Few points lie near any line.
+    # A few points are near any line.
     doubt = (1.5 * abs(off) + 0.25 * gap_s) / lasted_s * (1 + 4 / count)
     return Pace(rate, doubt, gap_s, lasted_s)
 
 
 class TimeLeft(NamedTuple):
-    """Seconds left: the best estimate and, if it cannot be known better, from when to when."""
+    """Seconds left: the best estimate and, if it is uncertain, the interval."""
 
     best_s: float | None
     span_s: tuple[float, float] | None = None
@@ -249,9 +251,8 @@ UNKNOWN_TIME: Final = TimeLeft(None)
 def time_left(remaining: float, pace: Pace | None, passed: float) -> TimeLeft:
     """The time left, `passed` seconds after the tick that `remaining` and `pace` belong to.
 
-    Counts down on the clock; `math.inf` beyond 100 days. None when the pace is unknown or may be
-    anything, and when the time ran out with something left to do: an estimate that proved wrong
-    is not known.
+    Counts down on the clock; `math.inf` beyond 100 days. None if the pace is unknown or too
+    uncertain, and once the time ran out with work left: an estimate that proved wrong is unknown.
     """
     if remaining <= 0:
         return TimeLeft(0.0)

@@ -21,9 +21,9 @@ _FULL: Final = CAPACITY * _WIDTH
 
 
 class Chart:
-    """Stretches of equal length in time, each with its lowest, highest and last value.
+    """Intervals of equal length, each with its lowest, highest and last value.
 
-    When all places are taken, neighbours are joined in pairs and the stretch doubles: the lowest
+    When all places are taken, neighbours are joined in pairs and the interval doubles: the lowest
     and highest value ever seen and the newest one are never lost. Flat doubles: 32 bytes a point.
     """
 
@@ -121,7 +121,7 @@ class PhaseLog:
         self._newest = message
 
     def _close(self, at: float, count: int) -> None:
-        """Put the current phase, if there is one, among the ended ones."""
+        """Add the current phase, if there is one, to the ended ones."""
         if self._key is None:
             return
         if len(self._ended) == self._ended.maxlen:
@@ -130,7 +130,7 @@ class PhaseLog:
         self._ended.append(Phase(self._name(), self._began_at, at, ticks))
 
     def _name(self) -> str:
-        """What the messages of the current phase have in common."""
+        """The common part of the messages in the current phase."""
         return common_words(self._first, self._first if self._newest is None else self._newest)
 
     def shrink(self, most: int) -> None:
@@ -151,14 +151,14 @@ class PhaseLog:
 def common_words(first: str, newest: str) -> str:
     """The common part of two messages that differ only in their numbers, bounded.
 
-    Numbers that differ become "…": "Step … of 64". Where no word follows the first of them, the
-    text before it is enough: "Compiling (1/20)" and "Compiling (7/20)" are "Compiling".
+    Numbers that differ become "…": "Step … of 64". If no word follows the first of them, the text
+    before it is enough: "Compiling (1/20)" and "Compiling (7/20)" are "Compiling".
     """
     short = first[:_COMPARED]
     bounded = short if short == first else short + _GAP
     if first == newest:
         return bounded
-    # With an odd place each, numbers; the words between them at the even ones.
+    # Numbers are at odd places, the text between them at even ones.
     mine, others = _NUMBER.split(short), _NUMBER.split(newest[:_COMPARED])
     if len(mine) != len(others):
         return bounded
@@ -169,7 +169,7 @@ def common_words(first: str, newest: str) -> str:
 
 
 def _without_tail(words: str) -> str:
-    """The text before the first gap, if no letter follows it and no bracket is cut open."""
+    """The text before the first gap, if no letter follows it and no bracket is left open."""
     head, gap, rest = words.partition(_GAP)
     head = head.rstrip(_JOINTS)
     is_cut_open = any(head.count(left) > head.count(right) for left, right in _PAIRS)
@@ -189,7 +189,7 @@ class AxisSpan(NamedTuple):
     high: float
 
     def share(self, value: float) -> float:
-        """Where `value` lies, 0.0 at `low` and 1.0 at `high`, never outside."""
+        """The position of `value`, 0.0 at `low` and 1.0 at `high`, never outside."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
     def lines(self, wanted: int) -> list[float]:
@@ -207,12 +207,12 @@ class AxisSpan(NamedTuple):
 
 
 def span(values: Iterable[float]) -> AxisSpan:
-    """The span of the finite ones of `values`; zero to one when there are none."""
+    """The span of the finite `values`; zero to one if there are none."""
     usable = [value for value in values if math.isfinite(value) and abs(value) <= _LARGEST]
     if not usable:
         return AxisSpan(0.0, 1.0)
     low, high = min(usable), max(usable)
-    # Equal ends, and ends too near for a float to tell apart, still make an axis.
+    # Ends that are equal, or too close for a float to distinguish, still make an axis.
     return AxisSpan(
         low, high if high - low > abs(high) * 1e-12 else low + max(1.0, abs(low) * 1e-6)
     )
@@ -221,9 +221,9 @@ def span(values: Iterable[float]) -> AxisSpan:
 def label_places(
     wanted: Iterable[tuple[float, float]], low: float, high: float
 ) -> list[float | None]:
-    """Where labels with a centre and a length each begin, so that they lie within `low` to `high`.
+    """Where labels, given by centre and length, begin, to lie within `low` to `high`.
 
-    None for those that would overlap one before them: the most important comes first.
+    None for those that would overlap an earlier one: the most important comes first.
     """
     taken: list[tuple[float, float]] = []
     places: list[float | None] = []
@@ -237,7 +237,7 @@ def label_places(
 
 
 def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
-    """The points whose numbers a painter can take."""
+    """The points whose numbers a painter can draw."""
     return [
         point
         for point in points

@@ -1,4 +1,4 @@
-"""One job while it lives: counts ticks, checks them, ends. Views read its snapshots instead."""
+"""One running job: counts ticks, checks them, ends. Views read its snapshots instead."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LATE: Final = {
 class ProgressHistory:
     """A job's progress: created with its first tick, so that other jobs stay small.
 
-    `odd` is the newest tick that broke a rule.
+    `odd` is the newest tick with a violation.
     """
 
     __slots__ = ("chart", "gaps", "odd", "phases", "rates")
@@ -70,18 +70,18 @@ class ProgressHistory:
 class Job:
     """One long operation, from its request to its end.
 
-    The loop's attributes: a tick is plain when `progress` < its number <= `limit` and its total
+    The loop's attributes: a tick is plain if `progress` < its number <= `limit` and its total
     equals `total`. `progress` is minus infinity before the first number; `limit` is minus infinity
-    while every tick needs checking, infinity while no total is known. At `sample_at` or later a
-    tick is also to be sampled; minus infinity asks for the very next one. `ticks` and `last` are
-    facts but for their type: see `PlainTick`.
+    while every tick needs checking, infinity while no total is known. From `sample_at` on a tick is
+    also sampled; minus infinity samples the next one. `ticks` and `last` are facts but for their
+    type: see `PlainTick`.
 
-    A job that is resumed stays one job: `first` is its first request, `request` the newest
-    attempt's, `chain` what only resumable jobs have, `is_automatic` that it is resumed
-    automatically. `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an
-    earlier attempt prove nothing against the next tick. `task` is its task on the server, `asked`
-    the questions about it, `parent` the job on whose behalf it was requested: all None with most
-    jobs. `heard_at` is the newest message except ticks.
+    A resumed job stays one job: `first` is its first request, `request` the newest attempt's,
+    `chain` what only resumable jobs have, `is_automatic` that it is resumed automatically.
+    `worked_s` is the time spent on earlier attempts. With `is_fresh`, numbers of an earlier attempt
+    prove nothing against the next tick. `task` is its task on the server, `asked` its questions,
+    `parent` the job on whose behalf it was requested: all None with most jobs. `heard_at` is the
+    newest message except ticks.
     """
 
     __slots__ = (
@@ -172,7 +172,7 @@ class Job:
 
     @property
     def is_settling(self) -> bool:
-        """Whether an attempt has ended and that is not on disk yet: nothing is expected now."""
+        """Whether an attempt has ended and that is not saved yet: nothing is expected now."""
         return self.chain is not None and self.chain.settling is not None
 
     @property
@@ -192,18 +192,18 @@ class Job:
 
     @property
     def last_at(self) -> float | None:
-        """When the newest tick that counts arrived; None before the first."""
+        """When the newest valid tick arrived; None before the first."""
         return None if self.last is None else at_of(self.last)
 
     @property
     def good_count(self) -> int:
-        """Ticks that broke no rule."""
+        """The number of valid ticks."""
         return self.tick_count - self.odd_count
 
     def sample(self, at: float) -> bool:
-        """Enter the newest tick, a good one of time `at`, into rate, chart and phases.
+        """Enter the newest tick, a valid one at `at`, into rate, chart and phases.
 
-        True when the job was stalled and runs again.
+        True if the job was stalled and runs again.
         """
         self.sample_at = at + SAMPLE_S
         value = as_float(self.progress)
@@ -219,7 +219,7 @@ class Job:
         return self.state is _STALLED and self._wake()
 
     def look(self, at: float) -> None:
-        """Compare the newest message with the phase under way."""
+        """Compare the newest message with the current phase."""
         if self.message is not None and self.course is not None:
             self.course.phases.turn(self.message, at, self.tick_count)
 
@@ -253,8 +253,8 @@ class Job:
     def _take_delivered(self, fact: ProgressReceived) -> None:
         """Show the number of a tick that was queued until after the reply.
 
-        Such a server delivers most of its ticks so: without them its jobs would end with no
-        progress at all. They do not enter the rate, since they do not say when the work was done.
+        Such a server delivers most of its ticks like this: without them its jobs would end with no
+        progress. They do not enter the rate, since they do not say when the work was done.
         """
         progress = fact.progress
         is_news = progress is not None and progress > self.progress and not fact.findings
@@ -284,14 +284,14 @@ class Job:
         self.marks.note(rules.TICK_AFTER_ATTEMPT, fact.number)
 
     def _sample_if_due(self, at: float) -> None:
-        """After a good tick that was not plain."""
+        """Sample after a valid tick that was not plain, if due."""
         if at >= self.sample_at:
             self.sample(at)
         else:
             self.look(at)
 
     def _take_odd(self, fact: ProgressReceived) -> None:
-        """After a bad tick: it ends a silence, and is drawn, but does not enter the rate."""
+        """Handle an invalid tick: it ends a silence and is drawn, but does not enter the rate."""
         self.odd_count += 1
         course = self.course = self.course or ProgressHistory(fact.at)
         course.odd = fact
@@ -308,12 +308,12 @@ class Job:
         return is_woken
 
     def _keep_extremes(self) -> None:
-        """Draw the newest number. Between two such moments numbers only rise: no peak is lost."""
+        """Draw the newest number. Between two calls numbers only rise: no peak is lost."""
         if self.last is not None and self.course is not None and self.progress != _NEVER:
             self.course.chart.add(at_of(self.last), as_float(self.progress))
 
     def _mark_late(self, fact: ProgressReceived) -> None:
-        """Mark a tick that came after the end, or after a cancel."""
+        """Mark a tick that arrived after the end, or after a cancel."""
         self.late_count += 1
         since, state = self.over_at, self.over_state
         delivered = _DELIVERED.get(fact.standing)
@@ -362,7 +362,7 @@ class Job:
         """Show the tick's total and mark its violations."""
         before, total = self.total, fact.total
         if total is None and fact.findings:
-            return  # it could not be read, which is marked already
+            return  # unreadable, which is already marked
         if before is not None and total != before and not self.is_fresh:
             self.marks.note(rules.TOTAL_CHANGED, fact.number, total, before)
         self.total = total
@@ -383,7 +383,7 @@ class Job:
         self.sample_at = _NEVER
 
     def stall_after_s(self) -> float | None:
-        """The silence beyond which the job is stalled; None before the first tick."""
+        """The silence after which the job is stalled; None before the first tick."""
         return None if self.course is None else self.course.gaps.stall_after_s()
 
     def stall_if_silent(self, now: float) -> bool:
@@ -407,7 +407,7 @@ class Job:
 
     @property
     def over_state(self) -> JobState:
-        """The job's state, or the one about to be shown once it is on disk."""
+        """The job's state, or the one to be shown once it is saved."""
         settling = None if self.chain is None else self.chain.settling
         return self.state if settling is None else settling.verdict.ending.state
 
@@ -418,12 +418,12 @@ class Job:
         return self.ended_at if settling is None else settling.at
 
     def settle(self) -> None:
-        """End, but for the showing: no tick counts any more."""
+        """End without showing it yet: no tick counts any more."""
         self.state = JobState.RUNNING
         self.limit = _NEVER
 
     def end(self, ending: JobEnding, at: float) -> None:
-        """End. What a running job needs is freed; its history stays for display."""
+        """End. The data of a running job is freed; its history stays for display."""
         self.state = ending.state
         self.failure = ending.failure
         self.ended_at = at
@@ -437,7 +437,7 @@ class Job:
             self.course.rates = None
 
     def begin_attempt(self, request: RequestMade) -> None:
-        """Continue with a further request: numbers, chart and ticks stay, the rate starts again."""
+        """Continue with another request: numbers, chart and ticks stay, the rate starts again."""
         if self.ended_at is not None:
             self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
         self.server = server_name(request.connection)
@@ -454,7 +454,7 @@ class Job:
         self.begin_round(request)
 
     def begin_round(self, request: RequestMade) -> None:
-        """Continue within an attempt with a further request, whose progress may start again."""
+        """Continue within an attempt with another request, whose progress may start again."""
         self.request = request
         self.heard_at = request.at
         if self.stream is not None:
@@ -471,7 +471,7 @@ class Job:
         self.failure = self.ended_at = None
 
     def follow(self, request: RequestMade, at: float) -> None:
-        """Continue over another connection of the server, where `request` asks for the task."""
+        """Continue over another connection to the server, where `request` asks for the task."""
         self.begin_round(request)
         self.server = server_name(request.connection)
         self.heard_at = at
@@ -482,7 +482,7 @@ class Job:
         return [] if self.course is None else self.course.chart.points()
 
     def condense(self) -> None:
-        """Keep only the outline of the history, as an older finished row does."""
+        """Keep only an outline of the history, for an older finished row."""
         self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
         self.marks.shrink(_CONDENSED_TICKS)
         if self.course is not None:
@@ -491,7 +491,7 @@ class Job:
 
 
 def is_rising(job: Job, run: FactRun) -> bool:
-    """Whether the ticks of a run are of one job, and plain, without messages."""
+    """Whether the ticks of a run belong to one job, and are plain, without messages."""
     values, count = run.values, len(run.ticks)
     return (
         run.requests.count(run.requests[0]) == count
@@ -506,7 +506,7 @@ def is_rising(job: Job, run: FactRun) -> bool:
 def take(job: Job, run: FactRun) -> bool:
     """Handle such a run at once; whether the job was stalled and runs again.
 
-    Only the first tick can be due to be sampled: all arrived at the same moment.
+    Only the first tick can be due for sampling: all arrived at the same moment.
     """
     is_woken = False
     if run.at >= job.sample_at:

@@ -35,7 +35,7 @@ STREAM_STEPS_KEPT: Final = 200
 """Newest stream events that one job shows; older ones are only counted."""
 LEFT_AFTER_S: Final = 30.0
 _POLLS_MISSED: Final = 5
-"""After so long, and so many polls that were due, another client has left its task."""
+"""After so long, and so many missed polls, another client has left its task."""
 _REASON: Final = 400
 
 
@@ -101,17 +101,17 @@ class JobStream:
 
 
 ROUNDS_KEPT: Final = 1000
-"""Earlier requests of a job that find it; older ones no longer do."""
+"""Earlier requests by which a job can be found; older ones are dropped."""
 CHILDREN_KEPT: Final = 1000
 """Newest children that one job shows."""
 
 
 class JobQuestions:
-    """The part of a job that only those have for which questions were asked.
+    """The part of a job that only jobs with questions have.
 
     `open` has the numbers of the frames with open questions. `reply` is the one that requires input
-    and awaits a further request, None while none does. `rounds` counts such replies. `requests` are
-    the numbers of the requests that were answered so. `children` are the jobs of the other side's
+    and awaits another request, else None. `rounds` counts such replies. `requests` are the numbers
+    of the requests that were answered in this way. `children` are the jobs of the other side's
     requests. `history` has the newest questions of replies, with their answers.
     """
 
@@ -142,7 +142,7 @@ class JobQuestions:
         return as_object((result or {}).get("inputRequests"))
 
     def require(self, reply: RequestAnswered) -> None:
-        """Begin a round: a reply requires input, though perhaps none from the user."""
+        """Begin a round: a reply requires input, though perhaps not from the user."""
         self.reply = reply
         self.rounds += 1
         self.note(reply.number, self._requests(), reply.at, reply.when)
@@ -157,7 +157,7 @@ class JobQuestions:
             self.history.append(ServerRequestSnapshot(number, key, method, params, at, when))
 
     def note_of_task(self, fact: TaskStated, reused: Collection[str] = ()) -> None:
-        """Keep a task's questions, once for each key: they are repeated until they are answered.
+        """Keep a task's questions, once for each key: they are repeated until answered.
 
         Keys that are `reused` stand for other questions than before.
         """
@@ -172,9 +172,9 @@ class JobQuestions:
                 self.history[place] = asked._replace(answer=answers[asked.key], answered_at=at)
 
     def answer(self, request: int) -> int | None:
-        """End the round: `request`, which was answered so, is no longer the newest one.
+        """End the round: its request is answered by `request`, the newest one.
 
-        Returns the number of a request that is to be forgotten for it, None if there is room.
+        Returns the number of a request to forget for it, None if there is room.
         """
         if self.reply is not None:
             self.open.pop(self.reply.number, None)
@@ -183,21 +183,21 @@ class JobQuestions:
         return self.requests.popleft() if len(self.requests) > ROUNDS_KEPT else None
 
     def adopt(self, job: JobId) -> None:
-        """Add a job that was requested because of this one."""
+        """Add a job that was requested on behalf of this one."""
         self.children[job] = None
         if len(self.children) > CHILDREN_KEPT:
             del self.children[next(iter(self.children))]
 
 
 def digests(requests: JsonObject) -> dict[str, bytes]:
-    """The question of each key, in a few bytes: two questions that differ have different ones."""
+    """The question of each key, in a few bytes: different questions have different ones."""
     return {key: digest(request) for key, request in requests.items()}
 
 
 def digest(request: Any) -> bytes:
     """A digest of one question; the order of its members does not matter.
 
-    Those that cannot be encoded, nested too deep or with infinite numbers, count as equal.
+    Those that cannot be encoded, nested too deeply or with infinite numbers, count as equal.
     """
     try:
         words = json.dumps(request, sort_keys=True)
@@ -215,10 +215,10 @@ _ANSWERED_KEPT: Final = 1000
 class JobTask:
     """A task of a job.
 
-    `status` is the last one that counts: a terminal one is final. `key` is its server's identity.
-    While it `is_saving` it is not shown yet. `reused` are the keys that stand for other questions
-    in the newest statement than before. `awaited_by` is the request for its result that is open,
-    `heard_at` when anything was last asked or said about it.
+    `status` is the last valid one: a terminal one is final. `key` is its server's identity. While
+    it `is_saving` it is not shown yet. `reused` are the keys that stand for other questions in the
+    newest statement than before. `awaited_by` is the open request for its result, `heard_at` the
+    time of the last message about it.
     """
 
     __slots__ = (
@@ -292,7 +292,7 @@ class JobTask:
 
     @property
     def questions(self) -> set[int]:
-        """The numbers of the frames with questions that are still open."""
+        """The numbers of the frames with open questions."""
         return set(self._asks.values())
 
     def take(self, fact: TaskStated) -> bool:
@@ -359,13 +359,13 @@ class JobTask:
         self.meet()
 
     def meet(self) -> None:
-        """Count the task's input as given, unless questions of its own are open."""
+        """Count the task's input as given, unless it has open questions of its own."""
         self._is_met = not self._asks
 
     def is_left(self, now: float) -> bool:
-        """Whether another client does not follow it any more, as far as its silence tells.
+        """Whether another client seems to have stopped following it.
 
-        Of a client that uses HTTP, nothing else tells that it is gone.
+        A client that uses HTTP does not announce that it is gone.
         """
         if not self.is_followed or self.awaited_by is not None or self.heard_at is None:
             return not self.is_followed

@@ -33,7 +33,7 @@ class LaneSpan(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """One job from its first request to its end, or to now; its spans in order of painting."""
+    """One job from its first request to its end, or to now; its spans in painting order."""
 
     job: JobId
     snapshot: JobSnapshot
@@ -43,7 +43,7 @@ class Lane(NamedTuple):
 
 
 def lane_of(detail: JobDetail, now: float) -> Lane:
-    """The course of a job as it stands at `now`."""
+    """The lane of a job at `now`."""
     job = detail.snapshot
     end = now if job.ended_at is None else job.ended_at
     end = max(end, job.started_at)
@@ -67,7 +67,7 @@ def _phases(detail: JobDetail, end: float) -> Iterator[LaneSpan]:
 
 
 def _stalls(detail: JobDetail, end: float) -> Iterator[LaneSpan]:
-    """Silences longer than the job's pace explains, the one that lasts included."""
+    """Silences longer than the job's pace explains, including the current one."""
     job = detail.snapshot
     if job.stall_after_s is None:
         return

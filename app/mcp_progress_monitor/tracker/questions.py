@@ -27,16 +27,16 @@ _REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
 
 
 def is_open_round(answer: RequestAnswered) -> bool:
-    """Whether a reply requires input, and nothing else, before its request can be completed.
+    """Whether a reply requires input before its request can be completed.
 
-    One that also has a resume token is handled by that token: see `verdicts`.
+    A reply that also has a resume token is handled by that token: see `verdicts`.
     """
     kind = (answer.result or {}).get("resultType")
     return kind == "input_required" and not is_usable(answer.next_resume_token)
 
 
 class QuestionReducer:
-    """Which jobs wait for the user, and why."""
+    """Determines which jobs wait for the user, and why."""
 
     def __init__(self, rows: Rows, task_job: Callable[[str, str], Job | None]) -> None:
         """Questions of the jobs in `rows`; `task_job` finds a connection's job by its task."""
@@ -46,7 +46,7 @@ class QuestionReducer:
 
     @property
     def size(self) -> int:
-        """How many jobs wait for a further request: for tests of its bounds."""
+        """The number of jobs that wait for another request, for tests of its bounds."""
         return len(self._waiting)
 
     # Rounds
@@ -79,7 +79,7 @@ class QuestionReducer:
         return True
 
     def _retried_by(self, fact: RequestMade) -> Job | None:
-        """The job that the request is a further round of: the oldest that matches best."""
+        """The job that the request continues: the oldest that matches best."""
         waiting = [
             job
             for job in self._waiting.values()
@@ -89,10 +89,10 @@ class QuestionReducer:
         ]
         return max(waiting, key=lambda job: _fit(job, fact), default=None)
 
-    # Questions that are requests
+    # Questions as requests
 
     def adopt(self, child: Job, delta: PendingChanges) -> None:
-        """Put a job that the other side requested under the one that caused it."""
+        """Put a job that the other side requested under the job that caused it."""
         fact = child.request
         self.review(child, fact.at, delta)
         parent, child.parent_is_unclear = self._cause_of(fact)
@@ -107,7 +107,7 @@ class QuestionReducer:
             self.review(parent, fact.at, delta)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
-        """The job that made the other side ask; of several candidates, none, and that is shown.
+        """The job on whose behalf the other side asks, and whether that is ambiguous.
 
         A request does not say what it is for, unless it names a task: no job is shown as needing
         the user if it may be another one.
@@ -123,7 +123,7 @@ class QuestionReducer:
     # The end of jobs
 
     def close(self, job: Job, at: float, delta: PendingChanges) -> None:
-        """Handle the end of a job: it waits no more, nor does its parent for it."""
+        """Handle the end of a job: neither it nor its parent waits any more."""
         self._waiting.pop(job.id, None)
         if job.asked is not None and job.asked.reply is not None:
             job.asked.open.pop(job.asked.reply.number, None)
@@ -161,7 +161,7 @@ class QuestionReducer:
 
 
 def _is_of(job: Job, fact: RequestMade) -> bool:
-    """Whether a request can be a further round of a job: it has its state, or is the same."""
+    """Whether a request can continue a job: it has its state, or is the same."""
     asked = job.asked
     state = None if asked is None else asked.state
     is_told = state is not None and state == fact.params.get("requestState")
@@ -169,7 +169,7 @@ def _is_of(job: Job, fact: RequestMade) -> bool:
 
 
 def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
-    """How well a request matches as a further round of a job: the most important first."""
+    """How well a request matches as the next round of a job: the most important first."""
     asked = job.asked
     if asked is None:
         return False, False, False
@@ -179,12 +179,12 @@ def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
 
 
 def _work(request: RequestMade) -> bytes:
-    """A request's parameters without what belongs to one round."""
+    """A request's parameters without those of one round."""
     return canonical({k: v for k, v in request.params.items() if k not in _OF_ROUND})
 
 
 def _mark_changes(job: Job, fact: RequestMade) -> None:
-    """Mark the violations of a further round."""
+    """Mark the violations of another round."""
     asked, sent = job.asked, fact.params
     if asked is None:
         return

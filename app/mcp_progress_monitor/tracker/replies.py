@@ -1,4 +1,4 @@
-"""What replies mean for jobs: their end, a further round, a task that continues; late replies."""
+"""The effect of replies on jobs: their end, another round, a continuing task; late replies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Replies:
     ) -> None:
         """Replies to the requests of the jobs in `rows`, and to those in `plain`.
 
-        `begin` makes a job of one of the latter, `questions` knows what jobs wait for.
+        `begin` makes one of the latter a job, `questions` knows what jobs wait for.
         """
         self._rows = rows
         self._chains = chains
@@ -67,7 +67,7 @@ class Replies:
         return is_asked
 
     def _begin_late(self, fact: RequestAnswered, delta: PendingChanges) -> Job | None:
-        """Make a plain request a job when its result can be resumed."""
+        """Make a plain request a job if its result can be resumed."""
         request = self._plain.answer(fact.request)
         if request is None or fact.result is None or not is_usable(fact.next_resume_token):
             return None
@@ -85,7 +85,7 @@ class Replies:
         if fact.result is not None or state is not JobState.CANCELLED:
             late_s = fact.at - (ended_at or fact.at)
             job.marks.note(rules.LATE_REPLY, fact.number, late_s, state.value)
-        if not job.is_settling:  # else it is counted, and learned of, once that is saved
+        if not job.is_settling:  # else it is counted and evaluated once that is saved
             self.keep_answer(job, delta)
             self._chains.learn_late(job, fact, delta)
 
@@ -105,7 +105,7 @@ class Replies:
         self._chains.leave(self._rows.end(job), delta)
 
     def _verdict(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
-        """What the end of an attempt means for the job's chain; None when there is none."""
+        """What the end of an attempt means for the job's chain; None if there is none."""
         if job.answer is not None:
             return self._chains.judge(job, job.answer, ending)
         if job.chain is not None and ending.state is JobState.DONE:  # a task: its result follows

@@ -1,4 +1,4 @@
-"""Which requests are jobs and how they are titled; the open requests that are not jobs."""
+"""Decides which requests are jobs, and their titles; keeps the open requests that are not jobs."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _LEFT_OUT: Final = frozenset({META, "arguments"})
 
 
 class JobRequest(Protocol):
-    """What a title is made of, on the wire (`RequestMade`) and on disk (the origin of a chain)."""
+    """The source of a title, on the wire (`RequestMade`) or on disk (the origin of a chain)."""
 
     @property
     def method(self) -> str:
-        """What is asked for."""
+        """The method, such as `tools/call`."""
 
     @property
     def params(self) -> JsonObject:
-        """The parameters, `_meta` included."""
+        """The parameters, including `_meta`."""
 
 
 def is_job(request: RequestMade) -> bool:
@@ -74,7 +74,7 @@ def name(request: JobRequest) -> str:
 
 
 def summary(request: JobRequest) -> str:
-    """The arguments on one line; for a method that has none, its other parameters."""
+    """The arguments on one line; for a method without any, its other parameters."""
     arguments = request.params.get("arguments")
     if isinstance(arguments, dict):
         return formatting.summary(arguments)
@@ -84,7 +84,7 @@ def summary(request: JobRequest) -> str:
 
 
 PLAIN_KEPT: Final = 1000
-"""Open requests that are remembered; beyond, the oldest is dropped."""
+"""Open requests that are remembered; beyond that, the oldest is dropped."""
 
 
 class PlainRequests:
@@ -93,7 +93,7 @@ class PlainRequests:
     def __init__(self) -> None:
         self._open: dict[int, RequestMade] = {}
         self.answered: RequestMade | None = None
-        """The request that the newest reply answers, if it was remembered here."""
+        """The request that the newest reply answers, if it is remembered here."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -105,7 +105,7 @@ class PlainRequests:
             del self._open[next(iter(self._open))]
 
     def answer(self, request: int | None) -> RequestMade | None:
-        """Remove the request that a reply answers; None if it was not remembered."""
+        """Remove the request that a reply answers; None if it is not remembered."""
         self.answered = self._open.pop(request or 0, None)
         return self.answered
 

@@ -23,8 +23,8 @@ Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]
 class TickLog(LazyRun[Tick]):
     """The entries for the ticks of a run, in order.
 
-    `jobs` and `counts` have two of their columns. They are created when they are read, which in a
-    window they never are.
+    `jobs` and `counts` hold two of their columns. Entries are created when read, which in a window
+    never happens.
     """
 
     __slots__ = ("counts", "jobs", "ticks")
@@ -66,7 +66,7 @@ class PendingChanges:
         self.progressed.add(job.id)
 
     def freeze(self, ticks: Sequence[Tick] = ()) -> ChangeSet:
-        """The finished record; a job that is gone is named as removed only."""
+        """The finished record; a removed job is only named as removed."""
         # In C: there may be thousands.
         jobs = ticks.jobs if type(ticks) is TickLog else map(operator.itemgetter(0), ticks)
         ticked = set(jobs)
@@ -83,15 +83,17 @@ class PendingChanges:
 
 
 ENDED_KEPT: Final = 10_000
-"""Ended jobs that stay until the user removes them; beyond, the oldest are dropped."""
+"""Ended jobs that stay until the user removes them; beyond that, the oldest are dropped."""
 ASKED_KEPT: Final = 500
-"""Requests of servers that have ended, among these: a server may send a thousand a second. Ten
-thousand rows of them cost the window 70 ms a batch (measured), and displaced the user's own
-jobs."""
+"""Ended requests of servers among these: a server may send a thousand a second.
+
+Ten thousand rows of them cost the window 70 ms a batch (measured), and displaced the user's own
+jobs.
+"""
 RESTING_KEPT: Final = 20_000
-"""Resumable jobs in the list; beyond, the oldest leave it, but not the disk."""
+"""Resumable jobs in the list; beyond that, the oldest leave it, but not the disk."""
 BYTES_KEPT: Final = 256 * 2**20
-"""Bytes of replies that jobs hold; beyond, the oldest ended ones are dropped."""
+"""Bytes of replies that jobs hold; beyond that, the oldest ended jobs are dropped."""
 FRESH_KEPT: Final = 500
 """Ended jobs whose whole history is kept; older ones keep an outline."""
 
@@ -99,8 +101,8 @@ FRESH_KEPT: Final = 500
 class RowLimits(NamedTuple):
     """How many jobs keep their rows: ended ones also by the bytes of their replies.
 
-    `asked` is for ended ones that servers requested. Running jobs are kept, however many, unless
-    `running` says otherwise.
+    `asked` is for ended ones that servers requested. Running jobs are all kept, unless `running`
+    says otherwise.
     """
 
     ended: int = ENDED_KEPT
@@ -111,9 +113,9 @@ class RowLimits(NamedTuple):
 
 
 class Rows:
-    """Jobs by id; by request the running ones, the ended ones, and the resumable ones.
+    """All jobs by id; the running ones by request, the ended and the resumable ones.
 
-    The latter two in order of their end. The tables by request name a job once and only while it
+    The latter two in order of their end. The tables by request name a job once, and only while it
     has a row: nothing grows with the number of calls. `_earlier` finds a job by the requests of
     attempts before the newest.
     """
@@ -124,7 +126,7 @@ class Rows:
         self._forget_elsewhere = forget
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
-        """Changed only by the methods here."""
+        """Changed only by methods of this class."""
         self._sides: dict[tuple[str, Side], dict[int | None, Job]] = {}
         """The same by connection and sender."""
         self._side_of: dict[int | None, tuple[str, Side]] = {}
@@ -137,7 +139,7 @@ class Rows:
         self._bytes = 0
 
     def add(self, job: Job) -> list[Job]:
-        """Add a new, running job; those that were dropped for it."""
+        """Add a new, running job; returns those that were dropped for it."""
         self.by_id[job.id] = job
         self.enter(job, job.request)
         if len(self.running) <= self._limits.running:
@@ -148,7 +150,7 @@ class Rows:
         return [oldest]
 
     def enter(self, job: Job, request: RequestMade) -> None:
-        """Find a job as a running one by its newest request."""
+        """Enter a job as running under its newest request."""
         side = request.connection, request.sender
         self.running[request.number] = job
         self._side_of[request.number] = side
@@ -174,7 +176,7 @@ class Rows:
         return self.ended.get(request) or self.resting.get(request) or self._earlier.get(request)
 
     def end(self, job: Job) -> list[Job]:
-        """Move a job out of the running ones; those that were dropped for it, oldest first."""
+        """Move a job out of the running ones; returns those dropped for it, oldest first."""
         number = job.request.number
         self._leave(number)
         (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
@@ -203,7 +205,7 @@ class Rows:
             self._keep_earlier(job, number)
 
     def go_on(self, job: Job, request: RequestMade, forgotten: int | None) -> None:
-        """Let a running job continue with a further request; find it no more by `forgotten`."""
+        """Let a running job continue with another request, and drop `forgotten`."""
         number = job.request.number
         self._leave(number)
         self.enter(job, request)
@@ -212,7 +214,7 @@ class Rows:
             self._earlier.pop(forgotten, None)
 
     def _keep_earlier(self, job: Job, number: int) -> None:
-        """Find the job also by its last request, and no more by one that it has forgotten."""
+        """Keep the job's last request as an earlier one, and drop one that it has forgotten."""
         self._earlier[number] = job
         forgotten = job.chain.forgotten() if job.chain is not None else None
         if forgotten is not None:
@@ -242,7 +244,7 @@ class Rows:
         return job
 
     def remove(self, jobs: Iterable[JobId], *, with_resting: bool = False) -> list[Job]:
-        """Remove those of `jobs` that exist and have ended, and return them.
+        """Remove and return those of `jobs` that exist and have ended.
 
         Resumable ones stay, unless `with_resting`.
         """
@@ -265,7 +267,7 @@ class Rows:
         return dropped
 
     def _forget(self, job: Job) -> None:
-        """Remove a job that has ended from every table."""
+        """Remove an ended job from every table."""
         number = job.request.number
         (self.resting if number in self.resting else self.ended).pop(number)
         self._asked.pop(number, None)

@@ -51,9 +51,9 @@ _GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, J
 class ViolationCount(NamedTuple):
     """A violation of a job: a stable `key`, and how often it was seen.
 
-    Keys: not-increasing, above-total, after-end, late-delivery, after-cancel, wrong-type,
-    total-changed, total-not-positive, late-result, duplicate-reply … (see `findings/rules.py`).
-    `finding` is the first case, `first` the number of its frame.
+    Keys: not-increasing, above-total, after-end, late-delivery, after-cancel, wrong-type, total-
+    changed, total-not-positive, late-result, duplicate-reply … (see `findings/rules.py`). `finding`
+    is the first case, `first` the number of its frame.
     """
 
     key: str
@@ -70,7 +70,7 @@ class ViolationCount(NamedTuple):
 class Phase(NamedTuple):
     """A stretch of progress under one message: its beginning and end (`at`), and its ticks.
 
-    If messages differed in numbers, `message` is their common part.
+    If messages differ in numbers, `message` is their common part.
     """
 
     message: str
@@ -80,7 +80,7 @@ class Phase(NamedTuple):
 
 
 class ChartPoint(NamedTuple):
-    """A stretch of a job's progress for a chart: its last tick's time, lowest, highest, last."""
+    """An interval of a job's progress for a chart: its last tick's time, lowest, highest, last."""
 
     at: float
     low: float
@@ -91,7 +91,7 @@ class ChartPoint(NamedTuple):
 class Failure(NamedTuple):
     """Why a job did not succeed.
 
-    `where` is server or local; `code` the JSON-RPC code if any. `is_wanted` says that the user
+    `where` is server or local; `code` is the JSON-RPC code, if any. `is_wanted` says that the user
     caused it, other than by a cancel: nothing went wrong.
     """
 
@@ -106,11 +106,11 @@ class TaskSnapshot(NamedTuple):
     """A job's task, as last reported by its server.
 
     `status` is as received. `ttl_left_s` counts down to `expires_at` (monotonic seconds) and stays
-    at 0; both are None when the task is kept without limit, or that is unknown. `poll_count` is how
+    at 0; both are None if the task is kept without limit, or that is unknown. `poll_count` is how
     often its state was requested, `polled_s` how long ago it was last reported. `is_ours_to_cancel`
-    says that `tasks/cancel` can be sent: our request began it and it has not ended. Without
-    `is_followed` nobody follows it now: its connection is gone, or it was found on disk and its
-    server has not been asked yet.
+    says that `tasks/cancel` can be sent: our request began it and it has not ended. Unless
+    `is_followed`, its connection is gone, or it was found on disk and its server has not been asked
+    yet.
     """
 
     id: str
@@ -129,8 +129,8 @@ class TaskSnapshot(NamedTuple):
 class TaskStep(NamedTuple):
     """A change of a task: its reported state from `at` (monotonic seconds) on.
 
-    `how` is the kind of message that said so, as in `TaskStated.how`; `number` its frame's number,
-    None for one found on disk.
+    `how` is the kind of message that reported it, as in `TaskStated.how`; `number` is its frame's
+    number, None for one found on disk.
     """
 
     status: str
@@ -161,8 +161,8 @@ class StreamStep(NamedTuple):
 class StreamSnapshot(NamedTuple):
     """The state of a job's HTTP stream.
 
-    It broke `since_s` ago or, if it runs, `newest` happened then. `retry_in_s` counts down to the
-    next try; None if none is due.
+    It broke `since_s` ago or, if it is open, `newest` happened then. `retry_in_s` counts down to
+    the next try; None if none is due.
     """
 
     is_broken: bool
@@ -174,9 +174,9 @@ class StreamSnapshot(NamedTuple):
 
 
 class Clocks(NamedTuple):
-    """Both limits of a call at one moment: seconds left, and the limits themselves; None is off.
+    """Both limits of a call at one moment: seconds left, and the limits; None is off.
 
-    `is_suspended` says that they stand still, because a question to the user is open.
+    `is_suspended` says that they are held because a question to the user is open.
     """
 
     idle_left_s: float | None
@@ -191,29 +191,29 @@ class JobSnapshot:
     """One job at one moment, cheap enough to make ten times a second for every visible row.
 
     Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is None.
-    `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not positive, or
-    clearly exceeded. `eta_s` is None when unknown, also once it ran out, and `math.inf` beyond 100
-    days. Where it cannot be known well, `eta_span_s` is from when to when.
-    `sparks` are the rates of late, each a share of the highest; empty while they say nothing.
+    `fraction` is 0.0 to 1.0, and None if the bar must be busy: total missing, not positive, or
+    clearly exceeded. `eta_s` is None if unknown, also once it ran out, and `math.inf` beyond 100
+    days. If it is uncertain, `eta_span_s` is its interval. `sparks` are the recent rates, each a
+    share of the highest; empty if they are not meaningful.
 
-    A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored of
-    it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
-    stopped; `saved_when` is when its newest token was received. With `is_automatic` it is resumed
+    A resumed job is one job: `attempt_count` requests, `chain` the id of its saved chain.
+    `can_resume` is True exactly if resuming would be tried; `resume_note` says why it stopped;
+    `saved_when` is when its newest token was received. With `is_automatic` it is resumed
     automatically, at `next_attempt_at` if it waits for that.
 
-    `parent` is the job that made the other side ask this; None as well when several may have,
-    which is `parent_is_unclear`.
-    `questions` are the numbers of the frames that ask something of the user for this job: requests
-    of the server, or replies that require input. `cancel_state` is empty while nobody cancelled,
-    else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
-    or "ignored" (a result came all the same). `cancel_s` is how long ago that was requested or
-    sent, while it goes on; and how long after it the result came that ignored it.
-    `watched_client` is the client that made it where that is not us, and None for our own jobs:
-    nothing may be sent for a watched one on its connection. With `can_resume_here` its newest
-    token would do on a connection of ours. `begun_by` is the client that made the first attempt
-    of a job that is resumed here.
-    `clocks` is no part of what the wire tells: None unless we wait for the end of the call, so
-    also in a recording. `stream` is None while no HTTP stream of the job has broken.
+    `parent` is the job on whose behalf the other side asks this; None also if that is ambiguous,
+    which is `parent_is_unclear`. `questions` are the numbers of the frames with questions to the
+    user for this job: requests of the server, or replies that require input. `cancel_state` is
+    empty without a cancel, else "requested" (by the user), "sent" (to the server), "confirmed" (by
+    it, or by its silence) or "ignored" (a result arrived nevertheless). `cancel_s` is how long ago
+    it was requested or sent while it is pending; if it was ignored, how long after it the result
+    arrived.
+
+    `watched_client` is the client that made it, None for our own jobs: nothing may be sent for a
+    watched one on its connection. With `can_resume_here` its newest token would be valid on a
+    connection of ours. `begun_by` is the client that made the first attempt of a job that is
+    resumed here. `clocks` are not derived from the wire: None unless we wait for the end of the
+    call, and so None in a recording. `stream` is None unless an HTTP stream of the job has broken.
     """
 
     id: JobId
@@ -276,10 +276,10 @@ class JobSnapshot:
 class AttemptSnapshot(NamedTuple):
     """One request of a resumed job; `number` counts from 1.
 
-    `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome` is
-    the state it ended in, or words for it; `request` the number of its frame, None when that was
-    sent before this program was started; `detail` says more about its end. `client` is the other
-    client that made it, None where we did.
+    `ended_when` is None while it runs, and if its end was not observed. `outcome` is the state it
+    ended in, or a text for it; `request` the number of its frame, None if that was sent before this
+    program started; `detail` says more about its end. `client` is the other client that made it,
+    None for our own.
     """
 
     number: int
@@ -296,7 +296,7 @@ class ServerRequestSnapshot(NamedTuple):
     """A question in a message about a job of ours, and its answer.
 
     `number` is the frame that asked, `key` the question's name in it. `answer` is the result as we
-    sent it at `answered_at`; None while there is none, or if it was never sent.
+    sent it at `answered_at`; None if there is none yet, or it was never sent.
     """
 
     number: int
@@ -312,14 +312,15 @@ class ServerRequestSnapshot(NamedTuple):
 class JobDetail(NamedTuple):
     """The details of one job, created when its pane is open.
 
-    `params` is the request's, `answer` the reply that ended it (None while it runs or when it was
+    `params` is the request's, `answer` the reply that ended it (None while it runs or if it was
     lost); `ticks` the newest ones; `chart` the whole history, thinned; `phases` oldest first, of
     which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume chain,
     oldest first; `resume_token` is its newest token, which views hide until it is revealed.
     `marked` has the findings of `ticks`, by their frame's number. `task_course` are the newest
-    changes of its task, oldest first; `children` the jobs that the other side requested because of
-    it; `rounds` how often a reply required input first, and `asked` the newest questions of such
-    replies, oldest first. `stream_course` are the newest events of its HTTP streams, oldest first.
+    changes of its task, oldest first; `children` the jobs that the other side requested on its
+    behalf; `rounds` how often a reply required input first, and `asked` the newest questions of
+    such replies, oldest first. `stream_course` are the newest events of its HTTP streams, oldest
+    first.
     """
 
     snapshot: JobSnapshot
@@ -340,7 +341,7 @@ class JobDetail(NamedTuple):
 
 
 class ChainStep(NamedTuple):
-    """How an attempt of a resumable job ended: to be put on disk before anyone sees it.
+    """How an attempt of a resumable job ended, to be saved before it is shown.
 
     `chain` is the id in the store, None for a chain that is not stored. `token` is a new one to
     save; `is_complete` says that the chain has ended and is to be deleted; else `outcome` says how
@@ -360,14 +361,14 @@ class ChainStep(NamedTuple):
 class ChangeSet(NamedTuple):
     """What one `apply` or `tick` changed.
 
-    `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
-    snapshot; `moved` is the part of them whose state changed. `ticks` has one entry for every
-    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact); the
-    count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps` are
-    for the code that saves tokens: the jobs in them are shown as running until each is answered
-    with `Chains.note_saved`. `marked` has a message's findings, by its frame's number; it has no
-    entry for a message that breaks no rule. `lapsed` are jobs that ended, or whose attempt did, by
-    time alone: nobody needs to wait for their reply.
+    `added` and `removed` are in order; `progressed` jobs had ticks or any other change to their
+    snapshot; `moved` are those of them whose state changed. `ticks` has one entry for every
+    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact);
+    without a job the count is 0. A job in `removed` is in none of the other sets. `steps` are for
+    the code that saves tokens: the jobs in them are shown as running until each is answered with
+    `Chains.note_saved`. `marked` has a message's findings, by its frame's number; messages without
+    a violation have no entry. `lapsed` are jobs that ended, or whose attempt did, by the clock:
+    nobody needs to wait for their reply.
     """
 
     added: tuple[JobId, ...] = ()

@@ -30,9 +30,9 @@ _UNFOLLOWED: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.LOS
 def snapshot_of(
     job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
 ) -> JobSnapshot:
-    """The job as it stands at `now`; for an ended job, as it stood at its end.
+    """The job at `now`; an ended job as it was at its end.
 
-    `watched_client` is who made it, where that is not us.
+    `watched_client` is the client that made it, if that is not us.
     """
     request, last_at = job.request, job.last_at
     moment = now if job.ended_at is None else job.ended_at
@@ -145,7 +145,7 @@ def attempt_of(
 
 
 def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, TimeLeft]:
-    """Rate and time left at `now`, unknown before there is enough and once a job has ended."""
+    """Rate and time left at `now`, unknown before there is enough data and once a job has ended."""
     course, last_at, total = job.course, job.last_at, job.total
     if course is None or course.rates is None or last_at is None:
         return None, UNKNOWN_TIME
@@ -155,7 +155,7 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, Time
     rate = rates.read(now)
     if share is None or total is None:
         return rate, UNKNOWN_TIME
-    # The clock runs from the last tick and stops where the job counts as stalled.
+    # The clock runs from the last tick, and stops when the job counts as stalled.
     passed = min(max(now - last_at, 0.0), course.gaps.stall_after_s())
     return rate, time_left(as_float(total) - as_float(job.progress), rates.pace(), passed)
 
@@ -163,7 +163,7 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, Time
 def detail_of(
     job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
 ) -> JobDetail:
-    """The longer story of the job."""
+    """The details of the job."""
     course, chain = job.course, job.chain
     running = None
     if not job.state.is_over:

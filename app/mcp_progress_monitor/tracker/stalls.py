@@ -12,7 +12,7 @@ _SHORT_S: Final = STALL_LEAST_S / STALL_GAPS
 
 
 class TickGaps:
-    """The gaps between a job's ticks, good or bad, and the silence that makes it stalled."""
+    """The gaps between a job's ticks, valid or not, and the silence that makes it stalled."""
 
     __slots__ = ("_at", "_gaps", "_stall_after_s")
 
@@ -29,23 +29,23 @@ class TickGaps:
             gap = at - self._at
             self._gaps.append(gap)
             self._at = at
-            # One more gap that is short moves no median of which five are below the least.
+            # Another short gap does not move a median of which five are below the least.
             if gap > _SHORT_S or self._stall_after_s != STALL_LEAST_S:
                 self._stall_after_s = None
 
     def pause(self) -> None:
-        """Ignore the silence until the next tick: the job is not being worked on."""
+        """Ignore the silence until the next tick: nobody is working on the job."""
         self._at = None
 
     def stall_after_s(self) -> float:
         """The silence beyond which the job is stalled: 10 s or five median gaps, if longer."""
         if self._stall_after_s is None:
-            import statistics  # imports fractions and decimal: not at startup
+            import statistics  # late: imports fractions and decimal
 
             usual = statistics.median(self._gaps)
             self._stall_after_s = max(STALL_LEAST_S, STALL_GAPS * usual)
         return self._stall_after_s
 
     def is_stalled(self, silence_s: float) -> bool:
-        """Whether a job is stalled that has been silent for so long."""
+        """Whether a job is stalled after this silence."""
         return silence_s > self.stall_after_s()

@@ -45,7 +45,7 @@ _SHOWN: Final = 60
 def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
     """Whether a reply leaves the work of an open request to a task.
 
-    One that also has a resume token is handled by that token: see `verdicts`.
+    A reply that also has a resume token is handled by that token: see `verdicts`.
     """
     return (
         answer.result is not None
@@ -60,7 +60,7 @@ class TaskIndex:
     """The jobs that have become tasks, by server and task id."""
 
     def __init__(self, key_of: Callable[[str], str]) -> None:
-        """`key_of` tells a connection's server, whatever its name."""
+        """`key_of` returns a connection's server identity, whatever its name."""
         self.key_of = key_of
         self._by_id: dict[tuple[str, str], Job] = {}
 
@@ -85,7 +85,7 @@ class TaskIndex:
 
 
 class TaskReducer:
-    """What requests about tasks, and statements of them, make of their jobs."""
+    """Applies requests and statements about tasks to their jobs."""
 
     def __init__(
         self,
@@ -99,9 +99,8 @@ class TaskReducer:
     ) -> None:
         """Tasks of the jobs in `rows`, which `index` finds.
 
-        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. On
-        connections that `saves` is true of, a task that begins is put on disk before it is shown:
-        see `note_saved`.
+        `finish` ends a job, `keep_answer` accounts for a reply after its end. On connections for
+        which `saves` is true, a new task is saved before it is shown: see `note_saved`.
         """
         self._saves = saves
         self._rows = rows
@@ -145,7 +144,7 @@ class TaskReducer:
     # Statements about tasks
 
     def take(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
-        """Let what a message states of a job's task show on it."""
+        """Apply a message's statement about a task to its job."""
         key = self._index.key_of(fact.connection)
         is_begin = fact.how == "created" and fact.standing is RequestStanding.ACTIVE
         if is_begin or job.task is None:
@@ -165,10 +164,10 @@ class TaskReducer:
             job.task.take(fact)  # a task made of a request that was given up: only shown
 
     def find(self, fact: TaskStated) -> Job | None:
-        """The job that a statement is about: by the request that began it, else by its id.
+        """The job of a statement: by the request that began it, else by its id.
 
-        An id alone may be one that the server used before it was restarted: the time of its
-        creation has to be the same.
+        A server may have used the same id before it was restarted: the creation time has to match,
+        too.
         """
         begun = self._rows.of_request(fact.request)
         if begun is not None and (fact.how == "created" or _is_task(begun, fact)):
@@ -199,7 +198,7 @@ class TaskReducer:
     def _take_status(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, is_news: bool
     ) -> None:
-        """Apply a status that counts to the job."""
+        """Apply a valid status to the job."""
         self._mark_contents(fact, job, task)
         if job.state is JobState.LOST:
             self._find_again(fact, job, delta)
@@ -225,7 +224,7 @@ class TaskReducer:
         """Follow a task over another connection from now on.
 
         The request that asks for it there becomes the job's own: later log entries of the job refer
-        to it. One that is followed here is not another client's again.
+        to it. A task that is followed here does not become another client's again.
         """
         if job.request.connection == fact.connection or job.task is None:
             return
@@ -273,7 +272,7 @@ class TaskReducer:
                 missing = "result" if is_completed else "error"
                 job.marks.note(rules.RESULT_MISSING, fact.number, task.status, missing)
 
-    # Replies that state no status
+    # Replies without a status
 
     def _take_reply(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
         if fact.how == "result" and fact.result is not None:
@@ -284,7 +283,7 @@ class TaskReducer:
     def _take_result(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
     ) -> None:
-        """Handle the result of the work: it is the job's answer, and may be its end."""
+        """Handle the result of the work: it is the job's answer, and may end it."""
         if job.state is JobState.LOST:
             self._find_again(fact, job, delta)
         if job.is_settling:
@@ -346,7 +345,7 @@ class TaskReducer:
     def _take_cancel_reply(
         self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
     ) -> None:
-        """Handle the reply to `tasks/cancel`: it ends the wait for that, but not for the task."""
+        """Handle the reply to `tasks/cancel`: it ends the wait for that, not for the task."""
         if job.state is not JobState.CANCELLING or task.is_over:
             return
         job.cancel_due_at = None
@@ -360,13 +359,13 @@ class TaskReducer:
     # Events of jobs
 
     def note_given_up(self, request: int | None) -> None:
-        """A request is open no longer: was it for a task's result, that is awaited no longer."""
+        """A request is no longer open; if it was for a task's result, stop waiting for that."""
         task = None if request is None else self._awaiting.pop(request, None)
         if task is not None and task.awaited_by == request:
             task.awaited_by = None
 
     def note_saved(self, job: JobId) -> bool:
-        """Show a task that is on disk now, or cannot be; whether it was hidden before."""
+        """Show a task that was saved, or cannot be; whether it was hidden before."""
         found = self._rows.by_id.get(job)
         if found is None or found.task is None or not found.task.is_saving:
             return False
@@ -381,7 +380,7 @@ class TaskReducer:
                 self.note_given_up(job.task.awaited_by)
 
     def expired(self, now: float) -> list[Job]:
-        """Running jobs whose task nobody follows, and whose time to live has expired."""
+        """Running jobs whose task nobody follows and whose time to live has expired."""
         return [
             job
             for job in self._rows.running.values()
@@ -400,7 +399,7 @@ _METHODS: Final = {
 
 
 def _is_task(job: Job, fact: TaskStated) -> bool:
-    """Whether a job is the task of a statement: of that id, and created at the same time."""
+    """Whether a statement is about a job's task: same id, and created at the same time."""
     task = job.task
     if task is None or task.id != fact.task.id:
         return False

@@ -55,21 +55,21 @@ _CONNECTIONS_KEPT: Final = 1000
 
 
 def _is_of_no_job(fact: Fact) -> bool:
-    """Whether a fact is a notification that changes no job, and has no finding."""
+    """Whether a fact is a notification that changes no job and has no finding."""
     return type(fact) is NotificationReceived and not fact.findings
 
 
 def _nobody(_connection: str) -> None:
-    """Every connection is ours."""
+    """No connection is watched."""
 
 
 def _never_behind(_connection: str) -> bool:
-    """Whatever has come was read."""
+    """Everything received was read."""
     return False
 
 
 class Tracker:
-    """All jobs of the program, derived from facts alone. Time is passed in, monotonic seconds."""
+    """All jobs of the program, derived only from facts. Time is passed in, monotonic seconds."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class Tracker:
     ) -> None:
         """Begin with no jobs, and keep them within `limits`.
 
-        For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
-        `cancel_grace_s` after a cancel counts as its confirmation. `client_of` tells the client of
-        a connection that is only watched, and None for one of ours; `is_behind` tells whether
-        more of a connection has come than was read (see `apply_behind`).
+        For `key_of`, which identifies a connection's server, and `saves` see `Chains`. Silence of
+        `cancel_grace_s` after a cancel counts as its confirmation. `client_of` returns the client
+        of a connection that is only watched, and None for one of ours; `is_behind` whether more of
+        a connection was received than was read (see `apply_behind`).
         """
         self._client_of = client_of
         self.cancel_grace_s: Final = cancel_grace_s
@@ -126,15 +126,15 @@ class Tracker:
         }
 
     def apply(self, facts: Sequence[Fact], now: float) -> ChangeSet:
-        """Apply facts in wire order; returns the changes. Never raises for what they say.
+        """Apply facts in wire order; returns the changes. Never raises for their content.
 
-        What they mean for the jobs depends on the facts alone: not on `now`, nor on how they are
-        divided among calls, so that a recording gives the same jobs again.
+        The jobs depend only on the facts: not on `now`, nor on how the facts are divided among
+        calls, so that a recording gives the same jobs again.
         """
         return self._apply_run(facts) if type(facts) is FactRun else self._apply_each(facts)
 
     def apply_behind(self, facts: Sequence[Fact], now: float) -> ChangeSet:
-        """Take facts of a connection that may be behind the others, as `apply` does."""
+        """Apply facts of a connection that may be behind the others, as `apply` does."""
         self._cancels.review()
         return self.apply(facts, now)
 
@@ -178,7 +178,7 @@ class Tracker:
         return delta.freeze(ticks)
 
     def _apply_run(self, run: FactRun) -> ChangeSet:
-        """Like `apply`, in a third of the time and less: what a flood brings."""
+        """Like `apply`, in a third of the time or less: for floods."""
         delta = PendingChanges()
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, delta)
@@ -197,7 +197,7 @@ class Tracker:
     def _take_mixed(
         self, run: FactRun, others: Sequence[tuple[int, Fact]], delta: PendingChanges
     ) -> TickLog:
-        """Apply ticks, and between them facts that may change what those after them do."""
+        """Apply ticks and, between them, facts that may change what later ticks do."""
         ticks: list[PlainTick] = []
         jobs: list[JobId | None] = []
         counts: list[int] = []
@@ -222,7 +222,7 @@ class Tracker:
     def _take_ticks(
         self, ticks: Sequence[PlainTick], delta: PendingChanges
     ) -> tuple[list[JobId | None], list[int]]:
-        """Apply plain ticks that came at one time; the job of each, and its count there."""
+        """Apply plain ticks that arrived together; returns the job of each, and its count there."""
         jobs: list[JobId | None] = []
         counts: list[int] = []
         emit, emit_count = jobs.append, counts.append
@@ -250,7 +250,7 @@ class Tracker:
         return jobs, counts
 
     def _look(self, job: Job, at: float) -> None:
-        """Compare a job's newest message with its phase: one of the first at `at`."""
+        """Compare a job's newest message with its phase, if it is one of the first at `at`."""
         if at != self._looked_at:
             self._looked_at, self._looks = at, _LOOKS
         self._looks -= 1
@@ -276,7 +276,7 @@ class Tracker:
 
     @staticmethod
     def _mark(delta: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
-        """State a message's findings, if there are any."""
+        """Add a message's findings to the changes, if there are any."""
         if findings:
             known = delta.marked.get(fact.number, ())
             delta.marked[fact.number] = (*known, *(each for each in findings if each not in known))
@@ -288,7 +288,7 @@ class Tracker:
             self._unattached.popitem(last=False)
 
     def unattached_ticks(self, connection: str) -> int:
-        """How many of a connection's ticks had a token that belongs to no job."""
+        """The number of a connection's ticks whose token belongs to no job."""
         return self._unattached.get(connection, 0)
 
     def _handle(self, fact: Fact, delta: PendingChanges) -> None:
@@ -302,7 +302,7 @@ class Tracker:
             self._mark_more(fact, delta)
 
     def _mark_more(self, fact: Fact, delta: PendingChanges) -> None:
-        """State what only its job shows to be wrong with a message: rules not stated yet."""
+        """Add findings that only the message's job reveals: rules not stated yet."""
         job = self._rows.of_request(getattr(fact, "request", fact.number))
         found = () if job is None else job.marks.of_frame(fact.number)
         if found:
@@ -337,13 +337,13 @@ class Tracker:
         return job
 
     def restore(self, found: Iterable[Restored], now: float, wall: float) -> ChangeSet:
-        """Make rows of chains that were found on disk."""
+        """Create rows for chains found on disk."""
         changes = self.chains.restore(found, self._newest, now, wall)
         self._newest = max(self._newest, *changes.added, 0)
         return changes
 
     def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> ChangeSet:
-        """Make running rows of tasks that were found on disk; nobody follows them yet."""
+        """Create running rows for tasks found on disk; nobody follows them yet."""
         delta = PendingChanges()
         for restored in found:
             self._newest += 1
@@ -355,29 +355,29 @@ class Tracker:
         return delta.freeze()
 
     def note_task_saved(self, job: JobId) -> ChangeSet:
-        """Show a job's task: it is on disk, or cannot be."""
+        """Show a job's task: it was saved, or cannot be."""
         is_news = self._tasks.note_saved(job)
         return ChangeSet(progressed=frozenset({job}) if is_news else frozenset())
 
     def note_task_server(self, job: JobId, key: str) -> None:
-        """The job's task will be followed by us, on a server with the identity `key`."""
+        """We will follow the job's task, on a server with the identity `key`."""
         found = self._rows.by_id.get(job)
         if found is not None and found.task is not None:
             self._task_index.enter(found, found.task, key)
 
     def drop_rows(self, jobs: Iterable[JobId]) -> ChangeSet:
-        """Drop the rows of tasks that nobody follows: they have rows of their own by now."""
+        """Drop the rows of tasks that nobody follows: they have other rows by now."""
         delta = PendingChanges()
         self.chains.leave(self._rows.drop(jobs), delta)
         return delta.freeze()
 
     def task_job(self, connection: str, task: str) -> JobId | None:
-        """The job whose task has that id at a connection's server; None when there is none."""
+        """The job whose task has that id at a connection's server; None if there is none."""
         job = self._task_index.of(connection, task)
         return None if job is None else job.id
 
     def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
-        """Apply a task's state to its job; one that was begun elsewhere becomes a job."""
+        """Apply a task's state to its job; a task begun elsewhere becomes a job."""
         job = self._tasks.find(fact)
         asked = self._plain.answered
         is_new = fact.how == "get" and bool(fact.task.status)
@@ -460,7 +460,7 @@ class Tracker:
             self._replies.finish(job, endings.of_close(fact, job.task), fact.at, delta)
 
     def _forget(self, job: Job) -> None:
-        """Let go of a job that has no row any more."""
+        """Release a job that no longer has a row."""
         self._task_index.leave(job)
         self._questions.forget(job)
 
@@ -500,25 +500,25 @@ class Tracker:
         return known if is_resuming else None
 
     def remove(self, jobs: Iterable[JobId]) -> ChangeSet:
-        """Forget those of `jobs` that are over and cannot be resumed."""
+        """Remove those of `jobs` that are over and cannot be resumed."""
         return ChangeSet(removed=tuple(job.id for job in self._rows.remove(jobs)))
 
     def snapshot(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobSnapshot | None:
-        """A snapshot of a job with its clocks; None when there is no such job (any more)."""
+        """A snapshot of a job with its clocks; None if there is no such job."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
         return snapshot_of(known, now, clocks, self._client_of(known.request.connection))
 
     def detail(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobDetail | None:
-        """The details of a job; None when there is no such job (any more)."""
+        """The details of a job; None if there is no such job."""
         known = self._rows.by_id.get(job)
         if known is None:
             return None
         return detail_of(known, now, clocks, self._client_of(known.request.connection))
 
     def request_of(self, job: JobId) -> RequestMade | None:
-        """The newest request of a job; None when there is no such job (any more)."""
+        """The newest request of a job; None if there is no such job."""
         known = self._rows.by_id.get(job)
         return None if known is None else known.request
 
@@ -532,9 +532,9 @@ class Tracker:
         return None if job is None else job.id
 
     def requests_of(self, job: JobId) -> frozenset[int]:
-        """The numbers of the frames of all requests of a job that it remembers.
+        """The frame numbers of all remembered requests of a job.
 
-        Empty when there is no such job, or none of its requests is of this run of the program.
+        Empty if there is no such job, or none of its requests is from this run of the program.
         """
         known = self._rows.by_id.get(job)
         if known is None:
@@ -547,27 +547,27 @@ class Tracker:
 
     @property
     def running(self) -> frozenset[JobId]:
-        """The jobs that run."""
+        """The running jobs."""
         return frozenset(job.id for job in self._rows.running.values())
 
     @property
     def open_count(self) -> int:
-        """How many requests are tracked as running: the size of the table of open jobs."""
+        """The number of requests tracked as running: the size of the table of open jobs."""
         return len(self._rows.running)
 
     @property
     def plain_count(self) -> int:
-        """How many open requests that are no jobs are remembered; bounded."""
+        """The number of remembered open requests that are not jobs; bounded."""
         return len(self._plain)
 
     @property
     def dropped_count(self) -> int:
-        """How many ended jobs were removed to stay within bounds, not by the user."""
+        """The number of ended jobs that were removed to stay within bounds, not by the user."""
         return self._rows.dropped
 
 
 class Jobs:
-    """What windows, exports and the command line read of jobs; changes nothing."""
+    """Read access to jobs for windows, exports and the command line."""
 
     def __init__(self, tracker: Tracker, now: Callable[[], float]) -> None:
         """Read `tracker` at the monotonic time of `now`."""
@@ -576,20 +576,20 @@ class Jobs:
 
     @property
     def is_ended(self) -> bool:
-        """Whether nothing will arrive any more, as in a recording that was read to its end."""
+        """Whether nothing more will arrive, as in a recording that was read to its end."""
         return False
 
     @property
     def dropped_count(self) -> int:
-        """How many ended jobs were removed to stay within bounds, not by the user."""
+        """The number of ended jobs that were removed to stay within bounds, not by the user."""
         return self._tracker.dropped_count
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no longer."""
+        """A job now; None if there is no such job."""
         return self._tracker.snapshot(job, self._now())
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The details of a job; None when there is none of that id, or no longer."""
+        """The details of a job; None if there is no such job."""
         return self._tracker.detail(job, self._now())
 
     def ids(self) -> Sequence[JobId]:
@@ -597,7 +597,7 @@ class Jobs:
         return self._tracker.jobs()
 
     def unattached_ticks(self, connection: str) -> int:
-        """How many of a connection's ticks had a token that belongs to no job."""
+        """The number of a connection's ticks whose token belongs to no job."""
         return self._tracker.unattached_ticks(connection)
 
     def job_of(self, request: int) -> JobId | None:
@@ -605,5 +605,5 @@ class Jobs:
         return self._tracker.job_of(request)
 
     def requests_of(self, job: JobId) -> frozenset[int]:
-        """The numbers of the frames of all requests of a job."""
+        """The frame numbers of all requests of a job."""
         return self._tracker.requests_of(job)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact
 
 FRAMES_KEPT: Final = 200
-"""Newest irregular frames of a job whose findings are kept, at least: as many as it keeps ticks."""
+"""Fewest newest irregular frames of a job whose findings are kept: as many as its ticks."""
 
 WRONG_TYPE: Final = "wrong-type"
 """A malformed tick; the finding says how."""
@@ -37,14 +37,14 @@ TASK: Final = "irregular-task"
 
 
 def spoils(findings: Sequence[Finding]) -> bool:
-    """Whether a tick with these findings must not enter a rate; its place does not matter."""
+    """Whether a tick with these findings must not enter a rate, whatever their place."""
     return any(finding.rule is not rules.OTHER_STREAM for finding in findings)
 
 
 class ViolationCounts:
     """The violations of one job, in the order of their first cases.
 
-    Never more than one per key. It also keeps the findings of each of the newest irregular frames.
+    One for each key. It also keeps the findings of the newest irregular frames.
     """
 
     __slots__ = ("_by_frame", "_by_key", "_frozen")
@@ -59,9 +59,9 @@ class ViolationCounts:
         self.add(Finding(rule, arguments), number)
 
     def add(self, finding: Finding, number: int, kind: str = "") -> None:
-        """Count a finding in frame `number`; of each key the first case stays.
+        """Count a finding in frame `number`; the first case of each key stays.
 
-        `kind` is the key for a rule that has none of its own.
+        `kind` is the key for a rule without its own.
         """
         key = finding.rule.kind or kind
         known = self._by_key.get(key)
@@ -132,7 +132,7 @@ def _of_cancel(fact: RequestCancelled) -> tuple[Finding, ...]:
 _SAY_MORE: Final = frozenset(
     {rules.TOKEN_TYPE_CHANGED, rules.CANCEL_BY_SERVER, rules.CANCEL_OF_TASK}
 )
-"""Rules that say why the request is unknown, or answered."""
+"""Rules about cancelled requests that are unknown or already answered."""
 
 
 def _with(found: Finding | None, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -143,7 +143,7 @@ def _with(found: Finding | None, findings: tuple[Finding, ...]) -> tuple[Finding
 
 
 def _of_answer(fact: RequestAnswered) -> tuple[Finding, ...]:
-    """An error in reply to a cancelled request confirms the cancel: no violation."""
+    """The findings of a reply; an error for a cancelled request only confirms the cancel."""
     if fact.standing is RequestStanding.UNKNOWN and not fact.findings:
         rule = rules.REPLY_UNKNOWN
     elif fact.standing is RequestStanding.ANSWERED:
