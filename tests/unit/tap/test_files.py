@@ -16,6 +16,7 @@ from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording import format as recording_format
 from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
 from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.writer import Encoder
 from mcp_progress_monitor.tap import files
 from mcp_progress_monitor.tap.about import About, Rest
 from mcp_progress_monitor.tap.files import RunFile, file_name, quoted
@@ -97,6 +98,22 @@ def test_the_header_names_the_tap(file: RunFile) -> None:
         "parent": os.getppid(),
         "transport": "stdio",
     }
+
+
+def test_the_header_is_written_as_the_recorder_writes_it(file: RunFile) -> None:
+    file.write(())
+    line, _, _ = Path(file.path).read_bytes().partition(b"\n")
+    assert line.startswith(recording_format.HEADER)
+    fields = json.loads(line.removeprefix(recording_format.HEADER))
+    assert fields.pop("version") == recording_format.VERSION
+    assert recording_format.header(fields) == line + b"\n"
+    assert fields.keys() - {"tap"} == _fields_of_recorder().keys() - {"version"}
+
+
+def _fields_of_recorder() -> dict[str, object]:
+    written = Encoder(0.0).header(part=1, first=1, when=0.0)
+    fields: dict[str, object] = json.loads(written.removeprefix(recording_format.HEADER))
+    return fields
 
 
 def test_the_first_event_has_names_of_variables_and_no_values(file: RunFile) -> None:
