@@ -29,9 +29,9 @@ class _Fault(NamedTuple):
 
 
 class RecordingFaults:
-    """Faults found while a recording is read: the first of each kind, and how many there were.
+    """Faults found while a recording is read: the first of each kind, and their number.
 
-    A kind is the text of `what`; it never contains anything from the file.
+    A kind is the text of `what`, which never contains anything from the file.
     """
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ _CHANNELS: Final = {
 }
 _SOURCES_KEPT: Final = 4096
 _MICRO: Final = 1_000_000
-# Skips the named tuple's own constructor, which doubles the time of every line.
+# The named tuple's own constructor would double the time of every line.
 _new = tuple.__new__
 
 
 class FrameStamp(NamedTuple):
-    """The line's prefix: the source and time of a frame, and the prefix's own `length` in bytes.
+    """The line's prefix: the source and time of a frame, and the prefix's `length` in bytes.
 
     `when` is seconds since the epoch, `at` monotonic seconds.
     """
@@ -101,7 +101,7 @@ class StampReader:
         self._sources: dict[tuple[bytes, bytes], FrameSource] = {}
 
     def read(self, line: bytes) -> FrameStamp | None:
-        """The stamp of a line; None when the line is no frame."""
+        """The stamp of a line; None if the line is not a frame."""
         found = self._match(line)
         if found is None:
             return None
@@ -156,8 +156,8 @@ class RecordingPart(NamedTuple):
     """One file of a recording.
 
     `number` counts from 1, in the order in which parts were written. `fields` are the header's,
-    `begin` is where the first frame may start, `base_us` the origin of its monotonic times, in
-    microseconds. `first` is the number of its first frame, None if it is not stated.
+    `begin` is the earliest place of the first frame, `base_us` the origin of its monotonic times,
+    in microseconds. `first` is the number of its first frame, None if it is not stated.
     """
 
     path: Path
@@ -178,12 +178,13 @@ class RecordingPart(NamedTuple):
 def open_part(path: Path) -> RecordingPart:
     """Read the header of a file.
 
-    A file without one whose first line is a frame is an excerpt of a recording, made for example
-    with `grep`.
+    A file without a header whose first line is a frame is an excerpt of a recording, made for
+    example with `grep`.
 
     Raises:
-        UserError: there is no such file, it cannot be read, or it is no recording that this
-            version of the program can read.
+        UserError: the file does not exist, cannot be read, or is not a recording that this
+            version
+            of the program can read.
     """
     try:
         is_file = not _is_stream(path)
@@ -226,7 +227,7 @@ def _beginning(path: Path) -> tuple[bytes, int]:
 
 
 def read_header(path: Path, line: bytes, size: int) -> RecordingPart:
-    """Parse a header line; `UserError` as of `open_part`."""
+    """Parse a header line; `UserError` as for `open_part`."""
     try:
         fields = as_object(read_value(line.removeprefix(HEADER)).value)
     except (NotJsonError, TooDeepError) as error:
@@ -336,14 +337,14 @@ _FAR: Final = 4 * 1024 * 1024
 
 
 def first_stamp(part: RecordingPart) -> FrameStamp | None:
-    """The stamp of the first frame; None when none is found within some kilobytes."""
+    """The stamp of the first frame; None if there is none within some kilobytes."""
     read = part.stamps.read
     head = FileBytes(part.path).read(part.begin, _NEAR)
     return next(filter(None, map(read, head.split(b"\n"))), None)
 
 
 def last_stamp(part: RecordingPart) -> FrameStamp | None:
-    """The stamp of the last frame; None when none is found within some megabytes.
+    """The stamp of the last frame; None if there is none within some megabytes.
 
     The last line counts although it may be incomplete.
     """
@@ -352,7 +353,7 @@ def last_stamp(part: RecordingPart) -> FrameStamp | None:
         begin = max(part.begin, part.size - reach)
         lines = source.read(begin, part.size - begin).split(b"\n")
         if begin > part.begin:
-            del lines[0]  # its beginning is not here
+            del lines[0]  # it may be the end of a longer line
         found = next(filter(None, map(read, reversed(lines))), None)
         if found is not None or begin == part.begin:
             return found

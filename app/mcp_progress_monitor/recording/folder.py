@@ -1,4 +1,4 @@
-"""The folder of recordings: names, locks, and the pruning of what is old or too large."""
+"""The folder of recordings: names, locks, and pruning."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _PART: Final = re.compile(rf"(?P<run>.+?)(?:\.(?P<part>[1-9]\d{{0,8}}))?{re.escape(SUFFIX)}")
 LIVE: Final = "live"
-"""Of the folder of recordings: where taps write theirs."""
+"""The subfolder where taps write their recordings."""
 _STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+"
 _OURS: Final = re.compile(rf"{_STAMP}(?:-\d+)?")
-"""Recordings with such names were made by this program unasked; only those are pruned."""
+"""Names of recordings that this program made automatically; only those are pruned."""
 _OF_TAPS: Final = re.compile(rf"{_STAMP}-[A-Za-z0-9._-]{{1,60}}")
-"""The same for those in `LIVE`; they end in a server's name, which never ends as a part does."""
+"""The same for those in `LIVE`; they end in a server's name, which never looks like a part."""
 _BESIDE: Final = ".notes.json"
 _UNFINISHED: Final = f"{SUFFIX}.new"
-"""Ends the name of a tap's file until that has its header; left by one that was killed then."""
+"""The suffix of a tap's file until that has its header; left by a tap that was killed early."""
 _DAY_S: Final = 24 * 3600
 _LOOK_S: Final = 0.005
 """Longer than another program holds a lock while trying it, too short to notice."""
@@ -54,7 +54,7 @@ class RecordingEntry(NamedTuple):
 
 
 class _File(NamedTuple):
-    """One part on disk; `run` is what the paths of all parts begin with."""
+    """One part on disk; `run` is the common prefix of the paths of all parts."""
 
     path: Path
     run: Path
@@ -64,11 +64,11 @@ class _File(NamedTuple):
 
 
 class RecordingsFolder:
-    """Names recordings, lists them, and deletes those that are old or too large together.
+    """Names recordings, lists them, and deletes those that are too old or exceed the limit.
 
-    A program holds a system lock for as long as it writes a recording, so no other one deletes it;
-    the system lets go of the lock however its holder ends. The recordings of taps, in the folder
-    `LIVE` within, are listed and count as well.
+    A program holds a system lock as long as it writes a recording, so that no other one deletes it;
+    the system releases the lock however its holder ends. The recordings of taps, in the subfolder
+    `LIVE`, are listed and count as well.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,17 +90,17 @@ class RecordingsFolder:
         """Create the folder and lock the run at `path`, which this program writes.
 
         Raises:
-            OSError: the folder cannot be made, or somebody else writes that run.
+            OSError: the folder cannot be created, or another program writes that run.
         """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._own = _run_path(path)
         lock = _lock(_lock_path(self._own))
-        with contextlib.suppress(NotImplementedError):  # a file system that has no locks
+        with contextlib.suppress(NotImplementedError):  # the file system has no locks
             lock.acquire(timeout=_PATIENCE_S, poll_interval=_LOOK_S)
             self._lock = lock
 
     def end(self) -> None:
-        """Let go of the run that this program wrote."""
+        """Release the run that this program wrote."""
         if self._lock is not None and self._own is not None:
             lock, self._lock = self._lock, None
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ class RecordingsFolder:
                 _lock_path(self._own).unlink(missing_ok=True)
 
     def entries(self) -> list[RecordingEntry]:
-        """All recordings, oldest first; none where the folder cannot be read."""
+        """All recordings, oldest first; empty if the folder cannot be read."""
         runs: dict[Path, list[_File]] = {}
         for file in self._files():
             runs.setdefault(file.run, []).append(file)
@@ -117,10 +117,10 @@ class RecordingsFolder:
     def prune(
         self, settings: RecordingSettings, now_when: float, written: Path | None = None
     ) -> list[Path]:
-        """Delete what is older or more than `settings` allow, oldest parts first.
+        """Delete what is older or larger than `settings` allow, oldest parts first.
 
-        Returns the deleted files. Recordings that other programs write stay, and files that the
-        user put here under another name. Of this program's own run everything may go except
+        Returns the deleted files. Recordings that other programs write are kept, and files that the
+        user put here under another name. Of this program's own run everything may be deleted except
         `written`, the growing part.
         """
         now = [file for file in self._files() if file.path != written]
@@ -139,10 +139,10 @@ class RecordingsFolder:
         return pruned
 
     def written(self, known: Collection[Path] = (), since: float | None = None) -> list[Path]:
-        """The recordings that other programs write now, without those `known`; the oldest first.
+        """The recordings that other programs are writing, without those `known`; oldest first.
 
-        Only those with a lock beside them are looked at, however many there are. With `since`
-        (wall time) those are among them that were begun later and have ended.
+        Only recordings with a lock file are checked, however many there are. With `since` (wall
+        time), those of them that began later and have ended are included.
         """
         found: list[Path] = []
         followed = {_run_path(path) for path in known}
@@ -160,7 +160,7 @@ class RecordingsFolder:
     def is_written(self, path: Path) -> bool:
         """Whether another program writes the recording at `path`: one try, without waiting.
 
-        Another program that looks at the same moment counts as one that writes.
+        Another program that checks at the same moment counts as a writer.
         """
         lock_path = _lock_path(_run_path(path))
         lock = _lock(lock_path)
@@ -214,7 +214,7 @@ class RecordingsFolder:
         return is_own or self._is_written_elsewhere(run)
 
     def _is_written_elsewhere(self, run: Path) -> bool:
-        """Whether another program writes a run. In doubt it does: a deleted one would be lost."""
+        """Whether another program writes a run; in doubt, it does."""
         if self._lock is not None and run == self._own:
             return False
         lock = _lock(_lock_path(run))
@@ -228,7 +228,7 @@ class RecordingsFolder:
         return False
 
     def _sweep(self, now_when: float) -> None:
-        """Delete notes of deleted recordings, and what a crash left: locks, unfinished parts."""
+        """Delete notes of deleted recordings, and remains of a crash: locks, unfinished parts."""
         runs = {file.run for file in self._files()}
         for path in (*_beside(self.path), *_beside(self.path / LIVE)):
             with contextlib.suppress(OSError):
@@ -243,7 +243,7 @@ class RecordingsFolder:
 
 
 def _stamp(when: float) -> str:
-    """What the names of recordings begin with that begin at a wall time."""
+    """The beginning of the names of recordings that begin at a wall time."""
     return datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
 
 
@@ -257,12 +257,12 @@ def _lock_path(run: Path) -> Path:
 
 
 def _run_path(path: Path) -> Path:
-    """What the paths of all parts of a run begin with."""
+    """The common prefix of the paths of all parts of a run."""
     return path.with_name(run_of(path))
 
 
 def _oldest_parts(folder: Path, names: Collection[str]) -> dict[Path, Path]:
-    """The first part that is there of each run, among the names of files in a folder."""
+    """The first existing part of each run, among the names of files in a folder."""
     found: dict[Path, tuple[int, Path]] = {}
     for name in names:
         part = _PART.fullmatch(name)
@@ -274,7 +274,7 @@ def _oldest_parts(folder: Path, names: Collection[str]) -> dict[Path, Path]:
 
 
 def _files_in(folder: Path) -> list[_File]:
-    """The recordings in a folder, part by part; none where it cannot be read."""
+    """The recordings in a folder, part by part; empty if it cannot be read."""
     found: list[_File] = []
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -294,9 +294,9 @@ def _beside(folder: Path) -> list[Path]:
 
 
 def _lock(path: Path) -> FileLock:
-    from filelock import FileLock  # late: no start waits for it
+    from filelock import FileLock  # late: not needed at startup
 
-    # No soft locks: they outlive their holder. Not by thread: workers come and go.
+    # No soft locks: they outlive their holder. Not per thread: workers come and go.
     return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
 
 
@@ -342,7 +342,7 @@ def _started(file: _File) -> float:
 
 
 def _deleted(path: Path) -> bool:
-    """Delete a file; whether it is gone."""
+    """Delete a file; whether it no longer exists."""
     try:
         path.unlink(missing_ok=True)
     except OSError:

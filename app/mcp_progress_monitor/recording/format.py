@@ -1,6 +1,6 @@
-"""What a recording looks like on disk: version 2, one line for each frame.
+"""The format of a recording on disk: version 2, one line for each frame.
 
-Files of every version are read; none is rewritten.
+Files of every version can be read; none is rewritten.
 """
 
 from __future__ import annotations

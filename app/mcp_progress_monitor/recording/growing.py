@@ -1,4 +1,4 @@
-"""Reads a recording while another program writes it: each time what was added since the last."""
+"""Reads a recording while another program writes it: each time what was added."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.files import RecordingPart
 
 READ_BYTES: Final = 64 * 1024
-"""Bytes read at one go: some two milliseconds of work."""
+"""Bytes read in one go: about two milliseconds of work."""
 _LONGEST_HEADER: Final = 64 * 1024
 _STRETCHES_KEPT: Final = 1 << 16
 _LOOK_S: Final = 1.0
-"""How often to look whether a recording is over, or goes on in another file."""
+"""How often to check whether a recording has ended or continues in another file."""
 
 
 class SharedNumbering(FrameNumbering):
-    """Numbers the frames of a file along with those of the whole program.
+    """Numbers the frames of a file together with those of the whole program.
 
-    A recording names requests in its events by the numbers that frames have in the file:
-    `number_of` tells which they have here.
+    A recording refers to requests in its events by the numbers that frames have in the file:
+    `number_of` returns their numbers here.
     """
 
     def __init__(self, shared: FrameNumbers) -> None:
@@ -64,13 +64,13 @@ class SharedNumbering(FrameNumbering):
         return first
 
     def go_to(self, number: int) -> bool:
-        """Note which number the next frame has in the file."""
+        """Note the number of the next frame in the file."""
         self._in_file = number
         return True
 
     def number_of(self, in_file: int) -> int | None:
-        """The number here of the frame that has that one in the file; None if it is not known."""
-        # Numbers may go back in a file, but seldom do: the newest stretch that can have it.
+        """The number here of a frame with that number in the file; None if unknown."""
+        # Numbers rarely go back in a file: search the newest stretch that can have it.
         if not self._begins or in_file >= self._in_file:
             return None
         if self._begins[-1] <= in_file:
@@ -80,10 +80,10 @@ class SharedNumbering(FrameNumbering):
 
 
 class GrowingRecording(RecordingReader):
-    """A recording that is still being written. Only lines that have their line feed count.
+    """A recording that is still being written. Only lines with a line feed count.
 
-    `slices` never ends before `is_over` says so: where nothing more is there it gives a None with
-    `is_waiting` set, and is to be asked again after a time.
+    `slices` never ends before `is_over` returns True: if nothing more is available it yields None
+    with `is_waiting` set; ask again after a while.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class GrowingRecording(RecordingReader):
         shift_us: Callable[[RecordingPart], int] = lambda _part: 0,
         on_part: Callable[[RecordingPart], object] = lambda _part: None,
     ) -> None:
-        """Open the recording that the file at `path` belongs to, whose header must be there.
+        """Open the recording of the file at `path`, whose header must be complete.
 
-        `name_of` renames its connections; `shift_us` microseconds are added to its monotonic
-        times; `on_part` is called for each further file. `UserError` as of `RecordingReader`.
+        `name_of` renames its connections; `shift_us` microseconds are added to its monotonic times;
+        `on_part` is called for each further file. `UserError` as for `RecordingReader`.
         """
         super().__init__(path)
         self._is_over = is_over
@@ -129,7 +129,7 @@ class GrowingRecording(RecordingReader):
             place += 1
 
     def _grown(self, part: RecordingPart, cutter: Cutter) -> Iterator[Chunk | None]:
-        """The chunks of one file, to its end: there is another, or nothing more will come."""
+        """The chunks of one file, to its end: another file follows, or nothing more will come."""
         blocks, source = LineBlocks(part.begin), FileBytes(part.path)
         self._at = part.begin
         is_last_look = False
@@ -146,7 +146,7 @@ class GrowingRecording(RecordingReader):
             elif is_last_look:
                 break
             elif self._has_ended(part):
-                is_last_look = True  # what was written before that is read first
+                is_last_look = True  # first read what was written before that
             else:
                 self.is_waiting = True
                 yield None
@@ -155,14 +155,14 @@ class GrowingRecording(RecordingReader):
             yield from cutter.cut(rest)
 
     def _has_grown(self, part: RecordingPart) -> bool:
-        """Whether there is more in a file than was read: an eighth of what trying to read costs."""
+        """Whether a file has grown since the last read; eight times as fast as reading."""
         try:
             return os.stat(part.path).st_size > self._at  # noqa: PTH116  # asked all the time
         except OSError:
             return False
 
     def _has_ended(self, part: RecordingPart) -> bool:
-        """Whether a file grows no more."""
+        """Whether a file no longer grows."""
         if part.path != self.parts[-1].path:
             return True
         now = time.monotonic()
@@ -172,7 +172,7 @@ class GrowingRecording(RecordingReader):
         return self._goes_on_behind(part) or self._is_over()
 
     def _goes_on_behind(self, part: RecordingPart) -> bool:
-        """Whether a further file of the recording has begun; it is read next."""
+        """Whether another file of the recording has begun; it is read next."""
         following = part_path(self.parts[0].path, part.number + 1)
         if not has_header(following):
             return False
@@ -188,6 +188,6 @@ class GrowingRecording(RecordingReader):
 
 
 def has_header(path: Path) -> bool:
-    """Whether the first line of a file is all there, or will not be read as a header anyway."""
+    """Whether the first line of a file is complete, or cannot be a header anyway."""
     head = FileBytes(path).read(0, _LONGEST_HEADER)
     return b"\n" in head or len(head) >= _LONGEST_HEADER

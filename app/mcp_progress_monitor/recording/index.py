@@ -1,6 +1,6 @@
-"""The index of a recording: some thirty bytes a frame, in columns, enough to find and filter.
+"""The index of a recording: about thirty bytes a frame, in columns, enough to find and filter.
 
-Values that rows share are kept once, and rows refer to them by a small number.
+Values that rows share are stored once, and rows refer to them by a small number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _Value = TypeVar("_Value")
 NONE: Final = 0
 """The number for "none"."""
 _LONGEST: Final = 200
-"""Longer texts are not kept: the frame has them."""
+"""Longer texts are not stored: the frame has them."""
 
 
 class FrameSource(NamedTuple):
@@ -63,7 +63,7 @@ class FrameSource(NamedTuple):
 
 
 class SharedValues(Generic[_Value]):
-    """Numbers values from 1 in their order; `many` is the number of all beyond.
+    """Numbers values from 1 in their order; `many` is the number of all others.
 
     A value numbered `many` must be looked up in its frame: there were too many, or it is long.
     """
@@ -150,10 +150,10 @@ class Segment:
     """Rows `first` to `end` of the index, all of one part of the recording.
 
     One entry a row in each column. `offsets` count from `base`, in bytes, and with `sizes` locate
-    the frame's bytes; `ats` are monotonic seconds; `kinds` are `FrameKind`, with `MARKED` set on
-    those that break a rule; `sources`, `methods`, `tokens` are numbers in the tables of `Columns`,
-    0 for none. `exchanges` are the number of the request that the frame is, answers, cancels or
-    reports on; 0 for none. A reply has the token of its request.
+    the frame's bytes; `ats` are monotonic seconds; `kinds` are `FrameKind`, with `MARKED` set for
+    violations; `sources`, `methods`, `tokens` are numbers in the tables of `Columns`, 0 for none.
+    `exchanges` are the number of the request that the frame is, answers, cancels or reports on; 0
+    for none. A reply has the token of its request.
     """
 
     MARKED: Final = 0x80
@@ -254,7 +254,7 @@ class Columns:
         self.methods: SharedValues[str] = SharedValues(0xFFFF)
         self.tokens: SharedValues[Any] = SharedValues(0xFFFF_FFFF)
         self.end = 0
-        """One past the place of the newest frame: how many there were."""
+        """One past the place of the newest frame, which is the number of frames so far."""
         self.gap = range(0)
         """Places in the middle whose frames are gone (see `give_up`); empty if there are none."""
         self._numbers = _Runs("Q")
@@ -312,9 +312,9 @@ class Columns:
     def drop_part(self, part: int) -> None:
         """Drop the rows of all parts up to `part`.
 
-        Elements of a batch may have come when a newer part had begun: their rows stay until those
-        before them go, without bytes, so that there is no gap. Rows of other programs' files
-        (`timeline.WATCHED_PART`) go with those of the part that come after them.
+        Elements of a batch may have arrived after a newer part had begun: their rows stay, without
+        bytes, until those before them go, so that there is no gap. Rows of other programs' files
+        (`timeline.WATCHED_PART`) go with the part that precedes them.
         """
         gone = 0
         for place, segment in enumerate(self.segments, 1):
@@ -335,9 +335,9 @@ class Columns:
         self._forget_batches(0, self.first)
 
     def give_up(self, start: int, end: int) -> None:
-        """Drop the rows from place `start` up to `end`: those before them still exist.
+        """Drop the rows from place `start` up to `end`; those before them still exist.
 
-        There is one gap at most: rows that are dropped next follow on it.
+        There is at most one gap: rows that are dropped next extend it.
         """
         begin = min(start, self.gap.start) if self.gap else start
         kept: list[Segment] = []
@@ -352,15 +352,15 @@ class Columns:
         self._forget_batches(begin, end)
 
     def after(self, place: int) -> int:
-        """The place, or the next after the gap if it lies within."""
+        """The place, or the next one after the gap if it lies within."""
         return self.gap.stop if place in self.gap else place
 
     def before(self, place: int) -> int:
-        """The place, or the last before the gap if it lies within."""
+        """The place, or the last one before the gap if it lies within."""
         return self.gap.start - 1 if place in self.gap else place
 
     def locate(self, place: int) -> tuple[Segment, int] | None:
-        """The segment and the row of a place; None when it is gone or does not exist yet."""
+        """The segment and the row of a place; None if it is gone or does not exist yet."""
         at = bisect.bisect_right(self.segments, place, key=_first_of) - 1
         if at < 0 or place >= self.segments[at].end:
             return None
@@ -372,7 +372,7 @@ class Columns:
         return int(number) + place - begun
 
     def place_of(self, number: int) -> int | None:
-        """The place of the frame of that number; None when there never was one."""
+        """The place of the frame with that number; None if there never was one."""
         run = bisect.bisect_right(self._first_numbers, number) - 1
         if run < 0:
             return None
@@ -385,15 +385,15 @@ class Columns:
         return round(at + float(self._wall.at(place)[1]), 6)
 
     def same_wall(self, place: int) -> tuple[float, float]:
-        """How far wall time is ahead of monotonic time at `place`, and up to which place."""
+        """The offset of wall time from monotonic time at `place`, and where it ends."""
         return float(self._wall.at(place)[1]), self._wall.until(place)
 
     def same_numbers(self, place: int) -> float:
-        """Up to which place from `place` on each frame's number is one more than the last."""
+        """Up to which place, from `place` on, frame numbers are consecutive."""
         return self._numbers.until(place)
 
     def batch_part(self, place: int) -> tuple[int, int] | None:
-        """Which element (from 1) of how many the frame at `place` is; None if of no batch."""
+        """The index (from 1) and count of the batch element at `place`; None outside of a batch."""
         places = self._batches["at"]
         found = bisect.bisect_left(places, place)
         if found == len(places) or places[found] != place:
@@ -427,7 +427,7 @@ class Columns:
     def _rows(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Rows | None:
         """The columns of a run, or of frames that are all ticks of known requests; else None.
 
-        Of the same connection, with consecutive numbers; of one chunk, or of several where a
+        They are of the same connection, with consecutive numbers; of one chunk, or of several if a
         recording is read.
         """
         if type(facts) is FactRun:
@@ -447,8 +447,8 @@ class Columns:
         return None if requests is None else self._rows_of_ticks(requests)
 
     def _rows_of_ticks(self, requests: Sequence[int]) -> _Rows | None:
-        """The columns of ticks; None if the token of a request is not known."""
-        # A request has one token: no need to look at those of its ticks.
+        """The columns of ticks; None if the token of a request is unknown."""
+        # A request has one token: those of its ticks need not be checked.
         tokens = list(map(self._token_of.get, requests))
         if None in tokens:
             return None
@@ -493,7 +493,7 @@ class Columns:
         return _Rows(bytes(kinds), methods, tokens, exchanges)
 
     def _keep_wall(self, frames: Sequence[Frame]) -> bool:
-        """Whether both clocks advance alike in all of the frames."""
+        """Whether both clocks advance equally in all of the frames."""
         aheads = [frame.when - frame.at for frame in frames]
         is_known = abs(aheads[0] - self._wall_ahead) < _DRIFT_S
         ahead = self._wall_ahead if is_known else aheads[0]
@@ -546,7 +546,7 @@ class Columns:
         segment.ats.extend(map(_at_of, frames))
 
     def _note_runs(self, place: int, frame: Frame, count: int) -> None:
-        """Note where `count` consecutive frames, this one first, break with the last ones."""
+        """Note where `count` consecutive frames, from `frame` on, differ from the last ones."""
         if frame.number != self._next_number:
             self._note_number(place, frame.number)
         self._next_number = frame.number + count
@@ -605,13 +605,13 @@ class Columns:
             return
         self._token_of[request] = token
         if len(self._token_of) > _TOKENS_KEPT:
-            # Many at a time: finding the oldest of a dictionary skips those deleted before.
+            # Many at a time: finding the oldest key of a dictionary skips those deleted before.
             for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
                 del self._token_of[old]
 
 
 def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
-    """Of each tick the request; None if there are other facts."""
+    """The request of each tick; None if there are other facts."""
     if type(facts) is FactRun:
         return facts.requests
     return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
@@ -622,14 +622,14 @@ def _first_of(segment: Segment) -> int:
 
 
 def _kind(frame: Frame, meaning: Fact | None) -> FrameKind:
-    """A frame's kind. Like a batch, one that an internal error kept from being read has none."""
+    """A frame's kind; unreadable if an internal error kept it from being read."""
     kind = kind_of(frame.channel, meaning)
     is_defect = kind is FrameKind.BATCH and not may_be_batch(frame.raw)
     return FrameKind.UNREADABLE if is_defect else kind
 
 
 def _whole_numbers(numbers: Sequence[int]) -> array[int]:
-    """Numbers for a column: of larger ones the last 32 bits."""
+    """Numbers for a column: the last 32 bits of larger ones."""
     try:
         return array("I", numbers)
     except OverflowError:

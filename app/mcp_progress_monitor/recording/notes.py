@@ -1,4 +1,4 @@
-"""Marks and notes that a person set on frames: a small file beside the recording."""
+"""Marks and notes that a user set on frames: a small file beside the recording."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def notes_path(recording: Path) -> Path:
 
 
 class Notes:
-    """The marks and notes on one recording; with `path` None they are kept in memory alone.
+    """The marks and notes on one recording; with `path` None they are kept in memory.
 
-    Every change is on disk when its call returns. A file that another program has changed in the
-    meantime is read again first, so that two windows on one recording do not undo each other's
-    notes. If reading or writing fails, `problem` says so and everything continues in memory; a file
-    that was not understood is never overwritten.
+    Every change is on disk when its call returns. If another program has changed the file, it is
+    read again first, so that two windows on one recording do not undo each other's notes. If
+    reading or writing fails, `problem` says so and everything continues in memory; an invalid file
+    is never overwritten.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -155,7 +155,7 @@ def _words_of(error: Exception) -> str:
 
 
 def _stamp_of(path: Path) -> _Stamp | None:
-    """What identifies the file's content; None without a file."""
+    """The identity of the file's content; None without a file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -205,5 +205,5 @@ def _write(path: Path, entries: dict[int, _StoredNote]) -> None:
         for number, entry in sorted(entries.items())
     }
     text = json.dumps({"version": _VERSION, "frames": frames}, ensure_ascii=True, indent=1)
-    # Beside a recording that is being written, the disk would block the window.
+    # Beside a recording that is being written, waiting for the disk would block the window.
     private_file.put(path, text.encode("ascii"), waits_for_disk=False)

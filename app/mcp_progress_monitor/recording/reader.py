@@ -44,8 +44,8 @@ HEAD_BYTES: Final = 64 * 1024
 class Block(NamedTuple):
     """Consecutive lines without their line feeds; the first begins at `offset`.
 
-    With `size`, there is one line of so many bytes, of which only the head is here. `is_ended` is
-    False for a last line that the file ends within.
+    With `size`, it is one line of so many bytes, of which only the head is here. `is_ended` is
+    False for a last line without a line feed.
     """
 
     offset: int
@@ -75,7 +75,7 @@ class _Rest:
             self._pieces.append(piece)
 
     def take(self) -> bytes:
-        """The line, or its head if it is too long; then start a new one."""
+        """Return the line, or its head if it is too long, and start a new one."""
         whole = b"".join(self._pieces)
         line = whole[:HEAD_BYTES] if self.is_too_long else whole
         self._pieces.clear()
@@ -84,7 +84,7 @@ class _Rest:
 
 
 class LineBlocks:
-    """Cuts what is read of a file into blocks of whole lines, whatever the reads."""
+    """Cuts file contents into blocks of whole lines, whatever the sizes of the reads."""
 
     def __init__(self, offset: int, longest: int = LONGEST_LINE) -> None:
         """Begin at `offset`; of a line with more than `longest` bytes only the head is kept."""
@@ -92,7 +92,7 @@ class LineBlocks:
         self._rest = _Rest(longest)
 
     def feed(self, data: bytes) -> Iterator[Block | None]:
-        """Take the next bytes; the lines that they complete, None where there are none."""
+        """Add bytes; yields the lines that they complete, or None if there are none."""
         rest = self._rest
         end = data.find(b"\n")
         if end < 0:
@@ -113,7 +113,7 @@ class LineBlocks:
             yield block
 
     def end(self) -> Block | None:
-        """The line that the file ends within; None if it ends with a line feed."""
+        """The last line if it has no line feed; else None."""
         return (
             _ended(self._rest, self._offset)._replace(is_ended=False) if self._rest.size else None
         )
@@ -124,7 +124,7 @@ def read_blocks(
 ) -> Iterator[Block | None]:
     """Read lines from `offset` on, `at_once` bytes at a time; None as a pause within a long line.
 
-    `OSError` when reading fails.
+    `OSError` if reading fails.
     """
     file.seek(offset)
     blocks = LineBlocks(offset, longest)
@@ -145,14 +145,14 @@ _STRETCHES_KEPT: Final = 100_000
 
 
 class FrameNumbering(FrameNumbers):
-    """Numbers frames consecutively, and from another number where the recording says so.
+    """Numbers frames consecutively, or from another number where the recording says so.
 
-    Frames are recorded in the order in which they were understood, and numbered as they arrived:
+    Frames are recorded in the order in which they were decoded, and numbered as they arrived:
     numbers may go back, but are never reused.
     """
 
     def __init__(self, on_clash: Callable[[], None]) -> None:
-        """Begin with 1; `on_clash` is called where numbers reach those of other frames."""
+        """Begin with 1; `on_clash` is called if numbers reach those of other frames."""
         super().__init__()
         self._on_clash = on_clash
         self._begin = self._next
@@ -216,9 +216,9 @@ _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "Invalid frame number; frames are renumbered"
 _FRAMERS_KEPT: Final = 4096
 _FLOOD: Final = 32
-"""Lines of one stamp from which on they are a chunk by themselves."""
+"""Lines with one stamp that form a chunk of their own."""
 _LINES_AT_ONCE: Final = 1000
-"""Lines that are no frames, between two pauses: about two milliseconds."""
+"""Lines that are not frames between two pauses: about two milliseconds."""
 _QUOTED: Final = 120
 _DIGITS: Final = 10
 
@@ -226,7 +226,7 @@ _DIGITS: Final = 10
 class Chunk(NamedTuple):
     """Consecutive frames of one connection and channel, as `Columns.take` needs them.
 
-    `facts` is None except for frames that are not to be read, because their bytes are not here.
+    `facts` is None except for frames that are not read, because their bytes are not here.
     """
 
     frames: Sequence[Frame]
@@ -256,7 +256,7 @@ def same_name(connection: str) -> str:
 
 
 class Framers:
-    """A framer for each connection, for as many as are used at a time."""
+    """A framer for each connection, limited to the most recent ones."""
 
     def __init__(self, numbers: FrameNumbering, name_of: Callable[[str], str] = same_name) -> None:
         """Number frames by `numbers`; `name_of` renames the connections of the file."""
@@ -324,7 +324,7 @@ class _Run(NamedTuple):
 
 
 class Cutter:
-    """Cuts the blocks of one part; what is no frame is reported or, as a directive, obeyed."""
+    """Cuts the blocks of one part; reports lines that are not frames, or obeys directives."""
 
     def __init__(
         self,
@@ -363,19 +363,19 @@ class Cutter:
                 continue
             run = run or _Run(stamp.source, [], [], [], [])
             run.add(stamp, lines, offset)
-            if is_flood:  # by itself it is read in a third of the time: see `FrameRun`
+            if is_flood:  # read separately, in a third of the time: see `FrameRun`
                 yield from self._made(run)
                 run = None
         if run is not None:
             yield from self._made(run)
         elif passed:
-            yield None  # blocks of nothing but such lines may follow each other
+            yield None  # many blocks may contain only such lines
 
     def _groups(self, block: Block) -> Iterator[tuple[FrameStamp | None, list[bytes], int]]:
-        """Lines with the same bytes before the message, and where the first begins.
+        """Lines with the same bytes before the message, and the offset of the first.
 
-        A flood has hundreds of lines of one stamp, which is parsed once. A line that is no frame is
-        a group of its own, without a stamp.
+        A flood has hundreds of lines of one stamp, which is parsed once. A line that is not a frame
+        is a group of its own, without a stamp.
         """
         lines, offset, place = block.lines, block.offset, 0
         count = len(lines)
@@ -436,13 +436,13 @@ class Cutter:
     def _batch(
         self, frames: Sequence[Frame], stretches: Sequence[tuple[int, int]], source: FrameSource
     ) -> Chunk:
-        """A batch line or some of its elements, which stand in it in their order."""
+        """A batch line, or some of its elements in their order."""
         offsets, sizes = [begin for begin, _ in stretches], [size for _, size in stretches]
         escapes = [True] * len(frames) if source.is_escaped else None
         return Chunk(frames, offsets, sizes, escapes, self._part.number)
 
     def _huge(self, block: Block, size: int) -> Iterator[Chunk]:
-        """A frame that is known by its head alone."""
+        """A frame of which only the head is known."""
         line, offset = block.lines[0], block.offset
         stamp = self._read(line)
         if stamp is None:
@@ -464,7 +464,7 @@ class Cutter:
         yield Chunk(frames, [offset + length], sizes, escapes, self._part.number, [fact])
 
     def _is_whole(self, block: Block) -> bool:
-        """Whether the last line is all there, although the file ends before its line feed."""
+        """Whether the last line is complete although it has no line feed."""
         line = block.lines[0]
         stamp = self._read(line)
         if stamp is not None and stamp.source.channel is not Channel.STDERR:
@@ -482,7 +482,7 @@ class Cutter:
         return is_whole
 
     def _note(self, line: bytes, offset: int) -> None:
-        """Handle a line that is no frame."""
+        """Handle a line that is not a frame."""
         if line.startswith(NUMBER):
             self._go_to(line.removeprefix(NUMBER).strip(), offset)
         elif line.startswith(HEADER):
@@ -501,7 +501,7 @@ class Cutter:
             self._faults.note(WRONG_NUMBER, self._place(offset), detail=_quoted(words))
 
     def _begin_again(self, line: bytes, offset: int) -> None:
-        """Another recording follows in the same file, as `cat` makes it."""
+        """Another recording follows in the same file, for example after `cat`."""
         try:
             part = read_header(self._part.path, line, self._part.size)
         except UserError as error:
@@ -532,19 +532,19 @@ def _quoted(line: bytes) -> str:
 class RecordingReader:
     """Reads a recording once, from its first part to its last, in bounded memory.
 
-    Damaged parts are skipped and reported in `problems`; never raises for the content except when
-    it is opened. Iterating yields the chunks; `slices` yields a None as well after every few
-    milliseconds of work without one.
+    Damaged parts are skipped and reported in `problems`; only opening raises errors for the
+    content. Iterating yields the chunks; `slices` also yields None after every few milliseconds of
+    work without one.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the run that the file at `path` belongs to.
+        """Open the run of the file at `path`.
 
-        `UserError` when it cannot be read, is no recording, or is of a newer version.
+        `UserError` if it cannot be read, is not a recording, or is of a newer version.
         """
         self._faults = RecordingFaults()
         self.is_waiting = False
-        """Whether there may be more later, of one that is still being written."""
+        """Whether more may follow later, in a recording that is still being written."""
         self.parts: list[RecordingPart] = parts_of(path, self._faults)
         """The files, in their order."""
         self.read_bytes = 0

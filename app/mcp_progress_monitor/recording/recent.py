@@ -1,4 +1,4 @@
-"""The recordings that the user opened last, in a small file of the data folder."""
+"""The recently opened recordings, in a small file of the data folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST: Final = 12
 
 
 def recent_recordings(data_dir: Path) -> list[Path]:
-    """The recordings, the last opened first; none where that cannot be read."""
+    """The recordings, the last opened first; empty if the file cannot be read."""
     path = data_dir / _FILE
     if path_kind(path) is not PathKind.FILE:
         return []
@@ -31,13 +31,13 @@ def recent_recordings(data_dir: Path) -> list[Path]:
 
 
 def note_opened(data_dir: Path, recording: Path) -> None:
-    """Put a recording first; what cannot be written is no reason not to open it."""
+    """Put a recording first; failing to write is not an error."""
     others = [path for path in recent_recordings(data_dir) if path != recording]
     _write(data_dir, [recording, *others][:_MOST])
 
 
 def forget_opened(data_dir: Path) -> None:
-    """Forget what was opened."""
+    """Clear the list."""
     _write(data_dir, [])
 
 

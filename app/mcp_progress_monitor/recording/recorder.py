@@ -116,14 +116,14 @@ class GrowingPart:
         self.path: Path | None = None
         """Its file; set before any bytes in it are read."""
         self.end = 0
-        """How many bytes were added."""
+        """The number of bytes that were added."""
         self.written = 0
         self._starts: list[int] = []
         self._blobs: list[bytes] = []
 
     @property
     def waiting(self) -> int:
-        """How many bytes memory holds."""
+        """The number of bytes in memory."""
         return self.end - self._starts[0] if self._starts else 0
 
     def append(self, blob: bytes) -> None:
@@ -147,12 +147,12 @@ class GrowingPart:
             del self._starts[:done], self._blobs[:done]
 
     def forget(self) -> None:
-        """Drop what is in memory only; it reads as nothing from now on."""
+        """Drop what is only in memory; it can no longer be read."""
         self._starts.clear()
         self._blobs.clear()
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes from `offset` on; fewer, or none, where they are gone."""
+        """The bytes from `offset` on; fewer, or none, if they are gone."""
         end = min(offset + size, self.end)
         if offset >= self.written:
             return self._held(offset, end)
@@ -185,15 +185,21 @@ MOST_WAITING: Final = 16 * 1024 * 1024
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
 """Bytes of the newest frames that are kept if nothing is recorded."""
 MOST_ROWS: Final = 4_000_000
-"""Messages whose place in the recording is kept in memory: 120 MB to 170 MB. Older ones are in the
-files alone, so that a flood of a week ends somewhere."""
+"""Messages whose place in the recording is kept in memory: 120 MB to 170 MB.
+
+Older ones are only in the files, so that memory stays bounded in a flood of a week.
+"""
 MOST_SEGMENTS: Final = 100_000
-"""Segments of the index in memory, a kilobyte each: there are many only where rows of our own
-recording and of other programs' take turns for days."""
+"""Segments of the index in memory, a kilobyte each.
+
+There are many only if rows of our own recording and of other programs' alternate for days.
+"""
 _MEMORY_PART: Final = 4 * 1024 * 1024
 _PAUSE_S: Final = 0.05
-"""How long notifications and standard error wait to be written together. Everything else is
-written immediately."""
+"""How long notifications and standard error wait to be written together.
+
+Everything else is written immediately.
+"""
 _MANY: Final = 256 * 1024
 """More bytes than this do not wait."""
 _AT_ONCE: Final = 4 * 1024 * 1024
@@ -218,24 +224,24 @@ class _Write(NamedTuple):
 
 
 class WatchedPlaces(NamedTuple):
-    """Where frames stand in the file of another program, as `Columns.take` wants it."""
+    """Where frames are in another program's file, as `Columns.take` needs it."""
 
     source: FileBytes
     offsets: Sequence[int]
     sizes: Sequence[int]
     is_escaped: Sequence[bool] | None
     number_of: Callable[[int], int | None]
-    """Has the number here of a frame with a number in that file."""
+    """Returns the number here of a frame with that number in the file."""
     is_mixed: bool = False
 
 
 class Recorder:
     """The memory of a session. `take` never waits, never fails, and no frame is lost.
 
-    Frames that wait to be written can be read like all others. When the disk fails, recording stops
+    Frames that wait to be written can be read like all others. If the disk fails, recording stops
     for good: `problem` says why, and from then on the newest frames are kept in memory, as they are
-    from the beginning without a path. Everything but the files' own work happens on the loop; the
-    owner runs `run` in a task, and calls `close` before ending that.
+    from the beginning without a path. Everything but file operations happens on the loop; the owner
+    runs `run` in a task, and calls `close` before ending that.
     """
 
     def __init__(
@@ -252,9 +258,9 @@ class Recorder:
         """
         self.timeline = Timeline()
         self.problem: ErrorDetails | None = None
-        """Why nothing is recorded any more."""
+        """Why recording stopped."""
         self.count = 0
-        """How many frames were recorded."""
+        """The number of recorded frames."""
         settings = settings or RecordingSettings()
         self._clock = clock or Clock()
         self._files = None if path is None else RunFiles(path, folder, settings)
@@ -284,7 +290,7 @@ class Recorder:
 
     @property
     def path(self) -> Path | None:
-        """The first file of the recording; None when there is none."""
+        """The first file of the recording; None without one."""
         return self._made_path
 
     @property
@@ -325,7 +331,7 @@ class Recorder:
                 self._is_urgent.set()
 
     def index(self, frames: Sequence[Frame], facts: Sequence[Fact], places: WatchedPlaces) -> None:
-        """Index frames that stand in another program's recording: nothing of them is written."""
+        """Index frames of another program's recording, without writing them."""
         begin, until = min(places.offsets), max(map(add, places.offsets, places.sizes))
         shift = self._watched.enter(places.source, begin, until)
         offsets = [offset + shift for offset in places.offsets]
@@ -343,7 +349,7 @@ class Recorder:
         self._keep_newest_rows()
 
     def _keep_newest_rows(self) -> None:
-        """Forget the oldest rows beyond what memory may hold; files are left as they are."""
+        """Forget the oldest rows beyond the memory limit; files are not changed."""
         timeline = self.timeline
         columns = timeline.columns
         if columns.end - columns.first > MOST_ROWS:
@@ -364,16 +370,16 @@ class Recorder:
         return encoded
 
     def mark(self, marked: Iterable[int]) -> None:
-        """Mark the frames of these numbers as breaking a rule."""
+        """Mark the frames with these numbers as violations."""
         self.timeline.mark(marked)
 
     async def opened(self) -> None:
-        """Wait until the file is created, or cannot be; not for long."""
+        """Wait briefly until the file is created, or cannot be."""
         with anyio.move_on_after(_OPEN_S):
             await self._is_open.wait()
 
     async def room(self) -> None:
-        """Wait while too much waits for the disk; one that accepts nothing at all is given up."""
+        """Wait while too much waits for the disk; a disk that accepts nothing is given up."""
         while self._waiting_bytes > MOST_WAITING and self._files is not None:
             files = self._files
             if await self._takes_nothing(files):
@@ -382,7 +388,7 @@ class Recorder:
     async def _takes_nothing(self, files: RunFiles) -> bool:
         """Wait until something is written, or the disk has used up its time."""
         before = files.written
-        # In turns: however long the program itself is suspended, that is one, and others remain.
+        # In turns: a suspension of the program uses up only one of them.
         for _ in range(_STUCK_TURNS):
             with anyio.move_on_after(_STUCK_S / _STUCK_TURNS) as turn:
                 await self._is_written.wait()
@@ -403,7 +409,7 @@ class Recorder:
             self._is_open.set()
 
     async def close(self) -> None:
-        """Write what waits and close the files; a disk that accepts nothing is not waited for long.
+        """Write what waits and close the files; a disk that accepts nothing is soon given up.
 
         Nothing may be recorded afterwards.
         """
@@ -425,7 +431,7 @@ class Recorder:
         self._disk.end()
 
     async def _end(self, files: RunFiles) -> None:
-        """Close the files; delete an empty one that nobody asked for."""
+        """Close the files; delete an empty one that the user did not request."""
         is_empty = not self._done_bytes or (not self.count and not self._keeps_empty)
         await self._disk.do(files.end, is_empty)
         if is_empty:
@@ -476,7 +482,7 @@ class Recorder:
         return True
 
     async def _write_waiting(self, files: RunFiles) -> None:
-        """Write everything that waits by now, and what arrives meanwhile, part by part."""
+        """Write everything that waits, and what arrives meanwhile, part by part."""
         while self._files is not None and (self._waiting_bytes or self._writing is not None):
             writing = self._writing or self._begin_write(files)
             if writing is None:
@@ -487,7 +493,7 @@ class Recorder:
         await self._prune_if_due(files)
 
     def _begin_write(self, files: RunFiles) -> _Write | None:
-        """Let the thread write more of what waits; None if a part is written to its end."""
+        """Let the thread write more of what waits; None once a part is complete."""
         part = self._to_write[0]
         if part.written == part.end:
             self._to_write.popleft()
@@ -520,7 +526,7 @@ class Recorder:
             raise error
 
     async def _prune_if_due(self, files: RunFiles) -> None:
-        """A file has begun: delete old ones, and forget what was deleted of this recording."""
+        """Prune when a file has begun, and forget deleted parts of this recording."""
         if not self._has_begun_file or self._files is None:
             return
         self._has_begun_file = False
@@ -541,7 +547,7 @@ class Recorder:
         self._is_written.set()
 
     def _keep_newest(self) -> None:
-        """Drop the oldest frames in memory beyond its bound."""
+        """Drop the oldest frames in memory beyond the limit."""
         held = sum(part.waiting for part in self._in_memory)
         while held > MOST_IN_MEMORY and len(self._in_memory) > 1:
             part = self._in_memory.popleft()
@@ -551,14 +557,14 @@ class Recorder:
 
 
 def _can_wait(facts: Sequence[Fact]) -> bool:
-    """Whether there are only ticks and other notifications: those come in floods."""
+    """Whether there are only ticks and other notifications, which come in floods."""
     return _MAY_WAIT.issuperset(map(type, others_of(facts)))
 
 
 def recorder_for(
     data_dir: Path | None, record: Path | None, clock: Clock
 ) -> tuple[Recorder, ErrorDetails | None]:
-    """The recorder of a session, with no files yet, and what is wrong with the user's settings.
+    """The recorder of a session, without files so far, and any error in the user's settings.
 
     `record` is the file that the user named; if it is None and recordings are switched off, or
     there is no data folder, the newest messages are kept in memory.
@@ -575,10 +581,10 @@ def recorder_for(
 
 
 def check_new(record: Path) -> Path:
-    """Check that a recording can be created at a path that the user named; return it absolute.
+    """Check that a recording can be created at a path named by the user; returns it absolute.
 
     Raises:
-        UserError: something is there already, or nothing can be made there.
+        UserError: something exists there, or nothing can be created there.
     """
     path = absolute(record)
     hint = "Choose a new file name in a folder that you can write to."

@@ -32,7 +32,7 @@ class RecordingSettings:
     """Larger files are continued in another one."""
 
     def __post_init__(self) -> None:
-        """Refuse, with a message, what is impossible."""
+        """Refuse impossible values, with a message."""
         for name in ("keep_days", "keep_bytes", "part_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
@@ -62,10 +62,10 @@ def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | Non
 
 
 def _read(content: bytes) -> RecordingSettings:
-    """Settings from JSON, by the standard library alone: taps have no other.
+    """Settings from JSON, using only the standard library, since taps have nothing else.
 
     Raises:
-        ValueError: the content makes no sense.
+        ValueError: the content is invalid.
     """
     found = json.loads(content)
     if not isinstance(found, dict):

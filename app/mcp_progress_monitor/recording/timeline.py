@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 class FileBytes:
     """Reads ranges of a file (see `timeline.Bytes`).
 
-    The file is opened for each of them, some 15 µs, so that it can be renamed, grow, or be deleted
-    meanwhile on every platform.
+    The file is opened for each of them, in about 15 µs, so that it can be renamed, grow, or be
+    deleted meanwhile on every platform.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+        """The bytes from `offset` on; fewer, or none, if they are gone or unreadable."""
         pieces: list[bytes] = []
         try:
             with self._path.open("rb", buffering=0) as file:
@@ -41,29 +41,29 @@ class FileBytes:
 
 _UNKNOWN: Final = FrameSource("", Channel.EVENT)
 _GAP: Final = 4096
-"""A gap between two frames that is read rather than skipped."""
+"""A gap between two frames up to which it is read rather than skipped."""
 _AT_ONCE: Final = 4 * 1024 * 1024
 """Bytes read at once, unless one frame is larger."""
 _SPLICED_APART: Final = 64 * 1024
-"""Bytes between two frames of a file that are read on as one stretch: stamps, and what is none."""
+"""Gap between two frames of a file up to which they belong to one stretch."""
 
 
 class Bytes(Protocol):
     """The storage of a part's bytes: a file, or memory if nothing is recorded."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+        """The bytes from `offset` on; fewer, or none, if they are gone or unreadable."""
 
 
 WATCHED_PART: Final = -1
-"""The part of all frames whose bytes stand in the recordings of other programs."""
+"""The part of all frames whose bytes are in other programs' recordings."""
 
 
 class SplicedBytes:
     """Stretches of many files as one part, in the order in which they were indexed.
 
-    Ten files that grow at a time would else be ten parts, and the index begins a segment wherever
-    the part changes.
+    Ten growing files would otherwise be ten parts, and the index begins a segment wherever the part
+    changes.
     """
 
     def __init__(self) -> None:
@@ -73,13 +73,13 @@ class SplicedBytes:
         self._end = 0
 
     def enter(self, source: Bytes, begin: int, end: int) -> int:
-        """Take in the bytes `begin` to `end` of a file; by how much they stand further on here."""
+        """Add the bytes `begin` to `end` of a file; returns how much further on they are here."""
         if self._sources and self._sources[-1] is source:
             shift = self._begins[-1] - self._offsets[-1]
             if self._offsets[-1] <= begin <= self._end - shift + _SPLICED_APART:
                 self._end = max(self._end, end + shift)
                 return shift
-        # Apart from what stands before: no read reaches from one file into another.
+        # Separated from what precedes them: no read crosses from one file into another.
         at = self._end + _GAP + 1
         self._begins.append(at)
         self._offsets.append(begin)
@@ -88,7 +88,7 @@ class SplicedBytes:
         return at - begin
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+        """The bytes from `offset` on; fewer, or none, if they are gone or unreadable."""
         place = bisect.bisect_right(self._begins, offset) - 1
         if place < 0:
             return b""
@@ -96,7 +96,7 @@ class SplicedBytes:
 
 
 class Timeline:
-    """Frames by place: a frame's place is how many frames came before it, dropped ones included.
+    """Frames by place: a frame's place is the number of frames before it, including dropped ones.
 
     Places never change, so rows, searches and selections survive the dropping of old frames. Bytes
     are read on demand; everything else is in the index in memory.
@@ -126,12 +126,12 @@ class Timeline:
 
     @property
     def dropped(self) -> int:
-        """How many frames are gone: the oldest, and those between that memory gave up."""
+        """The number of lost frames: the oldest, and those in the gap."""
         return self.columns.first + len(self.columns.gap)
 
     @property
     def is_closed(self) -> bool:
-        """Whether the oldest are gone from memory alone: the recording's files may have them."""
+        """Whether the oldest are gone only from memory: the recording's files may have them."""
         return 0 < self.columns.first == self.closed
 
     def add_part(self, number: int, source: Bytes) -> None:
@@ -144,18 +144,18 @@ class Timeline:
         self._parts.pop(number, None)
 
     def note_numbering(self, connection: str, number_of: Callable[[int], int | None]) -> None:
-        """Events of a connection name frames by other numbers, for which `number_of` has ours."""
+        """Map the numbers by which events of a connection refer to frames to ours."""
         self._numberings[connection] = number_of
 
     def number_here(self, connection: str, number: int) -> int | None:
-        """The number of a frame that an event of `connection` names; None if it is not known."""
+        """The number of a frame that an event of `connection` refers to; None if unknown."""
         number_of = self._numberings.get(connection)
         return number if number_of is None else number_of(number)
 
     def keep_newest(self, rows: int) -> None:
         """Keep about so many of the newest rows in memory; files do not change.
 
-        Whole segments are dropped: some `ROWS` fewer may be left.
+        Whole segments are dropped: up to `ROWS` fewer may be left.
         """
         before = self.first
         self.columns.keep_newest(rows)
@@ -166,7 +166,7 @@ class Timeline:
         """Drop those rows of a part whose bytes are after its first `kept`.
 
         All others up to the part with the number `following` go with them: elements of batches of
-        older parts. `gap` says where rows were, unless they were the oldest.
+        older parts. `gap` says where the rows were, unless they were the oldest.
         """
         columns = self.columns
         start = _first_behind(columns.segments, number, kept)
@@ -184,9 +184,9 @@ class Timeline:
         self.columns = Columns()
 
     def frame(self, place: int, limit: int | None = None) -> Frame | None:
-        """The frame at `place`; None when it is gone or does not exist yet.
+        """The frame at `place`; None if it is gone or does not exist yet.
 
-        With `limit`, `raw` are its first bytes at most.
+        With `limit`, `raw` has at most so many of its first bytes.
         """
         found = self.columns.locate(place)
         if found is None:
@@ -197,7 +197,7 @@ class Timeline:
         return self._made(segment, row, raw)
 
     def frames(self, start: int, stop: int) -> list[Frame]:
-        """The frames from `start` up to `stop`, without dropped ones; one read or few."""
+        """The frames from `start` up to `stop`, without dropped ones, in few reads."""
         found: list[Frame] = []
         for segment, rows in self.stretches(start, stop):
             found += self.frames_of(segment, rows)
@@ -266,13 +266,13 @@ class Timeline:
         return self.columns.number(place)
 
     def place_of(self, number: int) -> int | None:
-        """The place of the frame of that number; None when it is gone or never existed."""
+        """The place of the frame with that number; None if it is gone or never existed."""
         place = self.columns.place_of(number)
         is_here = place is not None and place >= self.first and place not in self.gap
         return place if is_here else None
 
     def mark(self, numbers: Iterable[int]) -> None:
-        """Mark the frames of these numbers as breaking a rule."""
+        """Mark the frames with these numbers as violations."""
         for number in numbers:
             place = self.columns.place_of(number)
             found = None if place is None else self.columns.locate(place)
@@ -280,7 +280,7 @@ class Timeline:
                 found[0].kinds[found[1]] |= Segment.MARKED
 
     def is_marked(self, place: int) -> bool:
-        """Whether the frame at `place` breaks a rule."""
+        """Whether the frame at `place` is a violation."""
         found = self.columns.locate(place)
         return found is not None and bool(found[0].kinds[found[1]] & Segment.MARKED)
 
@@ -295,9 +295,9 @@ class Timeline:
         return self.place_of(exchange) if exchange else None
 
     def next_of(self, place: int, exchange: int, *, replies: bool = False) -> int | None:
-        """The next place after `place` with a frame of that exchange; None when there is none.
+        """The next place after `place` with a frame of that exchange; None if there is none.
 
-        With `replies`, its reply. Costs some nanoseconds for every frame between.
+        With `replies`, its reply. Costs some nanoseconds for every frame in between.
         """
         columns = self.columns
         found = columns.locate(columns.after(max(place + 1, self.first)))
@@ -315,7 +315,7 @@ class Timeline:
         return None
 
     def previous_of(self, place: int, exchange: int) -> int | None:
-        """The place before `place` with a frame of that exchange; None when there is none."""
+        """The last place before `place` with a frame of that exchange; None if there is none."""
         at = place - 1
         while (found := self.columns.locate(self.columns.before(at))) is not None:
             segment, row = found
@@ -361,7 +361,7 @@ class Timeline:
 
 
 def _first_behind(segments: Iterable[Segment], number: int, kept: int) -> int | None:
-    """The place of the first row of a part whose bytes do not end within the first `kept`."""
+    """The place of the first row of a part whose bytes are not within the first `kept`."""
     for segment in segments:
         if segment.part != number:
             continue

@@ -1,4 +1,4 @@
-"""Writes a recording: frames become lines, lines go to files, in a thread of its own."""
+"""Writes a recording: frames become lines, lines go to files, in a separate thread."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Encoder:
     def encode_oversized(
         self, frame: Frame, part: int, offset: int
     ) -> tuple[Sequence[bytes], Encoded]:
-        """Encode one frame by itself: its line in pieces, one of them its very bytes.
+        """Encode one frame alone: its line in pieces, one of them its own bytes.
 
         They are not copied, which would take long for hundreds of megabytes; `lines` is empty.
         """
@@ -135,7 +135,7 @@ class Encoder:
         return (head, raw, b"\n"), Encoded(b"", [begin], [size], [True] if is_escaped else None)
 
     def _encode_chunk(self, frames: Sequence[Frame], offset: int) -> Encoded | None:
-        """Encode the frames of one chunk, with one join; None if their lines differ in more."""
+        """Encode the frames of one chunk with one join; None if their lines differ too much."""
         raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
         if raws is None:
             return None
@@ -166,7 +166,7 @@ class Encoder:
             if frame.part is None and frame.connection in self._batches:
                 places += self._places_of(frames[len(places) :], rest)
         if not pieces:
-            self._next = _UNKNOWN  # numbers went to elements of a batch further up
+            self._next = _UNKNOWN  # numbers went to elements of an earlier batch
         offsets, sizes, escapes = map(list, zip(*places, strict=True))
         return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
 
@@ -200,9 +200,9 @@ class Encoder:
             self._batches.pop(connection, None)
 
     def _place(self, frame: Frame) -> tuple[int, int, bool] | None:
-        """The location of an element's bytes; None, so that it is written, if its batch is unknown.
+        """The location of an element's bytes; None, to write it, if its batch is unknown.
 
-        The line is not needed any more after the last element.
+        The line is no longer needed after the last element.
         """
         batch = self._batches.get(frame.connection)
         found = None if batch is None else batch.place(frame.raw)
@@ -232,7 +232,7 @@ class Encoder:
         return b"" if number == self._next else b"%b%d\n" % (NUMBER, number)
 
     def _prefix_of(self, frame: Frame, *, is_escaped: bool) -> bytes:
-        """The prefix of a frame's line: often the same as the last one's."""
+        """The prefix of a frame's line, often the same as the last one's."""
         _, connection, channel, when, at, _, _, is_complete = frame
         stamp = (connection, channel, when, at, is_complete, is_escaped)
         if stamp != self._stamp:
@@ -267,7 +267,7 @@ def _is_chunk(first: Frame, last: Frame, count: int) -> bool:
         and first.connection == last.connection
         and last.number - first.number == count - 1
         and last.is_complete
-        and (count > 1 or first.raw[:1] == b"{")  # alone, another one may be a large batch
+        and (count > 1 or first.raw[:1] == b"{")  # alone, it may be a large batch
     )
 
 
@@ -296,12 +296,12 @@ class Order:
         except Exception as error:  # noqa: BLE001  # raised again where the work was ordered
             self.error = error
         self.is_done.set()
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
             self._tell_soon(self.done.set)
 
 
 class DiskThread:
-    """Runs work one after the other in a thread, which starts with the first.
+    """Runs jobs one after the other in a thread, which starts with the first.
 
     `anyio.to_thread` would do, but Python waits for its threads before it exits: an unreachable
     network drive would keep the program from ending.
@@ -349,7 +349,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.written = 0
-        """Bytes that the last `write` has got into the file, even if it failed."""
+        """Bytes that the last `write` put into the file, even if it failed."""
         self._path: Path | None = None
         self._descriptor = -1
 
@@ -357,7 +357,7 @@ class Writer:
         """Append to the file at `path`, which is created if it is not the last one.
 
         Raises:
-            OSError: not all could be written; the file is there already, or not any more.
+            OSError: not everything could be written, or the file exists, or was deleted.
         """
         self.written = 0
         if path != self._path:
@@ -421,7 +421,7 @@ class RunFiles:
     def __init__(
         self, path: Path, folder: RecordingsFolder | None, settings: RecordingSettings
     ) -> None:
-        """`path` is for the first part; with `folder` it is in there, and one of many."""
+        """`path` is for the first part; with `folder` it is in that folder, and one of many."""
         self.path = path
         """The first part's file: not the requested one if that was taken meanwhile."""
         self.current = path
@@ -433,7 +433,7 @@ class RunFiles:
 
     @property
     def written(self) -> int:
-        """Bytes that the newest `write` has got into a file so far, even if it failed."""
+        """Bytes that the newest `write` has put into a file so far, even if it failed."""
         return self._writer.written
 
     def write(self, number: int, blobs: Sequence[bytes], when: float) -> None:
@@ -456,7 +456,7 @@ class RunFiles:
         return self._folder.prune(self._settings, when, self.current)
 
     def end(self, discards: bool) -> None:
-        """Close the file, and delete it if its content is not worth keeping."""
+        """Close the file; with `discards`, delete it."""
         if discards:
             self._writer.discard()
         self._writer.close()
