@@ -1,1 +1,1 @@
-"""New calls: what to call, with which arguments, and how."""
+"""New calls: method, arguments and options."""

@@ -28,9 +28,9 @@ _HINT: Final = (
 def read_argument_sets(path: Path, schema: JsonObject) -> list[JsonObject]:
     """Read a file of argument sets, CSV by its name, else JSON or JSON Lines.
 
-    Cells of a CSV file become what `schema` says of the argument: a string stays text, everything
-    else is read as JSON; empty cells are left out. Raises `UserError` for a file that cannot be
-    read or used, with the line.
+    Cells of a CSV file are converted by `schema`: a string stays text, everything else is read as
+    JSON; empty cells are left out. Raises `UserError`, with the line, for a file that cannot be
+    read or used.
     """
     try:
         too_large = path.stat().st_size > _LARGEST
@@ -92,7 +92,7 @@ def _of_table(text: str, schema: JsonObject, path: Path) -> Iterator[JsonObject]
 
 
 def _cell(text: str, types: list[object]) -> object:
-    """The value of a cell: text where text is wanted, or where it is nothing else."""
+    """The value of a cell: text if the schema wants text, or if it is not valid JSON."""
     if types and set(types) <= {"string", "null"}:
         return text
     try:

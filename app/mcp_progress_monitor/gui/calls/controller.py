@@ -1,7 +1,7 @@
 """Opens the window for a new call, empty or filled from a job, and makes the call.
 
-The window is imported when first opened: that is a fifth of the time until the main
-window is there.
+The window is imported when first opened: that is a fifth of the time until the main window is
+visible.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _OPENING_MS: Final = 300
-"""After a server was connected, until its page is shown."""
+"""Delay between connecting a server and showing its page."""
 
 
 class CallsController(QObject):
@@ -81,7 +81,7 @@ class CallsController(QObject):
 
     @Slot(object)
     def call_series(self, series: CallSeries) -> None:
-        """Make one call after the other, or side by side, until all are made or told to stop."""
+        """Make calls one after the other, or in parallel, until all are made or it is stopped."""
         self._parent.show_job_list()
         self._series += 1
         name = f"{len(series.calls)} calls on {series.calls[0].server}"
@@ -89,7 +89,7 @@ class CallsController(QObject):
         self._tasks.start(name, self._engine.calls.make_series, series, may_start)
 
     def _may_start(self, series: int, total: int, started: int) -> bool:
-        """Show how far a series is; no for those that were told to stop."""
+        """Show the progress of a series; False if it was stopped."""
         if series <= self._stopped:
             return False
         if self._call is not None and series == self._series:
@@ -168,7 +168,7 @@ class CallsController(QObject):
 
     @Slot()
     def _keep_saved(self) -> None:
-        """Write the saved calls at once: they are work of the user's."""
+        """Write the saved calls immediately: they are the user's work."""
         if self._call is None:
             return
         self._preferences.keep_json("saved-calls", self._call.form.saved.state())
@@ -184,14 +184,14 @@ class CallsController(QObject):
 
     @Slot(str, str, str)
     def new_call_of(self, server: str, method: str, name: str) -> None:
-        """Open the call form on one tool, resource or prompt, the cursor in its arguments."""
+        """Open the call form on one tool, resource or prompt, with the cursor in its arguments."""
         form = self._shown_call().form
         if form.choose(server, method, name):
             form.enter_arguments()
 
     @Slot(str)
     def show_server(self, name: str) -> None:
-        """Show in the middle of the window what a server offers, and move the focus there."""
+        """Show what a server offers in the middle of the window, and move the focus there."""
         self._is_unasked = False
         self._show_page(name)
         if self._page is not None and self._page is self._parent.middle:
@@ -211,9 +211,9 @@ class CallsController(QObject):
         self._parent.show_in_middle(self._page)
 
     def show_new_servers(self) -> None:
-        """Show what a server offers that was just connected, while there are no jobs to watch.
+        """Show what a newly connected server offers, if there are no jobs to watch.
 
-        Not at once: its lists are being read, and whoever connects the demo starts calls there.
+        Not at once: its lists are being read, and the demo starts calls when it is connected.
         """
         servers = self._engine.servers.snapshots()
         up = {each.name for each in servers if each.state is ServerState.CONNECTED}
@@ -223,7 +223,7 @@ class CallsController(QObject):
             self._opening.start()
 
     def leave_page_for_jobs(self) -> None:
-        """Show the jobs again in place of a page that opened by itself."""
+        """Show the jobs again instead of a page that opened automatically."""
         if self._is_unasked and self._engine.jobs.ids():
             self._is_unasked = False
             self._parent.show_job_list()
@@ -236,9 +236,9 @@ class CallsController(QObject):
 
     @Slot(object)
     def edit_and_send(self, job: JobId) -> None:
-        """Open the call form with what a job asked for, to be changed and sent again.
+        """Open the call form with the request of a job, to be edited and sent again.
 
-        Of another client's job, once its server is connected here.
+        For another client's job, once its server is connected here.
         """
         detail = self._engine.jobs.detail(job)
         if detail is None:
@@ -251,7 +251,7 @@ class CallsController(QObject):
 
     @Slot(object)
     def edit(self, asked: Call) -> None:
-        """Open the call form with a call; its server is connected, or was."""
+        """Open the call form with a call; its server is or was connected."""
         arguments = asked.params.get("arguments")
         form = self._shown_call().form
         self.refresh_servers()
@@ -272,7 +272,7 @@ class CallsController(QObject):
 
     @Slot()
     def refresh_servers(self) -> None:
-        """Let an open form know the servers as they are now."""
+        """Update the servers in an open form."""
         if self._call is not None:
             self._call.form.set_servers(self._engine.servers.snapshots())
         page = self._page
@@ -282,7 +282,7 @@ class CallsController(QObject):
             self._parent.show_job_list()
 
     def close(self) -> None:
-        """Close what is open, remembering what was typed."""
+        """Close open windows, and save what was typed."""
         if self._call is not None:
             state = self._call.form.state()
             if not is_on(self._preferences, PRIVACY, "arguments"):
@@ -291,7 +291,7 @@ class CallsController(QObject):
             self._call.close()
 
     def forget_arguments(self) -> None:
-        """Forget the arguments that were sent, of all servers and tools."""
+        """Forget the arguments that were sent, for all servers and tools."""
         if self._call is not None:
             self._call.form.forget_arguments()
         kept = self._preferences.json_of("calls")

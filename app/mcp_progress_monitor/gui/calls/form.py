@@ -61,7 +61,7 @@ _MOST_CALLS: Final = 20_000
 _CHECK_S: Final = 0.5
 _KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
 _BESIDE_CALL: Final = QSize(240, 120)
-"""What the rest of the window needs at least: the list of tools, and the buttons."""
+"""Least size of the rest of the window: the list of tools, and the buttons."""
 _STEPS: Final = {
     Qt.Key.Key_Down: 1,
     Qt.Key.Key_Up: -1,
@@ -81,11 +81,11 @@ class SearchEdit(QLineEdit):
     """A search field whose arrow keys move through the list; Enter accepts the selection."""
 
     moved = Signal(int)
-    """By how many rows."""
+    """The number of rows to move."""
     entered = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keep the arrows and Enter from the window, which would send what is chosen."""
+        """Keep the arrows and Enter from the window, which would send the selected call."""
         if event.key() in _STEPS and not event.modifiers() & _CHORDS:
             self.moved.emit(_STEPS[Qt.Key(event.key())])
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -100,7 +100,7 @@ class CallForm(QWidget):
     series_requested = Signal(object)
     """A `CallSeries`, most often of one call."""
     stop_requested = Signal()
-    """No further call of a series is to be made."""
+    """Make no further calls of a series."""
     connect_requested = Signal(str)
     """The name of the chosen server, which is not connected."""
     sets_requested = Signal(str, object)
@@ -108,7 +108,7 @@ class CallForm(QWidget):
     copy_requested = Signal(object, object, object, object)
     """A `CopyForm`, the server's snapshot, the `Offer`, and the arguments."""
     saved_changed = Signal()
-    """The saved calls are others now."""
+    """The saved calls changed."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -163,7 +163,7 @@ class CallForm(QWidget):
         return self._offer
 
     def set_servers(self, servers: Sequence[ServerSnapshot]) -> None:
-        """Take the servers of now; what is chosen and entered stays as far as it still exists."""
+        """Set the current servers; selection and input stay if they still exist."""
         chosen = self._server.currentText() or self._remembered
         before = self._servers.get(chosen)
         self._servers = {server.name: server for server in servers}
@@ -179,7 +179,7 @@ class CallForm(QWidget):
         self._show_connection()
 
     def set_default_limits(self, limits: DefaultLimits) -> None:
-        """Name these limits where neither the call nor its server sets any."""
+        """Show these limits if neither the call nor its server sets any."""
         self._default_limits = limits
         self._show_connection()
 
@@ -191,9 +191,9 @@ class CallForm(QWidget):
         arguments: JsonObject | None = None,
         token: TokenChoice = AUTO,
     ) -> bool:
-        """Fill in a call, to be edited and sent again, of a tool that is listed or not.
+        """Fill in a call, to be edited and sent again, for a tool that is listed or not.
 
-        False when there is no such server, or nothing to be chosen.
+        False if there is no such server, or nothing to select.
         """
         row = self._server.findText(server)
         kinds = [kind.value for kind in _KINDS]
@@ -225,7 +225,7 @@ class CallForm(QWidget):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered; what makes no sense is left out."""
+        """Restore saved state; invalid parts are ignored."""
         self._memory.restore(state.get("arguments"))
         self._task_memory.restore(state.get("tasks"))
         options, kind, server = state.get("options"), state.get("kind"), state.get("server")
@@ -244,30 +244,30 @@ class CallForm(QWidget):
 
     @Slot()
     def enter_arguments(self) -> None:
-        """Put the cursor into the first argument; where there is none, on the button."""
+        """Set the cursor into the first argument, or the focus to the button without any."""
         fields = controls_in(self._form)
         (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def begin(self) -> None:
-        """Be ready for the next call: nothing is left of the last search, and of what was sent."""
+        """Prepare for the next call: clear the last search, and what was sent."""
         if self._offer is None or self._offer.is_listed:
             self._search.clear()
         self._say("")
-        # Whoever opens the form types a tool's name; elsewhere Enter would send the tool shown.
+        # Users first type a tool's name; elsewhere Enter would send the tool shown.
         self._search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def add_button(self, button: QPushButton) -> None:
-        """Place a button of the window's after those of the form."""
+        """Place a button of the window after those of the form."""
         self._foot.addWidget(button)
         self._on_controls_remade()
 
     def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
-        """Take the argument sets of a file that was asked for."""
+        """Set the argument sets of a file that was requested."""
         self._options.set_argument_sets(sets, source)
         self._say("")
 
     def show_series(self, started: int, total: int) -> None:
-        """Show how many calls of a series were made; it ends with the last."""
+        """Show how many calls of a series were made; it ends with the last one."""
         is_over = started >= total
         self._stop.setVisible(not is_over)
         words = count(total, "call") if is_over else f"{number(started)} of {count(total, 'call')}"
@@ -275,7 +275,7 @@ class CallForm(QWidget):
 
     @Slot()
     def send(self) -> None:
-        """Ask for the call, unless something is wrong: then show what, at the field."""
+        """Request the call; if something is invalid, show it at its field instead."""
         options = self._read_options()
         problems = self._problems_of_sets() if self._options.sets else self._form.check()
         if self._offer is None or options is None or not self._is_ready():
@@ -388,14 +388,14 @@ class CallForm(QWidget):
         return _KINDS[max(0, self._kind.currentIndex())]
 
     def _has_news(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
-        """Whether there is something else to choose; a server that is gone leaves what it had."""
+        """Whether the offers changed; a server that is gone leaves its last ones."""
         if before is None or now is None or not _is_connected(now):
             return False
         kind = self._current_kind()
         return offers_of(before, kind) != offers_of(now, kind)
 
     def _show_offers(self) -> None:
-        """Show what the server offers, and the same offer as before if it is still there."""
+        """Show what the server offers, with the same selection if it still exists."""
         server = self._servers.get(self._server.currentText())
         offers = offers_of(server, self._current_kind()) if server else []
         name = self._offer.name if self._offer else ""
@@ -412,7 +412,7 @@ class CallForm(QWidget):
         return server is not None and _is_connected(server)
 
     def _show_connection(self) -> None:
-        """Say that the chosen server is not connected, and offer to connect it."""
+        """Show that the selected server is not connected, with a button to connect it."""
         server = self._servers.get(self._server.currentText())
         words = ""
         self._options.task.show_offer(server, self._offer)
@@ -434,7 +434,7 @@ class CallForm(QWidget):
             self._send_anyway.hide()
 
     def _is_the_same(self, offer: Offer) -> bool:
-        """Whether `offer` is the one shown, as it is now: then what was entered stays."""
+        """Whether `offer` is the one shown, unchanged: then the input stays."""
         shown = self._offer
         if shown is None or self._offer_of != self._server.currentText():
             return False
@@ -442,7 +442,7 @@ class CallForm(QWidget):
         return shown.kind is offer.kind and is_of_name
 
     def _entered(self, offer: Offer) -> object:
-        """What to show of `offer` at first: what stands there or stood there, or was sent last."""
+        """The initial value for `offer`: current or earlier input, or what was sent last."""
         if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
             return self._form.value()
         key = self._key_of(offer)
@@ -450,13 +450,13 @@ class CallForm(QWidget):
         return UNSET if last is None else last
 
     def _keep_draft(self) -> None:
-        """Keep what was entered for the offer that is left: a search goes by it and back again."""
+        """Keep the input for the offer that is left: a search may pass it and return."""
         left = self._offer
         if left is not None and left.is_listed and left.kind is not OfferKind.RESOURCE:
             self._drafts.remember(self._offer_of, left.kind.value, left.name, self._form.value())
 
     def _key_of(self, offer: Offer) -> tuple[str, str, str]:
-        """What of `offer` is remembered under."""
+        """The key under which input for `offer` is remembered."""
         return self._server.currentText(), offer.kind.value, offer.name
 
     def _show_offer(self, offer: Offer | None) -> None:
@@ -550,7 +550,7 @@ class CallForm(QWidget):
         )
 
     def _problems_of_sets(self) -> list[SchemaViolation]:
-        """What is wrong with the first set that does not fit, as far as there is time to look."""
+        """The errors in the first invalid set, as far as time allows."""
         watch = Stopwatch(_CHECK_S)
         schema = {} if self._offer is None else self._offer.schema
         for position, each in enumerate(self._options.sets, 1):
@@ -573,7 +573,7 @@ class CallForm(QWidget):
 
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:
-        """Choose among what is found: what is not in sight must not be what is sent."""
+        """Select among the matches: what is not visible must not be sent."""
         name = self._offer.name if self._offer else ""
         was_typed = self._offer is not None and not self._offer.is_listed
         self._offers.set_search(text)
@@ -695,11 +695,11 @@ def _is_connected(server: ServerSnapshot) -> bool:
 
 
 _SIZE: Final = QSize(900, 680)
-"""At first, where the screen has room."""
+"""The first size, if the screen has room."""
 
 
 class CallDialog(QDialog):
-    """A `CallForm` in its own window, never modal, so that jobs can be watched meanwhile."""
+    """A `CallForm` in a separate, non-modal window, so that jobs can be watched meanwhile."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Calls that are kept: the last arguments of each tool, and calls saved by folder and name."""
+"""Remembered calls: the last arguments of each tool, and calls saved by folder and name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST_OF_ONE: Final = 20
 
 
 class CallMemory:
-    """The last arguments by server, method and name; the longest unused are forgotten."""
+    """The last arguments by server, method and name; the least recently used are dropped."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[tuple[str, str, str], JsonObject]] = []
 
     def remember(self, server: str, method: str, name: str, arguments: JsonObject) -> None:
-        """Keep `arguments` as the last ones; equal ones are kept once."""
+        """Store `arguments` as the last ones; equal ones are stored once."""
         key = (server, method, name)
         self._entries = [entry for entry in self._entries if entry != (key, arguments)]
         self._entries.append((key, arguments))
@@ -30,7 +30,7 @@ class CallMemory:
         del self._entries[:-_MOST]
 
     def recall(self, server: str, method: str, name: str) -> JsonObject | None:
-        """Return the last arguments; None when there are none."""
+        """Return the last arguments; None if there are none."""
         return next(iter(self.recent(server, method, name)), None)
 
     def recent(self, server: str, method: str, name: str) -> list[JsonObject]:
@@ -43,7 +43,7 @@ class CallMemory:
         return [[*key, arguments] for key, arguments in self._entries]
 
     def restore(self, state: object) -> None:
-        """Take up what was remembered before; entries that make no sense are left out."""
+        """Restore saved state; invalid entries are ignored."""
         self._entries.clear()
         for entry in state if isinstance(state, list) else []:
             match entry:
@@ -52,7 +52,7 @@ class CallMemory:
 
 
 class SavedCall(NamedTuple):
-    """A call under a name of the user's; `folder` is empty outside of folders."""
+    """A call saved under a title; `folder` is empty outside of folders."""
 
     folder: str
     title: str
@@ -69,7 +69,7 @@ class SavedCalls:
         self._calls: dict[tuple[str, str], SavedCall] = {}
 
     def __iter__(self) -> Iterator[SavedCall]:
-        """All of them: those in no folder first, then each folder's."""
+        """All saved calls: those in no folder first, then each folder's."""
         return iter([self._calls[key] for key in sorted(self._calls, key=_place)])
 
     @property
@@ -78,11 +78,11 @@ class SavedCalls:
         return sorted({call.folder for call in self._calls.values() if call.folder})
 
     def get(self, folder: str, title: str) -> SavedCall | None:
-        """Return the call of that title in that folder."""
+        """Return the call with that title in that folder."""
         return self._calls.get((folder, title))
 
     def save(self, call: SavedCall) -> None:
-        """Keep a call, in place of one of the same title in the same folder."""
+        """Save a call, replacing one with the same title in the same folder."""
         self._calls[call.folder, call.title] = call
 
     def move(self, call: SavedCall, folder: str, title: str) -> None:
@@ -99,7 +99,7 @@ class SavedCalls:
         return {"calls": [call._asdict() for call in self]}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was saved before; entries that make no sense are left out."""
+        """Restore saved state; invalid entries are ignored."""
         self._calls.clear()
         calls = state.get("calls")
         for entry in calls if isinstance(calls, list) else []:

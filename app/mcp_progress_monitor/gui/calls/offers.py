@@ -34,8 +34,8 @@ class OfferKind(enum.Enum):
 class Offer:
     """One tool, resource or prompt. `schema` is that of `arguments` in `params`.
 
-    `task_support` is that of a tool, empty for others. One that is not `is_listed` was named by
-    the user: the server may have it nevertheless.
+    `task_support` is that of a tool, empty for others. One that is not `is_listed` was named by the
+    user: the server may have it nevertheless.
     """
 
     kind: OfferKind
@@ -65,7 +65,7 @@ def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
 
 
 def unlisted(kind: OfferKind, name: str) -> Offer:
-    """Return an offer of a name that the server does not list; nothing else is known of it."""
+    """Return an offer for a name that the server does not list; nothing else is known of it."""
     schema: Schema = {} if kind is not OfferKind.RESOURCE else _address_schema(name)
     return Offer(kind, name, "", "", schema, is_listed=False)
 
@@ -117,9 +117,9 @@ def _of_prompt(prompt: Prompt) -> Offer:
 
 
 class OffersModel(QAbstractListModel):
-    """Offers that hold all the words searched for, in name, title or description.
+    """Offers that contain all search words in name, title or description.
 
-    After them comes the very name that was typed, unless there is an offer of that name: servers
+    After them comes the name exactly as typed, unless there is an offer with that name: servers may
     run what they do not list.
     """
 
@@ -134,13 +134,13 @@ class OffersModel(QAbstractListModel):
         self._shown: list[Offer] = []
 
     def set_offers(self, offers: Sequence[Offer], kind: OfferKind | None = None) -> None:
-        """Show other offers, of those the ones searched for; with `kind`, also one not listed."""
+        """Set the offers to search; with `kind`, also offer an unlisted name."""
         self._all = offers
         self._kind = kind
         self._show()
 
     def set_search(self, text: str) -> None:
-        """Show only offers with all words of `text`, in whatever case."""
+        """Show only offers with all words of `text`, ignoring case."""
         self._text = text.strip()
         self._show()
 
@@ -149,12 +149,12 @@ class OffersModel(QAbstractListModel):
         return self._shown[row] if 0 <= row < len(self._shown) else None
 
     def row_of(self, name: str) -> int | None:
-        """Return the row of the offer of that name; None when it is not shown."""
+        """Return the row of the offer with that name; None if it is not shown."""
         return next((row for row, each in enumerate(self._shown) if each.name == name), None)
 
     @property
     def unlisted_row(self) -> int | None:
-        """The row of what was typed and is not listed; None when there is none."""
+        """The row of the unlisted name that was typed; None if there is none."""
         last = len(self._shown) - 1
         return last if self._shown and not self._shown[last].is_listed else None
 

@@ -1,4 +1,4 @@
-"""How to make a call: progress token, limits, repeats, automatic resume, as a task or not."""
+"""The options of a call: progress token, limits, repeats, automatic resume, task."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _AUTO, _, _NO = range(3)
 class TaskOptions(QObject):
     """Task options, enabled as far as server and tool allow; tool tips explain why.
 
-    Whoever makes them lays out the controls.
+    The owner lays out the controls.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
@@ -69,7 +69,7 @@ class TaskOptions(QObject):
         self.show_offer(None, None)
 
     def show_offer(self, server: ServerSnapshot | None, offer: Offer | None) -> None:
-        """Allow what can be chosen for `offer` of `server`; what was chosen stays if it can."""
+        """Enable the options for `offer` of `server`; the selection stays if possible."""
         tasks = None
         if server is not None and server.revision is not None:
             tasks = TaskOffer.of(server.revision, server.capabilities)
@@ -82,10 +82,10 @@ class TaskOptions(QObject):
         self._on_choice_changed()
 
     def request(self) -> TaskAugmentation:
-        """Return what was chosen; the automatic where nothing can be.
+        """Return the choice; the default if none is possible.
 
         Raises:
-            InputError: the time to live is none; it is marked, and the message names it.
+            InputError: the time to live is invalid; it is marked, and the message names it.
         """
         if self._why:
             return TaskAugmentation()
@@ -93,11 +93,11 @@ class TaskOptions(QObject):
         return TaskAugmentation(_WISHES[self.choice.currentIndex()], ttl_ms)
 
     def state(self) -> dict[str, Any]:
-        """Return what is to be remembered of the tool."""
+        """Return the state to remember for the tool."""
         return {"as_task": _WISHES[self.choice.currentIndex()], "ttl_s": self.ttl.text()}
 
     def restore(self, state: dict[str, Any] | None) -> None:
-        """Take up what was remembered of a tool; nothing is the automatic."""
+        """Restore the remembered state of a tool; the default without any."""
         request, ttl = (state or {}).get("as_task"), (state or {}).get("ttl_s")
         chosen = _WISHES.index(request) if isinstance(request, bool) else _AUTO
         self.choice.setCurrentIndex(chosen)
@@ -105,7 +105,7 @@ class TaskOptions(QObject):
         mark_invalid(self.ttl, self._appearance, is_wrong=False)
 
     def _why_not(self, tasks: TaskOffer | None, offer: Offer | None) -> str:
-        """Why there is nothing to be chosen; nothing where there is."""
+        """Why the options are disabled; empty if they are not."""
         if tasks is None or offer is None:
             return "The server is not connected, or nothing is selected"
         if offer.kind.value != CALL_TOOL:
@@ -164,7 +164,7 @@ _AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
 
 
 class CallSettings(NamedTuple):
-    """What the user chose; limits in seconds, None is off."""
+    """The user's choices; limits in seconds, None is off."""
 
     token: TokenChoice
     allow_duplicate: bool
@@ -172,9 +172,9 @@ class CallSettings(NamedTuple):
     total_s: LimitChoice
     repeats: int
     at_once: int
-    """Calls that are pending at the same time at most, 0 for all."""
+    """Most calls pending at the same time, 0 for no limit."""
     pause_s: float
-    """Before each further call."""
+    """Delay before each further call."""
     is_automatic: bool
     """Whether to resume automatically when the server returns a resume token."""
     task: TaskAugmentation
@@ -183,11 +183,11 @@ class CallSettings(NamedTuple):
 class CallOptions(QWidget):
     """Controls for token, limits, repeats and resuming; `options` reads them.
 
-    They are folded away below a line that says what differs from the usual.
+    They are folded below a line that summarises the changes from the defaults.
     """
 
     sets_requested = Signal()
-    """The user wants to choose a file of argument sets."""
+    """The user wants to select a file of argument sets."""
     folded = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -240,11 +240,11 @@ class CallOptions(QWidget):
 
     @property
     def sets(self) -> Sequence[JsonObject]:
-        """The argument sets; without any the arguments of the form are the only ones."""
+        """The argument sets; if empty, only the arguments of the form are sent."""
         return self._sets
 
     def set_argument_sets(self, sets: Sequence[JsonObject], source: str) -> None:
-        """Take argument sets, read from the file `source`."""
+        """Set argument sets, read from the file `source`."""
         self._sets = sets
         words = "One call, with the arguments above"
         if sets:
@@ -254,10 +254,10 @@ class CallOptions(QWidget):
         self._summarise()
 
     def options(self) -> CallSettings:
-        """Return what was chosen.
+        """Return the choices.
 
         Raises:
-            InputError: a control holds what cannot be used; it is marked, and the message names it.
+            InputError: a control has an invalid value; it is marked, and the message names it.
         """
         return CallSettings(
             self._read(self._token, self._chosen_token),
@@ -272,13 +272,13 @@ class CallOptions(QWidget):
         )
 
     def show_usual(self, limits: Limits) -> None:
-        """Show the limits that hold where none is entered."""
+        """Show the limits that apply if none is entered."""
         for line, seconds in ((self._idle, limits.idle_s), (self._total, limits.total_s)):
             words = off_word() if seconds is None else f"{seconds:g}"
             line.setPlaceholderText(f"{words} (default)")
 
     def set_token(self, token: TokenChoice) -> None:
-        """Choose a token."""
+        """Select a token."""
         if token is AUTO or token is None:
             self._kind.setCurrentIndex(_AUTOMATIC if token is AUTO else _NONE)
             return
@@ -286,7 +286,7 @@ class CallOptions(QWidget):
         self._token.setText(str(token))
 
     def state(self) -> dict[str, Any]:
-        """Return what is to be remembered; a token and a count are for one call."""
+        """Return the state to remember; token and repeats are for one call only."""
         return {
             "idle": self._idle.text(),
             "total": self._total.text(),
@@ -295,7 +295,7 @@ class CallOptions(QWidget):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered."""
+        """Restore the remembered state."""
         self.automatic.setChecked(state.get("resume") is True)
         self._fold.setChecked(state.get("open") is True)
         for line, key in ((self._idle, "idle"), (self._total, "total")):
@@ -450,7 +450,7 @@ class CallOptions(QWidget):
 
     @Slot()
     def _summarise(self) -> None:
-        """Say in the fold's line what is chosen other than usual."""
+        """Summarise in the fold's line what differs from the defaults."""
         token = ("", f"token {self._token.text()!r}", f"token {self._token.text()}", "no token")
         chosen = (
             one_line(token[self._kind.currentIndex()], 40),

@@ -1,4 +1,4 @@
-"""A server's page: what it offers, with descriptions and schemas, and a way to call each."""
+"""A server's page: its tools, resources and prompts, with schemas and a button to call each."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ _ICONS: Final = {kind: icon for kind, _title, _word, icon in _KINDS}
 _CALL: Final = "Call…"
 _LONGEST: Final = 20_000
 _WIDE_COLUMN: Final = 3
-"""The column that takes what the others leave."""
+"""The column that takes the remaining width."""
 _WIDEST: Final = 200
 _ARGUMENTS: Final = 500
 """Rows: a schema may have more properties than anyone reads."""
 
 
 class OfferDelegate(SideDelegate):
-    """A row: name, title, a line of description, and a button at the right."""
+    """A row: name, title, a line of description, and a button on the right."""
 
     can_call = True
     """Whether the server can be called now."""
@@ -80,7 +80,7 @@ class OfferDelegate(SideDelegate):
         return QSize(160, faces.heavy.height + faces.second.height + GAP + GAP_S)
 
     def button(self, option: QStyleOptionViewItem) -> QRect:
-        """Where the button of a row is."""
+        """The place of a row's button."""
         faces = self.faces(option.font)
         size = QSize(faces.first.width(_CALL) + 2 * GAP + GAP_S, faces.first.height + GAP)
         place = QRect(0, 0, size.width(), size.height())
@@ -117,7 +117,7 @@ class OfferDelegate(SideDelegate):
 
 
 class OfferList(QListView):
-    """The offers; a click on a row's button and Enter call it."""
+    """The offers; a click on a row's button, or Enter, calls it."""
 
     call_requested = Signal(object)
     """An `Offer`."""
@@ -139,12 +139,12 @@ class OfferList(QListView):
         appearance.changed.connect(self.viewport().update)
 
     def set_callable(self, *, is_callable: bool) -> None:
-        """Whether the server can be called now."""
+        """Set whether the server can be called now."""
         self._delegate.can_call = is_callable
         self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Call what the button clicked belongs to."""
+        """Call the offer whose button was clicked."""
         super().mouseReleaseEvent(event)
         place = event.position().toPoint()
         index = self.indexAt(place)
@@ -180,7 +180,7 @@ class ArgumentsModel(TitledTable):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The text of a cell; the whole of it as its tip."""
+        """The text of a cell; in full as its tool tip."""
         if not index.isValid():
             return None
         text = self._rows[index.row()][index.column()]
@@ -203,7 +203,7 @@ def _arguments(schema: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 
 
 class OfferDetails(QWidget):
-    """All that is known of one offer, and the button that calls it."""
+    """Everything known about one offer, and the button that calls it."""
 
     call_requested = Signal(object)
 
@@ -220,7 +220,7 @@ class OfferDetails(QWidget):
         self.description.setAccessibleName("Description")
         self.arguments = ArgumentsModel(self)
         self._table = table = PlainTable(self.arguments, "Arguments", self)
-        table.setFrameShape(table.Shape.StyledPanel)  # which shows that it has the focus
+        table.setFrameShape(table.Shape.StyledPanel)  # shows that it has the focus
         table.horizontalHeader().setStretchLastSection(True)
         self.definition = JsonTree(self)
         self.definition.setAccessibleName("Definition as JSON")
@@ -264,10 +264,10 @@ class OfferDetails(QWidget):
 
 
 class ServerPage(QWidget):
-    """What one server offers, shown in the middle of the window in place of the jobs."""
+    """What one server offers, shown in the middle of the window instead of the jobs."""
 
     back_requested = Signal()
-    """The jobs are wanted again."""
+    """Show the jobs again."""
     connect_requested = Signal(str)
     call_requested = Signal(str, str, str)
     """The server, the method, and the name of the tool, prompt or resource."""
@@ -299,7 +299,7 @@ class ServerPage(QWidget):
         return "" if self._server is None else self._server.name
 
     def show_server(self, server: ServerSnapshot) -> None:
-        """Show a server as it is now; what is searched for and chosen stays."""
+        """Show a server's current state; search and selection stay."""
         before, self._server = self._server, server
         is_other = before is None or before.name != server.name
         name = one_line(server.name, 40)
@@ -388,7 +388,7 @@ class ServerPage(QWidget):
         self._appearance.changed.connect(self._recolour)
 
     def keyPressEvent(self, event: Any) -> None:
-        """Go back to the jobs by Escape; a search is emptied first."""
+        """Return to the jobs on Escape; if there is a search, clear it first."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
         elif self.search.text():
@@ -405,7 +405,7 @@ class ServerPage(QWidget):
 
     @Slot()
     def _show_offers(self) -> None:
-        """Show what there is of the chosen kind; the same offer as before if it is still there."""
+        """Show the offers of the selected kind, with the same selection if it still exists."""
         if self._server is None:
             return
         chosen = self.list.currentIndex().data(OffersModel.OFFER)
@@ -437,7 +437,7 @@ class ServerPage(QWidget):
         self.details.show_offer(shown, {} if shown is None else self._definition(shown))
 
     def _definition(self, offer: Offer) -> dict[str, Any]:
-        """What the server sent of an offer."""
+        """The definition of an offer as sent by the server."""
         server = self._server
         if server is None:
             return {}
@@ -471,7 +471,7 @@ def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:
 
 
 def _about(server: ServerSnapshot) -> Iterator[str]:
-    """What the server says of itself, its state first."""
+    """The server's description of itself, after its state."""
     yield state_word(server.state)
     info = server.server_info
     own = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))

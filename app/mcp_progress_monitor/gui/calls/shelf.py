@@ -1,4 +1,4 @@
-"""What is kept of calls, as menus beside the form: recent arguments, saved calls, copies."""
+"""Menus beside the form: recent arguments, saved calls, copies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WORDS: Final = 80
 
 
 class CopyForm(enum.Enum):
-    """As what a call is copied; the values are the menu's words."""
+    """The formats for copying a call; the values are menu texts."""
 
     COMMAND_LINE = "Command line"
     CURL = "curl command"
@@ -53,7 +53,7 @@ class CallShelf(QWidget):
     """Three menus: recent arguments, saved calls, copies."""
 
     arguments_chosen = Signal(object)
-    """Recent arguments of the tool shown."""
+    """Recent arguments of the shown tool."""
     call_chosen = Signal(object)
     """A `SavedCall`."""
     save_requested = Signal()
@@ -67,13 +67,13 @@ class CallShelf(QWidget):
         saved: SavedCalls,
         parent: QWidget,
     ) -> None:
-        """Menus of `recent()`, the arguments of the tool shown, and of `saved`."""
+        """Menus of `recent()`, the arguments of the shown tool, and of `saved`."""
         super().__init__(parent)
         self._recent = recent
         self._saved = saved
         self._arguments: list[JsonObject] = []
         self._calls: list[SavedCall] = []
-        """What the menu entries refer to, as of the last time each menu opened."""
+        """The calls of the menu entries, as of the last time each menu was opened."""
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP_S)
@@ -97,7 +97,7 @@ class CallShelf(QWidget):
         copies.triggered.connect(self._on_copy)
 
     def show_call(self, *, is_there: bool) -> None:
-        """Offer what can be had: there is nothing recent, and nothing to copy, of no tool."""
+        """Enable the menus: without a tool there is nothing recent, and nothing to copy."""
         recent, _, copies = self._buttons
         recent.setEnabled(is_there)
         copies.setEnabled(is_there)
@@ -159,7 +159,7 @@ def _entry(menu: QMenu, words: str, tip: str) -> QAction:
 
 
 def _menu_words(words: str) -> str:
-    """What a menu shows as it stands: no letter of it is a key."""
+    """A text for a menu without mnemonics."""
     return one_line(words, _WORDS).replace("&", "&&")
 
 
@@ -283,7 +283,7 @@ class SavedCallsDialog(QDialog):
 
     @Slot(QTreeWidgetItem, int)
     def _on_edited(self, item: QTreeWidgetItem, _column: int) -> None:
-        """Take what was edited; a title that is empty, or taken, is shown as it was before."""
+        """Apply an edit; a title that is empty or taken is reverted."""
         call = self._call_of(item)
         title, folder = item.text(_TITLE).strip()[:200], item.text(_FOLDER).strip()[:200]
         other = self._saved.get(folder, title)

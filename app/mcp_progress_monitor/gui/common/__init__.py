@@ -1,1 +1,1 @@
-"""Parts that several rooms use; none of them knows a room."""
+"""Widgets and helpers that several rooms use; none of them knows a room."""

@@ -27,24 +27,23 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 2000
 _SHORT: Final = 120
-"""Qt breaks only rich text into lines."""
+"""Longer tips become rich text, since Qt wraps only that."""
 _SPECIAL: Final = frozenset("<>&\n")
 _SIGN: Final = 32
 _TONE: Final = "tone"
-"""Property of a label that is written in the colour of a tone."""
+"""Property of a label whose text has the colour of a tone."""
 
 
 def plain_tip(words: str) -> str:
-    """`words` for a tool tip, bounded: nothing of them is markup.
+    """Text for a tool tip, bounded and never interpreted as markup.
 
-    A tool tip has no plain mode: Qt renders whatever looks like markup, images included. So what
-    could look like that, and what needs several lines, becomes rich text that says the same.
-    Every tip that is not spelled out in the source goes through here; an architecture test sees
-    to that.
+    A tool tip has no plain mode: Qt renders whatever looks like markup, including images. So text
+    that could look like that, or needs several lines, becomes escaped rich text. Every tip that is
+    not a literal in the source goes through here; an architecture test checks that.
     """
     if len(words) <= _SHORT and not _SPECIAL & frozenset(words):
         return words
-    import html  # with all its entities: no start waits for them
+    import html  # with all its entities: not needed at startup
 
     shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
@@ -52,23 +51,23 @@ def plain_tip(words: str) -> str:
 
 
 def typed_text(document: QTextDocument) -> str:
-    """The text of an input as typed, lines ended by line feeds.
+    """The text of an input as typed, with line feeds.
 
-    Qt's own `toPlainText` turns every no-break space into a plain one: a server would get
-    another text than the user gave.
+    Qt's own `toPlainText` turns every no-break space into a plain one: a server would get another
+    text than the user entered.
     """
     return document.toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
 
 
 _STEP: Final = 48
-"""Pixels by which the room kept for words grows and shrinks."""
+"""Pixels by which the room reserved for text grows and shrinks."""
 
 
 class ElidedLabel(QWidget):
-    """One line of plain text in whatever width there is; what does not fit ends in an ellipsis.
+    """One line of plain text in whatever width there is, elided if it does not fit.
 
-    Each new text of a `QLabel` has the layouts around it done again, up to the docks of the window:
-    2 ms of one core ten times a second. This one is in no layout with its text.
+    Each new text of a `QLabel` triggers the layouts around it, up to the docks of the window: 2 ms
+    of one core ten times a second. This label is not in a layout.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -80,16 +79,16 @@ class ElidedLabel(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def text(self) -> str:
-        """What it says."""
+        """The text."""
         return self._text
 
     def set_text(self, words: str, whole: str = "") -> None:
-        """Say something else; of words with a beginning `whole` that is never cut.
+        """Set another text; its beginning `whole` is never cut.
 
-        Such words have room of their own, in steps: a count that grows seldom moves what is around.
+        That beginning has reserved room, in steps: a growing count rarely moves its neighbours.
         """
         self._text = words
-        self._label.setAccessibleName(words)  # the whole of it, also where it is cut
+        self._label.setAccessibleName(words)  # the whole text, even if it is cut
         if whole:
             self._keep_room(f"{whole}, …", words)
         self._fit()
@@ -110,26 +109,26 @@ class ElidedLabel(QWidget):
         self._label.setText(self.fontMetrics().elidedText(self._text, mode, self.width()))
 
     def describe(self, topic: str) -> None:
-        """Say to screen readers what it is about; a name in place of the words would hide them."""
+        """Describe its topic to screen readers; an accessible name would hide the text."""
         self._label.setAccessibleDescription(topic)
 
     def sizeHint(self) -> QSize:
-        """A line high, as wide as words that have room of their own."""
+        """A line high, as wide as the reserved room."""
         return QSize(self._wanted, self._label.fontMetrics().height() + 2 * self._label.margin())
 
     def minimumSizeHint(self) -> QSize:
-        """A line high, as wide as what is never cut."""
+        """A line high, as wide as the beginning that is never cut."""
         return QSize(self._least, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the words the whole room."""
+        """Give the whole room to the text."""
         super().resizeEvent(event)
         self._label.setGeometry(self.rect())
         self._fit()
 
 
 class SideHeading(QWidget):
-    """A word in muted capitals."""
+    """A heading in muted capitals."""
 
     def __init__(self, words: str, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -169,7 +168,7 @@ class SideHeading(QWidget):
 
 
 class QuietComboBox(QComboBox):
-    """A choice that scrolling over it does not change."""
+    """A combo box that ignores the mouse wheel unless it has the focus."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -178,7 +177,7 @@ class QuietComboBox(QComboBox):
         self.setMinimumContentsLength(12)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to the scroll area, unless the user stands on the choice."""
+        """Leave the wheel to the scroll area, unless the box has the focus."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:
@@ -219,9 +218,9 @@ class EnterPresses(QObject):
 
 
 def show_warning_sign(box: QMessageBox) -> None:
-    """Put our own drawing beside a question, in the place of the desktop's."""
+    """Show our own warning icon in a message box instead of the desktop's."""
     appearance = Appearance(QGuiApplication.palette(), resource("icons"))
-    box.setIcon(QMessageBox.Icon.Warning)  # what it is for assistive technology
+    box.setIcon(QMessageBox.Icon.Warning)  # announces a warning to assistive technology
     sign = appearance.pixmap("warning", Tone.WARNING, _SIGN, box.devicePixelRatioF())
     box.setIconPixmap(sign)
 
@@ -234,7 +233,7 @@ def heading(words: str, parent: QWidget) -> QLabel:
 
 
 def plain_label(parent: QWidget, words: str = "") -> QLabel:
-    """A label for server text: never rich, wrapped, as narrow as it must be."""
+    """A label for server text: never rich, wrapped, as narrow as possible."""
     label = QLabel(parent)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
@@ -244,7 +243,7 @@ def plain_label(parent: QWidget, words: str = "") -> QLabel:
 
 
 def set_text_colour(label: QWidget, appearance: Appearance, tone: Tone) -> None:
-    """Write a label in the colour of `tone`; see `recolour`."""
+    """Set a label's colour to that of `tone`; see `recolour`."""
     label.setProperty(_TONE, tone.value)
     palette = label.palette()
     palette.setColor(QPalette.ColorRole.WindowText, appearance.colour(tone))
@@ -252,7 +251,7 @@ def set_text_colour(label: QWidget, appearance: Appearance, tone: Tone) -> None:
 
 
 def recolour(root: QWidget, appearance: Appearance) -> None:
-    """Write every label within `root` that has a tone in that tone's colour of now."""
+    """Set the colour of every label within `root` that has a tone."""
     for label in root.findChildren(QLabel):
         tone = label.property(_TONE)
         if tone is not None:
@@ -260,7 +259,7 @@ def recolour(root: QWidget, appearance: Appearance) -> None:
 
 
 def mark_invalid(control: QWidget, appearance: Appearance, *, is_wrong: bool) -> None:
-    """Give a control a red ground, or its ordinary one; words beside it say the same."""
+    """Give a control a red background, or its ordinary one; text beside it says the same."""
     if is_wrong:
         palette = control.palette()
         ground = appearance.ground(Tone.BAD, 0.18)

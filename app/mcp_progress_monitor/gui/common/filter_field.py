@@ -49,7 +49,7 @@ _ELSEWHERE: Final = frozenset({_MOVED, QEvent.Type.MouseButtonPress})
 
 
 def _application() -> QCoreApplication:
-    """The application, which is there wherever a widget is."""
+    """The application, which exists whenever a widget does."""
     found = QCoreApplication.instance()
     if found is None:
         raise RuntimeError("no application")
@@ -66,7 +66,7 @@ class _Candidates(QAbstractTableModel):
         self.candidates: Sequence[Candidate] = ()
 
     def show(self, candidates: Sequence[Candidate]) -> None:
-        """Take other candidates."""
+        """Set other candidates."""
         self.beginResetModel()
         self.candidates = candidates
         self.endResetModel()
@@ -80,7 +80,7 @@ class _Candidates(QAbstractTableModel):
         return 0 if parent.isValid() else 2
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the words, safe to show; those of the meaning quieter."""
+        """Return the texts, safe to show; those of the meaning muted."""
         candidate = self.candidates[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return one_line(candidate.meaning if index.column() else candidate.text, _LONGEST)
@@ -94,12 +94,12 @@ class _Candidates(QAbstractTableModel):
 class CompletionPopup(QTreeView):
     """The completion list; never has the focus, the field forwards keys to `take_key`.
 
-    A window of its own, it hides from whatever is done elsewhere: a press of the mouse, which has
-    its effect there, or a window or pane that moves, as panes do when another comes to the front.
+    It is a separate window, and hides on anything done elsewhere: a mouse press, which has its
+    effect there, or a window or pane that moves, as panes do when another comes to the front.
     """
 
     chosen = Signal(object)
-    """The text of the `Candidate` taken."""
+    """The text of the selected `Candidate`."""
     closed = Signal()
 
     def __init__(self, appearance: Appearance, field: QWidget) -> None:
@@ -125,7 +125,7 @@ class CompletionPopup(QTreeView):
         self.hide()
 
     def offer(self, candidates: Sequence[Candidate], below: QPoint) -> None:
-        """Show candidates below a point of the screen; none of them hides the list."""
+        """Show candidates below a point of the screen; without any, hide the list."""
         self._candidates.show(candidates)
         if not candidates:
             self.hide()
@@ -143,9 +143,10 @@ class CompletionPopup(QTreeView):
         self.show()
 
     def take_key(self, key: int) -> bool:
-        """Do what a key means while the list is in sight; False leaves the key to the field.
+        """Handle a key while the list is visible; False leaves it to the field.
 
-        Arrows choose, Tab takes the chosen or else the first, Enter the chosen, Escape hides.
+        Arrows select, Tab takes the selected one or else the first, Enter the selected one, Escape
+        hides.
         """
         if not self.isVisible():
             return False
@@ -162,18 +163,18 @@ class CompletionPopup(QTreeView):
         return False
 
     def showEvent(self, event: QShowEvent) -> None:
-        """See what is done elsewhere."""
+        """Watch for actions elsewhere."""
         super().showEvent(event)
         _application().installEventFilter(self)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Tell that suggestions are out of the way."""
+        """Report that suggestions are no longer in the way."""
         super().hideEvent(event)
         _application().removeEventFilter(self)
         self.closed.emit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hide when something is done elsewhere; it is done all the same."""
+        """Hide if something is done elsewhere, which has its usual effect."""
         kind = event.type()
         if kind in _ELSEWHERE and isinstance(watched, QWidget):
             is_within = any(each is watched or each.isAncestorOf(watched) for each in self._own)
@@ -183,7 +184,7 @@ class CompletionPopup(QTreeView):
         return False
 
     def _has_field_moved(self) -> bool:
-        """Whether the field is elsewhere; a layout moves it a pixel when its row gets fuller."""
+        """Whether the field has moved; a layout moves it by a pixel when its row changes."""
         way = self._field.mapToGlobal(QPoint()) - self._offered_at
         return way.manhattanLength() > self._field.height() // 2
 
@@ -195,7 +196,7 @@ class CompletionPopup(QTreeView):
         return QSize(max(220, min(width, 640)), rows * self.sizeHintForRow(0) + frame)
 
     def _move(self, by: int) -> None:
-        """Go up or down, round the ends one by one, never beyond them by a page."""
+        """Move up or down: line by line around the ends, but by page only to the end."""
         last = self._candidates.rowCount() - 1
         current = self.currentIndex().row()
         if current < 0:
@@ -223,11 +224,11 @@ _ENTER: Final = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 class FilterField(QLineEdit):
     """The filter field; `complete` supplies the suggestions, the bar reports errors.
 
-    Every change of the text, typed or not, takes the sign of a mistake away.
+    Every change of the text, typed or not, removes the error mark.
     """
 
     confirmed = Signal()
-    """Enter was pressed, or the field was left: the text is meant as it is."""
+    """Enter was pressed, or the field was left: the text is complete."""
     help_requested = Signal()
 
     def __init__(
@@ -250,20 +251,20 @@ class FilterField(QLineEdit):
 
     @property
     def mistake(self) -> tuple[int, int] | None:
-        """Position and length of what is underlined; None while nothing is wrong."""
+        """Position and length of the underlined text; None without an error."""
         return self._mistake
 
     def show_mistake(self, mistake: tuple[int, int] | None) -> None:
-        """Turn red and underline `length` characters from `position` on; None is all well.
+        """Turn red and underline `length` characters from `position` on; None removes both.
 
-        What is missing at the end has no length: the last character is underlined then.
+        Something missing at the end has no length: then the last character is underlined.
         """
         self._mistake = mistake
         mark_invalid(self, self._appearance, is_wrong=mistake is not None)
         self._underline()
 
     def event(self, event: QEvent) -> bool:
-        """Keep the keys of the field from the window, and from moving the focus."""
+        """Keep the field's keys from the window, and from moving the focus."""
         is_override = event.type() is QEvent.Type.ShortcutOverride
         if isinstance(event, QKeyEvent) and is_override and event.key() == Qt.Key.Key_F1:
             event.accept()  # the filter's own help, not the manual
@@ -295,14 +296,14 @@ class FilterField(QLineEdit):
             super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Put the suggestions away."""
+        """Hide the suggestions."""
         super().focusOutEvent(event)
         self._popup.hide()
         if event.reason() is not Qt.FocusReason.PopupFocusReason:
             self.confirmed.emit()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Put the suggestions away with the field."""
+        """Hide the suggestions with the field."""
         super().hideEvent(event)
         self._popup.hide()
 
@@ -315,7 +316,7 @@ class FilterField(QLineEdit):
         self._popup.offer([] if is_done else found.candidates, self.mapToGlobal(corner))
 
     def _underline(self) -> None:
-        """Format part of the text; a line edit takes formats from input methods alone."""
+        """Format part of the text; a line edit accepts formats only from input methods."""
         attributes = []
         if self._mistake is not None and self.text():
             position, length = self._mistake
@@ -336,13 +337,13 @@ class FilterField(QLineEdit):
         QCoreApplication.sendEvent(self, QInputMethodEvent("", attributes))
 
     def _cursor(self) -> int:
-        """Where the cursor stands, in characters of the text as Python counts them."""
+        """The cursor position in characters as Python counts them."""
         before = self.text().encode("utf-16-le", "surrogatepass")[: 2 * self.cursorPosition()]
         return len(before.decode("utf-16-le", "surrogatepass"))
 
     @Slot()
     def _on_edited(self) -> None:
-        """Suggest how to go on; of a field that was emptied nothing is known to be wanted."""
+        """Suggest completions; none for a field that was emptied."""
         if self.text():
             self._suggest()
         else:
@@ -371,5 +372,5 @@ class FilterField(QLineEdit):
 
 
 def _units(text: str, count: int) -> int:
-    """The first `count` characters in Qt's units: those beyond the basic plane are two."""
+    """The number of UTF-16 units in the first `count` characters."""
     return len(text[:count].encode("utf-16-le", "surrogatepass")) // 2

@@ -38,12 +38,12 @@ class ImageView(QWidget):
 
     @property
     def words(self) -> str:
-        """What is said about the image: its size, or why it is not shown."""
+        """The size of the image, or why it is not shown."""
         return self._words
 
     @property
     def image(self) -> QImage:
-        """The decoded image, null when it cannot be shown."""
+        """The decoded image; null if it cannot be shown."""
         return self._image
 
     def show_base64(self, encoded: str) -> None:
@@ -54,7 +54,7 @@ class ImageView(QWidget):
         self.update()
 
     def shrink(self, side: int) -> None:
-        """Keep no more of the image than a square of `side` pixels shows."""
+        """Keep no more pixels of the image than a square of `side` pixels shows."""
         if not self._image.isNull() and max(self._image.width(), self._image.height()) > side:
             self._image = self._image.scaled(
                 QSize(side, side),
@@ -112,7 +112,7 @@ def _is_bearable(size: QSize) -> bool:
 
 
 def _within(area: QRectF, size: QSize) -> QRectF:
-    """The image's place: in the middle, shrunk to fit, never enlarged."""
+    """The image's place: centred, shrunk to fit, never enlarged."""
     wanted = QSizeF(size)
     if wanted.width() > area.width() or wanted.height() > area.height():
         wanted.scale(area.size(), Qt.AspectRatioMode.KeepAspectRatio)

@@ -28,14 +28,14 @@ class JsonEditor(QWidget):
     """An editor for a JSON object."""
 
     value_changed = Signal(object)
-    """The object the user typed."""
+    """The object that the user typed."""
     mistake_changed = Signal(object)
-    """Why the text is no JSON object; empty when it is one."""
+    """Why the text is not a JSON object; empty if it is."""
 
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
     ) -> None:
-        """An editor of arguments, unless what it is of has another `name`."""
+        """An editor of arguments, or of what `name` says."""
         super().__init__(parent)
         self._appearance = appearance
         self._mistake = ""
@@ -61,7 +61,7 @@ class JsonEditor(QWidget):
 
     @property
     def mistake(self) -> str:
-        """Why the text is no JSON object, with line and column; empty when it is one."""
+        """Why the text is not a JSON object, with line and column; empty if it is."""
         return self._mistake
 
     @property
@@ -70,7 +70,7 @@ class JsonEditor(QWidget):
         return typed_text(self._text.document())
 
     def value(self) -> dict[str, Any]:
-        """The object as typed so far; empty while the text is none."""
+        """The object as typed so far; empty while the text is invalid."""
         try:
             return self._read()
         except JsonInputError:
@@ -87,7 +87,7 @@ class JsonEditor(QWidget):
         self._show_mistake("")
 
     def apply(self) -> None:
-        """Read at once what was typed, without waiting for a pause."""
+        """Read what was typed immediately, without waiting for a pause."""
         if self._typing.isActive():
             self._typing.stop()
             self._on_typed()

@@ -1,4 +1,4 @@
-"""A JSON value as a tree model, its nodes made only when they are opened."""
+"""A JSON value as a tree model, whose nodes are created only when they are opened."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 _Index = QModelIndex | QPersistentModelIndex
 
 BLOCK: Final = 200
-"""Rows below one node at most; what has more children shows them in ranges of so many."""
+"""Most rows below one node; more children are shown in ranges of so many."""
 
 _PREVIEW: Final = 160
 
 
 class JsonNode:
-    """One value with its name; `children` are those made so far.
+    """One value with its name; `children` are those created so far.
 
-    A value of very many children has nodes in between that stand for ranges of them: `span` are
-    the positions of such a range, and `value` is still the whole object or array. So a node of a
-    million elements costs no more to open than one of two hundred.
+    A value with very many children has nodes in between for ranges of them: `span` are the
+    positions of such a range, and `value` is still the whole object or array. So a node of a
+    million elements opens as fast as one of two hundred.
     """
 
     __slots__ = ("children", "key", "parent", "row", "span", "value")
@@ -56,19 +56,19 @@ class JsonNode:
 
     @property
     def count(self) -> int:
-        """How many rows are below this one."""
+        """The number of rows below this one."""
         members = self.members
         return -(-len(members) // _step(len(members)))
 
     def content(self) -> Any:
-        """The value that the node stands for: of a range only what lies in it."""
+        """The value that the node stands for: for a range, only what is in it."""
         if self.span is None:
             return self.value
         pairs = itertools.islice(_pairs(self.value), self.span.start, self.span.stop)
         return dict(pairs) if isinstance(self.value, dict) else [value for _, value in pairs]
 
     def make_children(self) -> None:
-        """Make the nodes right below this one."""
+        """Create the nodes directly below this one."""
         members = self.members
         step = _step(len(members))
         if step == 1:
@@ -83,12 +83,12 @@ class JsonNode:
             ]
 
     def child_for(self, position: int) -> JsonNode:
-        """The child that is, or holds, the member at `position`; children must be made."""
+        """The child that is, or contains, the member at `position`; children must exist."""
         members = self.members
         return self.children[(position - members.start) // _step(len(members))]
 
     def keys(self) -> list[str | int]:
-        """The names and indices that lead from the whole message to this value."""
+        """The names and indices from the whole message to this value."""
         keys: list[str | int] = []
         node: JsonNode | None = self
         while node is not None:
@@ -98,7 +98,7 @@ class JsonNode:
         return keys[::-1]
 
     def path(self) -> str:
-        """Return where the value lies in the message: `params._meta.progressToken`, `[3].name`."""
+        """Return the path of the value in the message: `params._meta.progressToken`, `[3].name`."""
         path = ""
         for key in self.keys():
             if isinstance(key, int):
@@ -113,7 +113,7 @@ def _pairs(value: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _step(count: int) -> int:
-    """How many of `count` members one row below their node stands for."""
+    """How many of `count` members each row below their node represents."""
     step = 1
     while count > step * BLOCK:
         step *= BLOCK
@@ -121,7 +121,7 @@ def _step(count: int) -> int:
 
 
 class JsonTreeModel(QAbstractItemModel):
-    """Names, shortened values and types; reads only the nodes that are shown."""
+    """Names, shortened values and types; reads only visible nodes."""
 
     NODE = Qt.ItemDataRole.UserRole + 1
     """The `JsonNode`."""
@@ -145,14 +145,14 @@ class JsonTreeModel(QAbstractItemModel):
 
     @property
     def value(self) -> dict[str, Any] | list[Any]:
-        """The object or array that the rows are made from."""
+        """The object or array that is shown."""
         root: dict[str, Any] | list[Any] = self._root.value
         return root
 
     def reach(self, positions: Sequence[int]) -> QModelIndex:
-        """Return the index of the value found by positions from the whole message downwards.
+        """Return the index of the value at these positions, from the whole message downwards.
 
-        Makes the nodes on the way, and no others. Positions must exist.
+        Creates the nodes on the way, and no others. Positions must exist.
         """
         node = self._root
         for position in positions:
@@ -176,7 +176,7 @@ class JsonTreeModel(QAbstractItemModel):
         return self.createIndex(row, column, children[row])
 
     def parent(self, index: _Index = QModelIndex()) -> Any:
-        """Return the index of what holds the value."""
+        """Return the index of the parent value."""
         holder = self.node(index).parent
         return QModelIndex() if holder is None else self._index_of(holder)
 
@@ -189,16 +189,16 @@ class JsonTreeModel(QAbstractItemModel):
         return 0 if parent.column() > 0 else len(self._titles)
 
     def hasChildren(self, parent: _Index = QModelIndex()) -> bool:
-        """Say whether a value has members or elements, made or not."""
+        """Return whether a value has members or elements, created or not."""
         return parent.column() <= 0 and self.node(parent).count > 0
 
     def canFetchMore(self, parent: _Index) -> bool:
-        """Say whether children are still to be made."""
+        """Return whether children still have to be created."""
         node = self.node(parent)
         return parent.column() <= 0 and node.count > 0 and not node.children
 
     def fetchMore(self, parent: _Index) -> None:
-        """Make the children, unless they are there."""
+        """Create the children, unless they exist."""
         node = self.node(parent)
         if node.count and not node.children:
             self.beginInsertRows(self._index_of(node), 0, node.count - 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OPENED: Final = 3
 """Levels opened at first: message, params, arguments."""
 _SEARCHED: Final = 200
-"""Characters of a value that are searched for."""
+"""Characters of a value that are searched."""
 _OPENED_CHILDREN: Final = 30
 """Values with more children than this stay closed at first."""
 
@@ -33,7 +33,7 @@ _OPENED_CHILDREN: Final = 30
 class FilterRequest(NamedTuple):
     """A request to filter by, or exclude, messages with `value` at this path.
 
-    `keys` lead to the place from the whole message.
+    `keys` lead to the value from the whole message.
     """
 
     keys: tuple[str | int, ...]
@@ -42,14 +42,14 @@ class FilterRequest(NamedTuple):
 
 
 class JsonTree(QTreeView):
-    """A `JsonTreeModel` with copying, and signals for what can be done with a value."""
+    """A `JsonTreeModel` with copying, and signals for actions on a value."""
 
     value_opened = Signal(object)
-    """A value to be shown whole (double click or Enter on one without children)."""
+    """A value to show in full (double click or Enter on one without children)."""
     search_requested = Signal(object)
-    """Words to search the log for."""
+    """Text to search Traffic for."""
     filter_requested = Signal(object)
-    """A `FilterWish`; see `offer_filters`."""
+    """A `FilterRequest`; see `offer_filters`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,17 +75,17 @@ class JsonTree(QTreeView):
 
     @property
     def value(self) -> dict[str, Any] | list[Any]:
-        """What is shown."""
+        """The value that is shown."""
         return self._model.value
 
     def go_to(self, positions: Sequence[int]) -> None:
-        """Stand on the value at these positions (see `JsonTreeModel.reach`), and show it."""
+        """Select and show the value at these positions (see `JsonTreeModel.reach`)."""
         index = self._model.reach(positions)
         self.setCurrentIndex(index)
         self.scrollTo(index)
 
     def offer_filters(self) -> None:
-        """Offer in the menu to filter the log by a value."""
+        """Add menu actions that filter the traffic by a value."""
         first = self.actions()[0]
         self._filter = QAction("Filter by this value", self)
         give_keys(self._filter, "message.filter")
@@ -106,7 +106,7 @@ class JsonTree(QTreeView):
         self._model.clear()
 
     def resizeEvent(self, event: Any) -> None:
-        """Give the values what is left of the width."""
+        """Give the remaining width to the values."""
         super().resizeEvent(event)
         self._fit_columns()
 
@@ -146,7 +146,7 @@ class JsonTree(QTreeView):
         return self._model.node(index) if index.isValid() else None
 
     def _wish(self, *, is_excluded: bool) -> None:
-        """Ask for a filter; objects, arrays and what was left out cannot be compared."""
+        """Request a filter; objects, arrays and elided values cannot be compared."""
         node = self._current()
         if node is not None and _is_plain(node):
             request = FilterRequest(tuple(node.keys()), node.value, is_excluded)
@@ -202,22 +202,22 @@ class JsonTree(QTreeView):
 
 
 def _is_plain(node: JsonNode) -> bool:
-    """Whether a filter can compare the value; not objects, arrays and what was left out."""
+    """Whether a filter can compare the value; not objects, arrays and elided values."""
     return not isinstance(node.value, dict | list | Elided)
 
 
 _STRIDE: Final = 256
-"""Values looked at between two pauses: about a tenth of a millisecond."""
+"""Values checked between two pauses: about a tenth of a millisecond."""
 _LONG: Final = 32 * 1024
-"""After a string of more characters there is a pause at once."""
+"""A string with more characters is followed by a pause at once."""
 _NUMBER: Final = 4_000
 """Digits of a number that are searched."""
 
 
 def hits(value: dict[str, Any] | list[Any], words: str) -> Iterator[tuple[int, ...] | None]:
-    """Yield where names or values hold `words`, in any case; None where there may be a pause.
+    """Yield where names or values contain `words`, ignoring case; None as a possible pause.
 
-    A hit is the positions of members from `value` downwards, as `JsonTreeModel.reach` takes them.
+    A hit is the positions of members from `value` downwards, as for `JsonTreeModel.reach`.
     """
     needle = words.casefold()
     walks = [_members(value)]
@@ -271,7 +271,7 @@ class TreeSearch(PlaceSearch):
         return self._walk is not None
 
     def begin(self) -> None:
-        """Search the tree's value of now; called again whenever it is another."""
+        """Search the tree's current value; called again whenever it changes."""
         self._hits = []
         self._at = -1
         words = self.field.text()
@@ -340,7 +340,7 @@ class JsonPage(QSplitter):
     """The tree, with a view of one full value when requested."""
 
     search_requested = Signal(object)
-    """Words to search the log for."""
+    """Text to search Traffic for."""
 
     def __init__(self, appearance: Appearance, name: str, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)

@@ -1,4 +1,4 @@
-"""Windows that fit the screen, panes that scroll where it is too small, and the order of Tab."""
+"""Windows that fit the screen, panes that scroll if it is too small, and the Tab order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _FRAME: Final = QSize(2, 40)
-"""What a desktop adds around a window: above all its title bar."""
+"""What a desktop adds around a window, mainly its title bar."""
 _UNSEEN: Final = QSize(1920, 1080)
 _LEAST: Final = QSize(120, 80)
 
@@ -82,24 +82,24 @@ def _filled(
 
 
 def fit_to_screen(window: QWidget, size: QSize) -> None:
-    """Give a window its first size: `size`, or what the screen has room for."""
+    """Set a window's first size: `size`, or what the screen has room for."""
     window.resize(size.boundedTo(room(window)))
 
 
 def room(widget: QWidget) -> QSize:
-    """The largest size of a window on the screen of `widget`, in its own units.
+    """The largest size of a window on the screen of `widget`, in logical pixels.
 
-    Qt's offscreen platform has a screen of 800 by 800 without a name, which nobody looks at:
-    pictures taken there are as large as they are elsewhere.
+    Qt's offscreen platform has a nameless screen of 800 by 800, which is ignored: pictures taken
+    there are as large as elsewhere.
     """
     screen = widget.screen()
     return screen.availableSize() - _FRAME if screen.name() else _UNSEEN
 
 
 class ScreenFit(QScrollArea):
-    """Asks for as much room as `content` needs, but for no more than the screen has beside `rest`.
+    """Takes as much room as `content` needs, but no more than the screen has beside `rest`.
 
-    On most screens nothing is seen of it. On a small one, or at a large scale, it scrolls; without
+    On most screens it is not noticeable. On a small one, or at a large scale, it scrolls; without
     it the window would be larger than the screen, with its lowest controls out of reach.
     """
 
@@ -114,8 +114,8 @@ class ScreenFit(QScrollArea):
         self.setSizePolicy(content.sizePolicy())
 
     def minimumSizeHint(self) -> QSize:
-        """The content's, as far as the screen has room for it."""
-        if self.widget() is None:  # deleted before this
+        """The content's, limited by the screen."""
+        if self.widget() is None:  # it may be deleted first
             return super().minimumSizeHint()
         needed = self.content.minimumSizeHint().expandedTo(self.content.minimumSize())
         return needed.boundedTo((room(self) - self._rest).expandedTo(_LEAST))
@@ -125,15 +125,15 @@ class ScreenFit(QScrollArea):
         return super().sizeHint() if self.widget() is None else self.content.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let a window that asks again know what is needed by now."""
+        """Notify the window of the size that is needed now."""
         super().resizeEvent(event)
         self.updateGeometry()
 
 
 def order_tabs(root: QWidget) -> None:
-    """Let Tab go through `root` as it is laid out.
+    """Set the Tab order of `root` to its visual order.
 
-    Qt appends what is made later to the end of the window: behind its last button.
+    Qt appends widgets created later to the end of the window: after its last button.
     """
     controls = [_in_chain(each) for each in controls_in(root)]
     for one, next_one in itertools.pairwise(controls):
@@ -153,7 +153,7 @@ def _in_chain(control: QWidget) -> QWidget:
 
 
 def controls_in(root: QWidget) -> list[QWidget]:
-    """The controls within `root` that take the focus, from left to right and top to bottom."""
+    """The focusable controls within `root`, from left to right and top to bottom."""
     return [each for each in _walked(root) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
 
@@ -166,7 +166,7 @@ def _walked(widget: QWidget) -> Iterator[QWidget]:
 
 
 def _is_a_stop(widget: QWidget) -> bool:
-    # Pages hand the focus on to their tab bar, which is one of their parts.
+    # Pages pass the focus to their tab bar, which is one of their children.
     takes_focus = widget.focusPolicy() != Qt.FocusPolicy.NoFocus
     return takes_focus and not isinstance(widget, QTabWidget)
 
@@ -208,11 +208,11 @@ def _places(layout: QLayout) -> list[int]:
 
 
 class JobSection(QWidget):
-    """A section of the Job pane that another room makes."""
+    """A section of the Job pane that another room provides."""
 
     counted = Signal(int)
-    """How many rows it has by now."""
+    """The current number of rows."""
 
     def show_job(self, job: JobId | None) -> None:
-        """Show what there is about a job."""
+        """Show what the room has about a job."""
         raise NotImplementedError

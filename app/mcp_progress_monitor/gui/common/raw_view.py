@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE: Final = 32 * 1024
-"""Bytes of one page; a view lays such a line out in some tens of milliseconds."""
+"""Bytes of one page; laying out such a line takes some tens of milliseconds."""
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e]")
 _CONTINUATION: Final = range(0x80, 0xC0)
@@ -35,8 +35,8 @@ _LAST_ESCAPED: Final = 0xDCFF
 class RawPage(NamedTuple):
     """The bytes `start` to `end` as `text`.
 
-    `escapes` are the stretches of the text, as characters from and to, that stand for something
-    else: an invisible character, or a byte that is no UTF-8.
+    `escapes` are the ranges of the text that represent something else: an invisible character, or a
+    byte that is not valid UTF-8.
     """
 
     start: int
@@ -48,7 +48,7 @@ class RawPage(NamedTuple):
 def page_at(raw: bytes, start: int, *, keep_lines: bool = False, size: int = PAGE) -> RawPage:
     """Return the page of `raw` that begins at byte `start`; it never ends within a character.
 
-    With `keep_lines` line ends and tabs stay what they are, for text of many lines.
+    With `keep_lines` line ends and tabs are kept, for text of many lines.
     """
     end = min(start + size, len(raw))
     back = 0
@@ -99,10 +99,10 @@ _MARKED_AT_MOST: Final = 1_000
 
 
 class RawView(QWidget):
-    """A read-only page of text over two buttons that turn the pages of a large message.
+    """A read-only page of text above two buttons that turn the pages of a large message.
 
-    What is shown costs the same however large the message is. Escapes that stand for a control
-    or direction character, or for a byte that is no UTF-8, are set apart by colour.
+    Showing a page costs the same however large the message is. Escapes for a control or direction
+    character, or for an invalid byte, are set apart by colour.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -131,7 +131,7 @@ class RawView(QWidget):
 
     @property
     def text(self) -> str:
-        """The page in view."""
+        """The visible page."""
         return self._page.text
 
     def show_bytes(self, raw: bytes, *, keep_lines: bool = False) -> None:

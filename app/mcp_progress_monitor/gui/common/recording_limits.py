@@ -77,7 +77,7 @@ class RecordingLimits(QWidget):
 
     @Slot()
     def _on_changed(self) -> None:
-        """A limit that was not touched keeps its exact value, which the field may round."""
+        """A limit that was not edited keeps its exact value, which the field may round."""
         old = self._settings
         is_same_size = self.gigabytes.value() == max(1, round(old.keep_bytes / _GB))
         self._settings = dataclasses.replace(

@@ -23,8 +23,8 @@ MOST_PIXELS: Final = 2_000_000
 class CellCache:
     """Draws a cell from a cached pixmap, painted at first use.
 
-    A picture is found by all that it shows, so it is never out of date; what it does not name
-    (colours, fonts) must be followed by `forget`.
+    A pixmap is found by everything that it shows, so it is never out of date; call `forget` when
+    anything else (colours, fonts) changes.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class CellCache:
 
 
 def cells_in_sight(header: QHeaderView, width: int) -> Iterator[tuple[int, int, int]]:
-    """Column, left edge and width of what is to be painted of each row of a view of that width."""
+    """Column, left edge and width of the visible cells of each row, in a view of that width."""
     for column in range(header.count()):
         wide = header.sectionSize(column)
         if not wide:
@@ -96,7 +96,7 @@ def cells_in_sight(header: QHeaderView, width: int) -> Iterator[tuple[int, int, 
 def _blank(size: QSize, ratio: float, ground: QColor) -> QPixmap:
     picture = QPixmap(size * ratio)
     picture.setDevicePixelRatio(ratio)
-    # Without holes: on those, letters would have other edges than beside the picture.
+    # Opaque: on a transparent pixmap, letters would have different edges.
     picture.fill(ground)
     return picture
 
@@ -145,13 +145,13 @@ class Face:
 
 
 class RowFaces:
-    """The faces of a row: `first` line, `second` line, and `heavy` for names."""
+    """The fonts of a row: `first` line, `second` line, and `heavy` for names."""
 
     def __init__(self, font: QFont, of_second: float = _SECOND_LINE) -> None:
-        """`of_second` is the share of the font's size that the second line has."""
+        """`of_second` is the relative font size of the second line."""
         self.base = QFont(font)
         first = QFont(font)
-        first.setFeature(QFont.Tag("tnum"), 1)  # figures that do not move when they change
+        first.setFeature(QFont.Tag("tnum"), 1)  # figures of equal width
         second = QFont(first)
         second.setPointSizeF(font.pointSizeF() * of_second)
         self.first = Face(first)
@@ -162,7 +162,7 @@ class RowFaces:
         self._wrapped: dict[tuple[int, str, int, int], _LINES] = {}
 
     def wrapped(self, face: Face, words: str, width: int, lines: int) -> _LINES:
-        """`words` in at most so many lines of `width` pixels; the last holds all that is left."""
+        """`words` in at most so many lines of `width` pixels; the last one holds the rest."""
         key = (id(face), words, width, lines)
         known = self._wrapped.get(key)
         if known is None:
@@ -172,7 +172,7 @@ class RowFaces:
         return known
 
     def lines(self, cell: QRect) -> tuple[QRect, QRect]:
-        """The places of both lines, in the middle of `cell`."""
+        """The places of both lines, vertically centred in `cell`."""
         top = cell.top() + (cell.height() - self.height) // 2
         return (
             QRect(cell.left(), top, cell.width(), self.first.height),
@@ -181,7 +181,7 @@ class RowFaces:
 
 
 def wrapped(words: str, font: QFont, width: int, lines: int) -> _LINES:
-    """`words` in at most so many lines of `width` pixels; the last one holds all that is left."""
+    """`words` in at most so many lines of `width` pixels; the last one holds the rest."""
     found: list[str] = []
     layout = QTextLayout(words, font)
     layout.beginLayout()

@@ -25,7 +25,7 @@ class SearchField(QLineEdit):
     left = Signal()
 
     def __init__(self, words: str, name: str, tip: str, parent: QWidget) -> None:
-        """`words` stand in the empty field, `name` is for those who do not see it."""
+        """`words` are the placeholder, `name` is the accessible name."""
         super().__init__(parent)
         self.setPlaceholderText(words)
         self.setAccessibleName(name)
@@ -33,12 +33,12 @@ class SearchField(QLineEdit):
         self.setClearButtonEnabled(True)
 
     def enter(self) -> None:
-        """Take the cursor, to write over what is there."""
+        """Set the focus and select the text."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.selectAll()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go through the places without leaving the field."""
+        """Go through the matches without leaving the field."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             (self.previous_requested if is_back else self.next_requested).emit()
@@ -49,7 +49,7 @@ class SearchField(QLineEdit):
 
 
 def search_button(tip: str, parent: QWidget) -> QToolButton:
-    """A flat button beside the field; it is called what its tip says before the keys."""
+    """A flat button beside the field; its name is the part of its tip before the keys."""
     button = QToolButton(parent)
     button.setToolTip(plain_tip(tip))
     button.setAccessibleName(tip.partition(" (")[0])
@@ -61,19 +61,19 @@ def search_button(tip: str, parent: QWidget) -> QToolButton:
 SLICE_S: Final = 0.004
 """How long one slice of a search may take."""
 MOST: Final = 10_000
-"""Places that are kept; one goes round through these."""
+"""Matches that are kept; navigation wraps around these."""
 
 
 class SearchTexts(NamedTuple):
     """The texts of a search."""
 
     inside: str
-    """Stands in the empty field."""
+    """The placeholder of the field."""
     name: str
-    """For those who do not see the field."""
+    """The accessible name of the field."""
     tip: str
     previous: str
-    """The tip of the button to the place before."""
+    """The tip of the button to the previous match."""
     next: str
 
 
@@ -120,23 +120,23 @@ class PlaceSearch(QWidget):
 
     @Slot()
     def focus(self) -> None:
-        """Put the cursor into the field."""
+        """Set the focus to the field."""
         self.field.enter()
 
     def begin(self) -> None:
-        """Search everything that is there."""
+        """Search everything."""
         raise NotImplementedError
 
     def _search_slice(self) -> None:
-        """Search for some milliseconds, then let others have their turn."""
+        """Search for some milliseconds, then let other work proceed."""
         raise NotImplementedError
 
     def _go(self, to: int) -> None:
-        """Go to a place by its index, round the ends."""
+        """Go to a match by its index, wrapping around the ends."""
         raise NotImplementedError
 
     def _show(self, count: int, words: str, more: str = "") -> None:
-        """Say where one is among `count` places, or `words` while there are none."""
+        """Show the current match among `count`, or `words` if there are none."""
         if count:
             shown = more or number(count)
             words = f"{number(self._at + 1)} of {shown}"

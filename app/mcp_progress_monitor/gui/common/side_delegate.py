@@ -1,4 +1,4 @@
-"""What the delegates of the lists at the side of the window share."""
+"""The shared part of the delegates in the side lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOCUSED: Final = int(QStyle.StateFlag.State_HasFocus.value)
 
 
 class SideDelegate(QStyledItemDelegate):
-    """The background, icon and lines that both lists share."""
+    """The background, icon and lines of a side list's row."""
 
     def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class SideDelegate(QStyledItemDelegate):
         self._measured: RowFaces | None = None
 
     def faces(self, font: QFont) -> RowFaces:
-        """The faces of rows in `font`."""
+        """The fonts of rows for `font`."""
         if self._measured is None or self._measured.base != font:
             self._measured = RowFaces(font, _SECOND_LINE)
         return self._measured
@@ -44,7 +44,7 @@ class SideDelegate(QStyledItemDelegate):
         icon: str,
         tone: Tone,
     ) -> QRect:
-        """Paint ground and icon; what is left of the row."""
+        """Paint background and icon; returns the rest of the row."""
         area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
         state = int(option.state.value)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -65,7 +65,7 @@ class SideDelegate(QStyledItemDelegate):
     def paint_badge(
         self, painter: QPainter, faces: RowFaces, line: QRect, badge: Badge | None
     ) -> int:
-        """Paint the number of findings at the right end of `line`; its width with the gap."""
+        """Paint the number of findings at the right of `line`; returns its width with the gap."""
         if badge is None:
             return 0
         side = round(line.height() * 0.8)

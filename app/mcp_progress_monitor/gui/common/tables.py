@@ -1,4 +1,4 @@
-"""What small tables and lists have in common: titles, looks, and scrolling to the newest row."""
+"""Shared by small tables and lists: titles, looks, and scrolling to the newest row."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TitledTable(QAbstractTableModel):
         return _RIGHT if column in self._numbers else _LEFT
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """As many as there are titles."""
+        """One for each title."""
         return 0 if parent.isValid() else len(self._titles)
 
     def headerData(
@@ -95,12 +95,12 @@ class TitledTable(QAbstractTableModel):
 
 
 def is_in_sight(view: QAbstractItemView, index: QModelIndex) -> bool:
-    """Whether the middle of a row is in the part of `view` that is seen."""
+    """Whether the middle of a row is in the visible part of `view`."""
     return view.viewport().rect().contains(view.visualRect(index).center())
 
 
 def scroll_to_end(view: QAbstractItemView) -> None:
-    """Show the last row, or as many towards it as leave the chosen row in sight."""
+    """Scroll to the last row, but keep the selected row in sight."""
     chosen = view.currentIndex()
     is_kept = view.selectionModel().isSelected(chosen) and is_in_sight(view, chosen)
     view.scrollToBottom()
@@ -202,7 +202,7 @@ _ARROW: Final = 3
 
 
 class FlatHeader(QHeaderView):
-    """Titles without bevels, on the ground of the rows below; the one under the mouse is tinted.
+    """Flat titles on the background of the rows below; the one under the mouse is tinted.
 
     A style sheet would do that as well, but does not follow a change of the theme.
     """
@@ -225,7 +225,7 @@ class FlatHeader(QHeaderView):
             painter.end()
 
     def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
-        """Paint one title and, if the rows are sorted by it, which way."""
+        """Paint one title and, if the rows are sorted by it, the direction."""
         palette, model = self.palette(), self.model()
         ink, line = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Text)
         line.setAlphaF(0.16)
@@ -263,7 +263,7 @@ class FlatHeader(QHeaderView):
 
 
 def paint_empty(view: QAbstractItemView, words: str) -> None:
-    """Say in the middle of a list without rows why there are none."""
+    """Show in the middle of an empty list why it is empty."""
     ink = view.palette().color(QPalette.ColorRole.Text)
     ink.setAlphaF(0.7)
     painter = QPainter(view.viewport())
@@ -277,7 +277,7 @@ def paint_empty(view: QAbstractItemView, words: str) -> None:
 class PlainTable(QTableView):
     """A dense, read-only table of plain text; Ctrl+C copies the selected rows.
 
-    Without rows it says `empty`.
+    Without rows it shows `empty`.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ class PlainTable(QTableView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, or that there are none."""
+        """Paint the rows, or why there are none."""
         super().paintEvent(event)
         if not self.model().rowCount():
             paint_empty(self, self._empty)
@@ -321,7 +321,7 @@ class PlainTable(QTableView):
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Begin in sight where no row is chosen yet: Qt would take the very first."""
+        """Begin in sight if no row is selected yet: Qt would use the very first."""
         row = self.rowAt(0)
         if self.currentIndex().isValid() or row < 0:
             return super().moveCursor(action, modifiers)
@@ -339,7 +339,7 @@ class PlainTable(QTableView):
 
 
 def fill(whole: QWidget, part: QWidget) -> None:
-    """Let `part` be all that `whole` shows."""
+    """Make `part` the only content of `whole`."""
     layout = QVBoxLayout(whole)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.addWidget(part)

@@ -9,11 +9,11 @@ from typing import Any, Final
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
 
 _LONGEST_INTEGER: Final = 4_000
-"""Digits of an integer; Python writes no more than 4,300 out again."""
+"""Digits of an integer; Python converts no more than 4,300 to text."""
 
 
 class JsonInputError(ValueError):
-    """The input is not valid JSON; `line` and `column` count from 1, 0 when unknown."""
+    """The input is not valid JSON; `line` and `column` count from 1, 0 if unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         where = f"line {line}, column {column}: " if line else ""
@@ -23,11 +23,12 @@ class JsonInputError(ValueError):
 
 
 def read_json(text: str) -> Any:
-    """Return the value that `text` says; integers of any size are kept exactly.
+    """Return the value of `text`; integers of any size are kept exactly.
 
     Raises:
-        InputError: `text` is no JSON, a name occurs twice in an object, or a number cannot be
-            kept (NaN, infinities, beyond the range of floating point).
+        InputError: `text` is not JSON, a name occurs twice in an object, or a number cannot be
+            kept
+            (NaN, infinities, beyond the range of floating point).
     """
     try:
         return json.loads(
@@ -44,10 +45,10 @@ def read_json(text: str) -> Any:
 
 
 def read_number(text: str, *, is_integer: bool) -> int | float:
-    """Return the number that `text` says.
+    """Return the number in `text`.
 
     Raises:
-        InputError: it is no number, or no whole one where `is_integer`.
+        InputError: it is not a number, or not an integer if `is_integer`.
     """
     value = read_json(text.strip()) if text.strip() else None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -70,9 +71,9 @@ def read_float(text: str) -> float:
 
 
 def write_json(value: Any) -> str:
-    """Return `value` as indented JSON; what `read_json` reads back is the same.
+    """Return `value` as indented JSON; `read_json` returns the same value.
 
-    Separators that an editor would take for the end of a line are written as escapes.
+    Separators that an editor would treat as line ends are escaped.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return text.replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
@@ -107,10 +108,10 @@ def off_word() -> str:
 
 
 def read_limit(text: str) -> LimitChoice:
-    """Return the limit that `text` says; 0 and "off" are none.
+    """Return the limit in `text`; 0 and "off" mean none.
 
     Raises:
-        InputError: it is no number, or none that a clock can count down.
+        InputError: it is not a number, or not one that a clock can count down.
     """
     entered = text.strip().casefold()
     if not entered:

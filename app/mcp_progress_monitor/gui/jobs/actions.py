@@ -1,4 +1,4 @@
-"""What can be done with jobs: rules by state, actions on a selection, the sort order."""
+"""Actions on jobs: which states allow them, on a selection; and the sort order."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NE
 
 
 def is_cancellable(job: JobSnapshot) -> bool:
-    """Whether `job` can be ended, or its automatic resuming stopped.
+    """Whether `job` can be cancelled, or its automatic resuming stopped.
 
-    What a server asked is not ours to cancel: it is answered.
+    A server's request cannot be cancelled by us: it is answered.
     """
     if job.sender is Side.SERVER or is_watched(job):
         return False
@@ -39,7 +39,7 @@ def is_cancellable(job: JobSnapshot) -> bool:
 
 
 def is_watched(job: JobSnapshot) -> bool:
-    """Whether another client makes `job`: nothing can be sent for it here."""
+    """Whether `job` is another client's: nothing can be sent for it here."""
     return job.watched_client is not None
 
 
@@ -67,24 +67,24 @@ def is_resumable(job: JobSnapshot) -> bool:
 
 
 def is_resumable_here(job: JobSnapshot) -> bool:
-    """Whether `job` is another client's, and can be resumed on a connection of ours."""
+    """Whether `job` is another client's and can be resumed on a connection of ours."""
     return job.can_resume_here
 
 
 def may_be_picked_up(job: JobSnapshot) -> bool:
-    """Whether `job` is such a task, and its server need still know it."""
+    """Whether `job` is a task left on its server, which may still know it."""
     if is_watched(job):
         return False
     return is_left_at_server(job) and job.task is not None and job.task.ttl_left_s != 0
 
 
 def is_kept(job: JobSnapshot) -> bool:
-    """Whether the resume token would be lost with the row of `job`."""
+    """Whether removing `job` would lose its resume token."""
     return job.state is JobState.RESUMABLE or is_left_at_server(job)
 
 
 def is_repeatable(job: JobSnapshot) -> bool:
-    """Whether a program can be made of the request of `job`: a client's that was seen here."""
+    """Whether the request of `job` can be written as a program: a client's that was seen here."""
     return job.sender is Side.CLIENT and job.request > 0
 
 
@@ -94,19 +94,19 @@ def is_callable(job: JobSnapshot) -> bool:
 
 
 def is_removable(job: JobSnapshot) -> bool:
-    """Whether `job` is over and may go without anybody missing anything."""
+    """Whether `job` is over and can be removed without losing anything."""
     return job.state.is_over and not is_kept(job)
 
 
 def may_resume_automatically(job: JobSnapshot) -> bool:
-    """Whether automatic resuming of `job` can be chosen: it is ours, and not done."""
+    """Whether automatic resuming can be chosen for `job`: it is ours, and not done."""
     is_waiting = job.state is JobState.RESUMABLE and (job.can_resume or job.is_automatic)
     is_ours = job.sender is Side.CLIENT and not is_watched(job)
     return is_ours and (is_waiting or not job.state.is_over)
 
 
 class RowAction(NamedTuple):
-    """A button in the rows of those jobs that `can_work` is true of."""
+    """A button in the rows of jobs for which `can_work` is true."""
 
     key: str
     icon: str
@@ -118,7 +118,7 @@ class RowAction(NamedTuple):
         return self.name
 
     def tip(self, view: QWidget) -> str:
-        """Its name with the key that it has in `view`."""
+        """Its name with its key in `view`."""
         name = f"jobs.{self.key.removesuffix('-here')}"
         found = (action for action in view.actions() if action.objectName() == name)
         action = next(found, None)
@@ -136,7 +136,7 @@ ROW_ACTIONS: Final = (ANSWER, RESUME, RESUME_HERE, PICK_UP, CANCEL)
 
 
 def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:
-    """The actions that can work for `job` now."""
+    """The actions that apply to `job` now."""
     return [action for action in actions if action.can_work(job)]
 
 
@@ -144,7 +144,7 @@ _LIST: Final = Qt.ShortcutContext.WidgetShortcut
 _WINDOW: Final = Qt.ShortcutContext.WindowShortcut
 
 _MADE: Final = (
-    # key, words, icon, shortcut, where that works, what it does
+    # key, text, icon, shortcut, where it works, what it does
     ("open", "&Open", "info", "Return", _LIST, ""),
     (
         "answer",
@@ -281,7 +281,7 @@ _MADE: Final = (
     ),
 )
 _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
-"""Further keys, which work in the list alone: elsewhere they mean something else."""
+"""Further keys that work only in the list: elsewhere they have other meanings."""
 _CHANGING: Final = frozenset(
     {
         *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
@@ -292,14 +292,14 @@ _CHANGING: Final = frozenset(
 
 
 _SENDING: Final = _CHANGING - {"remove", "forget"}
-"""What cannot be done with the jobs of other clients."""
+"""Actions that are not available for jobs of other clients."""
 
 
 class JobActions(QObject):
-    """The actions on jobs; each is enabled while it applies to the selection.
+    """The actions on jobs; each is enabled if it applies to the selection.
 
-    They belong to `view`. Some keys work in its whole window; there is one action for each key, or
-    Qt would carry out none of them.
+    They belong to `view`. Some keys work in its whole window; there is one action for each key,
+    since Qt ignores ambiguous ones.
     """
 
     def __init__(self, view: QWidget, appearance: Appearance) -> None:
@@ -340,7 +340,7 @@ class JobActions(QObject):
             self[key].setToolTip(plain_tip(why))
 
     def can_ever_work(self, key: str) -> bool:
-        """Whether the action of a key is worth its place in a menu."""
+        """Whether the action of a key can ever apply, so that it belongs in a menu."""
         return key not in self._never
 
     def enable(self, chosen: Sequence[JobSnapshot], *, is_any_waiting: bool = False) -> None:
@@ -375,7 +375,7 @@ class JobActions(QObject):
         self["automatic"].setChecked(bool(automatic) and all(j.is_automatic for j in automatic))
 
     def _explain(self, current: JobSnapshot | None) -> None:
-        """Tell in the tips of what is disabled that the current job is another client's."""
+        """Explain in the tips of disabled actions that the current job is another client's."""
         client = None if current is None else current.watched_client
         can_resume = current is not None and is_resumable_here(current)
         can_reissue = current is not None and current.is_reissuable
@@ -395,7 +395,7 @@ class JobActions(QObject):
         self["edit"].setText(f"&Edit and re-issue{here}…")
 
     def _tip_of(self, key: str, client: str, can_work: bool) -> str:
-        """What an action does, or why it does nothing, with the job of another client."""
+        """What an action does, or why it is disabled, for another client's job."""
         if not can_work:
             return watched_texts.why_read_only(client)
         tips = {
@@ -413,7 +413,7 @@ class JobActions(QObject):
 
 
 def _tip(action: QAction, words: str) -> str:
-    """What an action does, with its key."""
+    """An action's description with its key."""
     native = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
     said = words or action.text().replace("&", "")
     return f"{said} ({native})" if native else said
@@ -428,7 +428,7 @@ _OFFERED: Final = (
 class SortChoice(QObject):
     """One action for each sort order; sorted by server, jobs are grouped.
 
-    Follows clicks on the header, and does what they do.
+    Follows clicks on the header, and has the same effect.
     """
 
     def __init__(self, view: QTreeView) -> None:
@@ -443,7 +443,7 @@ class SortChoice(QObject):
         self._on_sorted(view.header().sortIndicatorSection())
 
     def add_to(self, menu: QMenu) -> None:
-        """Offer the choice in `menu`."""
+        """Add the choice to `menu`."""
         menu.addActions(self._group.actions())
 
     def _made(self, words: str, column: int) -> QAction:
@@ -458,7 +458,7 @@ class SortChoice(QObject):
 
     @Slot(int)
     def _on_sorted(self, column: int) -> None:
-        """Tick what the jobs are sorted by; nothing when that is a column not offered."""
+        """Check the current sort order; none if the column is not offered."""
         chosen = self._by_column.get(column)
         for action in self._group.actions():
             action.setChecked(action is chosen)

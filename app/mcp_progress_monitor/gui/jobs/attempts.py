@@ -44,7 +44,7 @@ _MADE_BY: Final = 1
 
 
 def row(attempt: AttemptSnapshot) -> tuple[str, ...]:
-    """The words of one attempt, in the order of `TITLES`."""
+    """The texts of one attempt, in the order of `TITLES`."""
     return (
         formatting.number(attempt.number),
         "here" if attempt.client is None else line(attempt.client),
@@ -62,7 +62,7 @@ def _is_resuming(attempt: AttemptSnapshot) -> bool:
 
 
 def _ticks(attempt: AttemptSnapshot) -> str:
-    """The number of ticks; those of attempts of earlier runs of the program were not counted."""
+    """The number of ticks; attempts of earlier runs of the program were not counted."""
     is_counted = attempt.request is not None or attempt.tick_count > 0
     return formatting.number(attempt.tick_count) if is_counted else ""
 
@@ -81,7 +81,7 @@ def _outcome(attempt: AttemptSnapshot) -> str:
 
 
 _LIMIT_AT_MOST: Final = 9_999
-_SHOWN: Final = 2_000  # characters of a token; the whole of it can be copied
+_SHOWN: Final = 2_000  # characters of a token; the whole token can be copied
 
 
 class AttemptsSection(QWidget):
@@ -106,7 +106,7 @@ class AttemptsSection(QWidget):
         self.table.activated.connect(self._on_activated)
         header = self.table.horizontalHeader()
         header.setStretchLastSection(True)
-        header.setResizeContentsPrecision(0)  # the rows in sight
+        header.setResizeContentsPrecision(0)  # only rows in sight
         self.model.modelReset.connect(self._fit_columns)
         self.model.rowsInserted.connect(self._fit_columns)
         self.automatic = QCheckBox("Resume a&utomatically", self)
@@ -182,7 +182,7 @@ class AttemptsSection(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.table, 1)
-        layout.addWidget(self._token_row)  # a line of its own: beside it, pages would be too wide
+        layout.addWidget(self._token_row)  # a separate line: beside it, pages would be too wide
         layout.addLayout(below)
 
     def _put_token(self) -> None:
@@ -192,7 +192,7 @@ class AttemptsSection(QWidget):
 
     @Slot()
     def _fit_columns(self) -> None:
-        """Make every column but the last, which takes the rest, as wide as its words."""
+        """Fit every column to its text, except the last, which takes the rest."""
         for column in range(self.model.columnCount() - 1):
             self.table.resizeColumnToContents(column)
             self.table.setColumnWidth(column, self.table.columnWidth(column) + GAP)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobDetail, JobSnapshot
 
 _LINE_EVERY: Final = 90  # pixels between the lines of the time axis
-_ROW_EVERY: Final = 44  # and of the other
+_ROW_EVERY: Final = 44  # pixels between the lines of the value axis
 
 
 class ProgressChart(QWidget):
-    """A line for the last value of each stretch, a band between its lowest and highest.
+    """A line for the last value of each interval, a band between its lowest and highest.
 
-    The total, where one is known, is a dashed line; under the mouse the nearest stretch is read
-    out. Nothing moves but by `show_course`.
+    The total, if known, is a dashed line; the interval under the mouse is shown as text. Only
+    `show_course` changes the content.
     """
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -42,7 +42,7 @@ class ProgressChart(QWidget):
         appearance.changed.connect(self.update)
 
     def show_course(self, detail: JobDetail) -> None:
-        """Draw the course of `detail`."""
+        """Draw the progress of `detail`."""
         job = self._job = detail.snapshot
         self._points = drawable(detail.chart)
         self._times = span((job.started_at, job.started_at + max(job.elapsed_s, 0.1)))
@@ -54,7 +54,7 @@ class ProgressChart(QWidget):
         self.update()
 
     def clear(self) -> None:
-        """Draw no job."""
+        """Show no job."""
         self._points, self._job = [], None
         self.update()
 
@@ -63,18 +63,18 @@ class ProgressChart(QWidget):
         return QSize(520, 220)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Read out the stretch under the mouse."""
+        """Show the values of the interval under the mouse."""
         self._mouse = event.position()
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Read out nothing any more."""
+        """Hide these values."""
         super().leaveEvent(event)
         self._mouse = None
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint grid, band, line, total and read-out."""
+        """Paint grid, band, line, total and the values under the mouse."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self._appearance.ground(Tone.TEXT, 0.0))
@@ -95,7 +95,7 @@ class ProgressChart(QWidget):
         return float(total)
 
     def _area(self) -> QRectF:
-        """The plot itself: room for labels at the left and below."""
+        """The plot area, with room for labels on the left and below."""
         metrics = self.fontMetrics()
         total = self._total()
         labels = [_label(value) for value in self._values.lines(4)]
@@ -124,7 +124,7 @@ class ProgressChart(QWidget):
         return self._values.lines(max(2, int(area.height() / _ROW_EVERY)))
 
     def value_labels(self) -> list[tuple[QRectF, str]]:
-        """The numbers beside the lines and where they stand: the total's own before all others."""
+        """The value labels and their places; the total's takes precedence."""
         area, height = self._area(), float(self.fontMetrics().height())
         total = self._total()
         named = [] if total is None else [(total, formatting.rounded(_plain(total)))]
@@ -139,7 +139,7 @@ class ProgressChart(QWidget):
         ]
 
     def time_labels(self) -> list[tuple[QRectF, str]]:
-        """The times below the lines and where they stand: never beyond the edge."""
+        """The time labels and their places, never beyond the edge."""
         area, metrics = self._area(), self.fontMetrics()
         elapsed = AxisSpan(0.0, self._times.high - self._times.low)
         times = elapsed.time_lines(max(2, int(area.width() / _LINE_EVERY)))
@@ -229,7 +229,7 @@ class ProgressChart(QWidget):
 
 
 class _Distance:
-    """How far a point is from a moment."""
+    """The distance of a point from a moment."""
 
     def __init__(self, at: float) -> None:
         self._at = at
@@ -244,7 +244,7 @@ def _plain(value: float) -> float:
 
 
 def _time(seconds: float) -> str:
-    """A round time without the parts that are naught: "50 min"."""
+    """A round time without zero parts: "50 min"."""
     return (
         formatting.duration(seconds).removesuffix(" 0 s").removesuffix(" 0 min") if seconds else "0"
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Column(enum.IntEnum):
-    """The first five make the row as it is first shown; the others start hidden."""
+    """The columns. The first five are shown by default, the others start hidden."""
 
     JOB = 0
     SERVER = 1
@@ -54,7 +54,7 @@ _URGENCY: Final = {state: place for place, state in enumerate(JobState)}
 
 
 class ColumnText(NamedTuple):
-    """Title, text and sort key of a column. `key` is any comparable, None when unknown."""
+    """Title, text and sort key of a column. `key` is any comparable, None if unknown."""
 
     name: str
     text: Callable[[JobSnapshot], str]
@@ -62,7 +62,7 @@ class ColumnText(NamedTuple):
     is_number: bool = False
 
     def title(self) -> str:
-        """The header's words."""
+        """The header's text."""
         return self.name
 
 
@@ -92,7 +92,7 @@ def _message_key(job: JobSnapshot) -> str | None:
 
 
 def _token_key(job: JobSnapshot) -> tuple[str, Any] | None:
-    """Numbers by value and before strings; whatever else a client sent by its words."""
+    """Numbers by value, before strings; anything else by its text."""
     if job.token is None:
         return None
     if isinstance(job.token, int | float):
@@ -113,7 +113,7 @@ def _ticks_text(job: JobSnapshot) -> str:
 
 
 def _time_left_text(job: JobSnapshot) -> str:
-    """Under this title the word "left" would only repeat it."""
+    """The title already says "left"."""
     return job_texts.time_left(job).removesuffix(" left")
 
 

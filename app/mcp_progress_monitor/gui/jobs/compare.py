@@ -38,7 +38,7 @@ _SIZE: Final = QSize(900, 560)
 _BESIDE: Final = QSize(20, 60)
 _RATES: Final = 60
 _LOOKS: Final = ((Tone.ACCENT, Qt.PenStyle.SolidLine), (Tone.WARNING, Qt.PenStyle.DashLine))
-"""How the first and the second run are drawn."""
+"""Colour and line style of the first and the second run."""
 
 _Line = list[tuple[float, float]]
 
@@ -56,12 +56,12 @@ class RunsChart(QWidget):
         self.setAccessibleName(title)
 
     def show_lines(self, lines: Sequence[_Line], names: Sequence[str]) -> None:
-        """Draw `lines` of (seconds, value), called `names`."""
+        """Draw `lines` of (seconds, value), named `names`."""
         self._lines, self._names = lines, names
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the axes, the lines, and what they are."""
+        """Paint the axes, the lines, and the legend."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self._appearance.ground(Tone.TEXT, 0.0))
@@ -107,7 +107,7 @@ class RunsChart(QWidget):
         return area
 
     def _paint_legend(self, painter: QPainter, area: QRectF) -> None:
-        """The title, and the name of each line beside a piece of it."""
+        """The title, and the name of each line beside a sample of it."""
         metrics, x, y = self.fontMetrics(), area.left(), GAP + self.fontMetrics().ascent()
         painter.setPen(self._appearance.colour(Tone.TEXT))
         painter.drawText(QPointF(x, y), self._title)
@@ -169,13 +169,13 @@ class CompareDialog(QDialog):
 
 
 def _progress(detail: JobDetail) -> _Line:
-    """The course from the start of the job."""
+    """The progress from the start of the job."""
     begin = detail.snapshot.started_at
     return [(point.at - begin, point.last) for point in drawable(detail.chart)]
 
 
 def _rates(line: _Line) -> _Line:
-    """The gain a second, in steps of even length."""
+    """The gain per second, in steps of equal length."""
     if len(line) < 2 or line[-1][0] <= line[0][0]:
         return []
     begin, end = line[0][0], line[-1][0]

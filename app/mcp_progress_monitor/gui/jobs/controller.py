@@ -1,4 +1,4 @@
-"""Cancels, resumes, retries and forgets jobs, after the questions that need an answer first.
+"""Cancels, resumes, retries and forgets jobs, after asking for confirmation where needed.
 
 The dialogs are imported when first opened, which keeps the start of the window short.
 """
@@ -43,9 +43,9 @@ class JobsController(QObject):
     """Turns actions on jobs into engine requests and reports each error once."""
 
     server_wanted = Signal(object, object)
-    """A `JobId` and the `ServerChangedError` that keeps it: the user is to see what is run."""
+    """A `JobId` and its `ServerChangedError`: the user has to confirm what would be started."""
     approval_wanted = Signal(object, object, object)
-    """A `JobId` of another client, its `Origin`, and the slot that does it again once approved."""
+    """A `JobId` of another client, its `Origin`, and the slot to call once approved."""
     edit_ready = Signal(object)
     """The `Call` of a job of another client, whose server is connected here."""
 
@@ -70,24 +70,24 @@ class JobsController(QObject):
 
     @Slot(object)
     def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
-        """Take up the HTTP streams again that the replies to `jobs` are due on."""
+        """Reconnect the HTTP streams that carry the replies to `jobs`."""
         for job in jobs:
             self._told(self._engine.calls.reconnect_stream, job)
 
     @Slot(object, object)
     def extend(self, job: JobId, step: Limits) -> None:
-        """Move the limits of a job on by the seconds in `step`."""
+        """Extend the limits of a job by the seconds in `step`."""
         self._told(
             self._engine.calls.extend, job, idle_s=step.idle_s or 0, total_s=step.total_s or 0
         )
 
     @Slot(object, object)
     def set_limits(self, job: JobId, limits: Limits) -> None:
-        """Give a job other limits while it runs."""
+        """Set the limits of a running job."""
         self._told(self._engine.calls.set_limits, job, limits)
 
     def _told(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
-        """Do what takes no time; what is wrong with it is told."""
+        """Do quick work; report its error."""
         try:
             work(*given, **named)
         except UserError as error:
@@ -95,11 +95,11 @@ class JobsController(QObject):
 
     @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:
-        """Take jobs that are over out of the list."""
+        """Remove jobs that are over from the list."""
         self._engine.jobs.remove(jobs)
 
     def finished(self) -> list[JobId]:
-        """All jobs that are over, but for those that can be resumed."""
+        """All jobs that are over, except resumable ones."""
         found = (self._engine.jobs.snapshot(job) for job in self._engine.jobs.ids())
         return [job.id for job in found if job is not None and is_removable(job)]
 
@@ -114,47 +114,47 @@ class JobsController(QObject):
 
     @Slot(object)
     def resume(self, jobs: Iterable[JobId]) -> None:
-        """Go on with `jobs` where they stopped, all at the same time."""
+        """Resume `jobs` where they stopped, all in parallel."""
         for job in jobs:
             self._tasks.start(f"resume job {job}", self._resume, job)
 
     @Slot(object)
     def pick_up(self, jobs: Iterable[JobId]) -> None:
-        """Go on with tasks that were left at their servers."""
+        """Follow tasks that were left on their servers."""
         for job in jobs:
             self._tasks.start(f"pick up job {job}", self._pick_up, job)
 
     @Slot(object, bool)
     def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
-        """Go on with `jobs` by themselves from now on, or no more."""
+        """Switch automatic resuming of `jobs` on or off."""
         for job in jobs:
             limit = AutoResume(limit=self._limit) if is_wanted else None
             self._told(self._engine.resumer.set_automatic, job, limit)
 
     @Slot(object)
     def reissue(self, jobs: Iterable[JobId]) -> None:
-        """Send the whole requests of `jobs` again, as new jobs."""
+        """Send the complete requests of `jobs` again, as new jobs."""
         for job in jobs:
             self._tasks.start(f"re-issue job {job}", self._reissue, job)
 
     @Slot(object)
     def edit(self, jobs: Iterable[JobId]) -> None:
-        """Connect the servers of other clients' `jobs` here, for their requests to be edited."""
+        """Connect the servers of other clients' `jobs` here, to edit their requests."""
         for job in jobs:
             self._tasks.start(f"edit job {job}", self._edit, job)
 
     @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:
-        """Delete what is kept of `jobs`, and their rows."""
+        """Delete the saved data of `jobs`, and their rows."""
         self._tasks.start("forget jobs", self._forget, tuple(jobs))
 
     async def _forget(self, jobs: Iterable[JobId]) -> None:
-        with anyio.CancelScope(shield=True):  # also when that is the last thing before the end
+        with anyio.CancelScope(shield=True):  # complete it even while closing
             await self._engine.jobs.forget(jobs)
 
     @Slot(object)
     def resume_as_saved(self, jobs: Iterable[JobId]) -> None:
-        """Resume `jobs` on the servers they were saved with, which the user approved."""
+        """Resume `jobs` on their saved servers, which the user approved."""
         for job in jobs:
             self._tasks.start(f"resume job {job} as saved", self._resume_as_saved, job)
 
@@ -172,7 +172,7 @@ class JobsController(QObject):
             self.approval_wanted.emit(job, error.origin, self.resume)
 
     async def _reissue(self, job: JobId) -> None:
-        """No token binds a new job to the old server: the user may well want the one of today."""
+        """No token binds a new job to the old server: the user may prefer the current one."""
         try:
             await self._engine.calls.reissue(job)
         except ServerChangedError as changed:
@@ -204,9 +204,9 @@ class JobsController(QObject):
 
 
 class JobRemoval(QObject):
-    """Removes jobs so that it can be undone: rows go at once, the rest when it is final.
+    """Removes jobs with undo: rows disappear at once, the rest once it is final.
 
-    Hides the rows of `model` and lets `jobs` remove them once `offer` is over.
+    Hides the rows of `model`, and lets `jobs` remove them once `offer` has ended.
     """
 
     def __init__(
@@ -219,17 +219,17 @@ class JobRemoval(QObject):
 
     @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:
-        """Take jobs that are over out of the list."""
+        """Remove jobs that are over from the list."""
         self._take(jobs, "Removed", self._jobs.remove)
 
     @Slot()
     def remove_finished(self) -> None:
-        """Take all jobs that are over out of the list, but for those that can be resumed."""
+        """Remove all jobs that are over from the list, except resumable ones."""
         self._take(self._jobs.finished(), "Removed", self._jobs.remove)
 
     @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:
-        """Delete what is kept of `jobs`, and their rows."""
+        """Delete the saved data of `jobs`, and their rows."""
         self._take(jobs, "Forgot", self._jobs.forget)
 
     def _take(
@@ -244,7 +244,7 @@ class JobRemoval(QObject):
         if len(name) > _LONGEST_NAME:
             name = f"{name[:_LONGEST_NAME]}…"
         what = name if len(over) == 1 else count(len(over), "job")
-        # The earlier offer first: what it settles must not bring rows back or take them twice.
+        # Settle the earlier offer first, so that it neither restores rows nor removes them twice.
         self._offer.offer(
             f"{done} {what}.", partial(self._model.show_again, over), partial(finish, over)
         )
@@ -273,7 +273,7 @@ class JobDialogs(QObject):
 
     @Slot(object)
     def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
-        """Ask before the resume tokens of `jobs` are deleted."""
+        """Ask before deleting the resume tokens of `jobs`."""
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
         if not found:
             return
@@ -288,7 +288,7 @@ class JobDialogs(QObject):
 
     @Slot(object)
     def ask_to_reissue(self, jobs: Iterable[JobId]) -> None:
-        """Warn once for all of `jobs` that work may run twice, if the user still wants that."""
+        """Warn once for all of `jobs` that work may be done twice, if warnings are on."""
         found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
         if not found:
             return
@@ -303,7 +303,7 @@ class JobDialogs(QObject):
 
     @Slot(object, object)
     def ask_for_server(self, job: JobId, changed: ServerChangedError) -> None:
-        """Show what a saved job would start; one question for all jobs of one definition."""
+        """Show what a saved job would start; one question for all jobs with the same definition."""
         key = changed.definition.fingerprint
         dialog = self._servers.get(key)
         if dialog is None:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
 _BUSY_WIDTH: Final = 0.28
-_BUSY_STEP_PER_S: Final = 0.31  # of the way; no whole share, or a 1 Hz repaint would stand still
+_BUSY_STEP_PER_S: Final = 0.31  # of the width; a simple fraction would stand still at 1 Hz
 _HATCH: Final = 6.0
 _HATCHED: Final = frozenset(
     {JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING, JobState.RESUMABLE}
@@ -71,16 +71,16 @@ _HATCHED: Final = frozenset(
 
 
 def is_settling(job: JobSnapshot) -> bool:
-    """Whether the job is so young that its row stays calm: it may end before one could read it."""
+    """Whether the job is so new that its row stays unchanged: it may end unread."""
     is_new = job.state is JobState.RUNNING and job.tick_count == 0
     return is_new and job.elapsed_s < SETTLED_AFTER_S
 
 
 class BarPainter:
-    """Paints a job's bar: filled to its fraction, or a travelling piece while that is unknown.
+    """Paints a job's bar: filled to its fraction, or with a moving segment if that is unknown.
 
-    Nothing is animated: a busy bar's piece stands where the job's age and tick count put it, so
-    it moves when the row is repainted anyway. Besides its colour a waiting job's bar is hatched.
+    Nothing is animated: the segment's place follows from the job's age and tick count, so it moves
+    when the row is repainted anyway. Besides its colour, a waiting job's bar is hatched.
     """
 
     def __init__(self, appearance: Appearance) -> None:
@@ -114,10 +114,10 @@ def _rounded(area: QRectF, radius: float) -> QPainterPath:
 
 
 def _filled(area: QRectF, job: JobSnapshot) -> QRectF | None:
-    """The part of the bar that is filled, None when there is nothing to show."""
+    """The filled part of the bar; None if there is nothing to show."""
     if job.fraction is not None:
         width = area.width() * min(1.0, max(0.0, job.fraction))
-        # A piece narrower than it is high would be drawn as a lens.
+        # A part narrower than it is high would be drawn as a lens.
         return (
             QRectF(area.left(), area.top(), max(width, area.height()), area.height())
             if (width > 0)
@@ -131,7 +131,7 @@ def _filled(area: QRectF, job: JobSnapshot) -> QRectF | None:
 
 
 def _busy(area: QRectF, job: JobSnapshot) -> QRectF:
-    """The travelling piece, there and back."""
+    """The moving segment, back and forth."""
     width = area.width() * _BUSY_WIDTH
     way = (job.elapsed_s * _BUSY_STEP_PER_S) % 2.0
     share = way if way <= 1.0 else 2.0 - way
@@ -174,7 +174,7 @@ class JobCells:
         }
 
     def row_size(self, font: QFont) -> QSize:
-        """Room for two lines; the same in every column, so that all rows are alike."""
+        """Room for two lines; the same in every column, so that all rows are equally high."""
         return QSize(120, self._faces(font).height + GAP + GAP_S)
 
     def forget(self) -> None:
@@ -191,9 +191,9 @@ class JobCells:
         ground: QColor,
         badge: Badge | None = None,
     ) -> None:
-        """Paint what `column` shows of `job` on its ground, buttons apart.
+        """Paint what `column` shows of `job` on its background, except buttons.
 
-        What stays the same while a job ticks is drawn from a picture.
+        What stays the same while a job ticks is drawn from a cached pixmap.
         """
         faces = self._faces(font)
         shown = _lasting(column, job, badge)
@@ -228,7 +228,7 @@ class JobCells:
             self._write(painter, faces.first, cell, about.text(job), Tone.TEXT, flags)
 
     def paint_buttons(self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str) -> None:
-        """Paint the buttons of `job`, the one with the key `hovered` as under the mouse."""
+        """Paint the buttons of `job`, highlighting the one with the key `hovered`."""
         for action, area in button_rects(cell, job):
             is_hovered = hovered == action.key
             if is_hovered:
@@ -261,7 +261,7 @@ class JobCells:
         self._write(painter, faces.second, second, job_texts.summary(job), Tone.MUTED)
 
     def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
-        """Paint the arrow of what a server asks; what is left of `cell`."""
+        """Paint the arrow of a server request; returns the rest of `cell`."""
         side = round(faces.first.height)
         place = QRect(cell.left(), cell.center().y() - side // 2, side, side)
         self._draw_icon(painter, place, "received", Tone.MUTED)
@@ -270,7 +270,7 @@ class JobCells:
     def _paint_badge(
         self, painter: QPainter, faces: RowFaces, line: QRect, badge: Badge | None
     ) -> int:
-        """Paint the number of findings at the right end of `line`; its width with the gap."""
+        """Paint the number of findings at the right of `line`; returns its width with the gap."""
         if badge is None:
             return 0
         words, tone = badge.text, badge.tone
@@ -283,7 +283,7 @@ class JobCells:
         return width + GAP
 
     def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
-        """Paint that the job is a task, at the right end of `line`; its width with the gap."""
+        """Paint that the job is a task, at the right of `line`; returns the width with the gap."""
         if job.task is None:
             return 0
         side = round(line.height() * 0.8)
@@ -304,7 +304,7 @@ class JobCells:
         self._write(painter, faces.second, second, token, Tone.MUTED)
 
     def _paint_client(self, painter: QPainter, faces: RowFaces, line: QRect, client: str) -> None:
-        """Paint whose job it is, with the eye of all that is only watched."""
+        """Paint whose job it is, with the eye icon of watched servers."""
         side = round(line.height() * 0.9)
         place = QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
         self._draw_icon(painter, place, "watched", Tone.ACCENT)
@@ -351,7 +351,7 @@ class JobCells:
         self._write(painter, faces.second, second, words, Tone.MUTED)
 
     def _paint_sparks(self, painter: QPainter, area: QRect, job: JobSnapshot) -> None:
-        """Draw the rates of late at the right of `area`, if there is room."""
+        """Draw the recent rates on the right of `area`, if there is room."""
         width = min(area.width(), _SPARKS)
         if width < _SPARKS // 2:
             return
@@ -396,7 +396,7 @@ class JobCells:
 
 
 def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object, ...] | None:
-    """All that a cell shows, if it is the same for some time; None if it changes with the ticks."""
+    """The content of a cell if it stays the same for a while; None if it changes with ticks."""
     if column == Column.JOB:
         looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
         return column, job.name, job.method, job.summary, looks, badge
@@ -453,7 +453,7 @@ def changed_columns(
 
 
 def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:
-    """Where the buttons of `job` are in its actions cell."""
+    """The places of the buttons of `job` in its actions cell."""
     if is_settling(job):
         return []
     side = min(cell.height() - GAP, _BUTTON)
@@ -470,7 +470,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class JobDelegate(QStyledItemDelegate):
-    """Paints a `JobSnapshot` in the columns of `JobsModel`; emits which button was clicked."""
+    """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
 
     action_clicked = Signal(object, object)
     """The `JobId` and the `RowAction`."""
@@ -489,7 +489,7 @@ class JobDelegate(QStyledItemDelegate):
         self._is_read_only = True
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """Two lines high in every column, so that all rows are alike."""
+        """Two lines high in every column, so that all rows are equally high."""
         return self._cells.row_size(option.font)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -553,7 +553,7 @@ class JobDelegate(QStyledItemDelegate):
         return action is not None
 
     def hover(self, widget: object, place: tuple[int, str] | None) -> None:
-        """Show the button at `place` as under the mouse, None when there is none."""
+        """Highlight the button at `place`; None for none."""
         if place != self._hovered:
             self._hovered = place
             if isinstance(widget, QAbstractItemView):
@@ -566,7 +566,7 @@ class JobDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Show the whole of what the cell abbreviates, as plain text."""
+        """Show the full text of the cell, as plain text."""
         job = index.data(NEWEST)
         if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
             return super().helpEvent(event, view, option, index)
@@ -610,6 +610,6 @@ def _tip(job: JobSnapshot, column: Column) -> str:
 
 
 def _more(job: JobSnapshot) -> str:
-    """Why a resumable job stopped, then all that is irregular."""
+    """Why a resumable job stopped, then all its violations."""
     note = job_texts.line(job.resume_note)
     return "\n".join(part for part in (note, job_texts.marks(job)) if part)

@@ -94,7 +94,7 @@ class JobFilterEdit(QLineEdit):
         appearance.changed.connect(self._recolour)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Empty the field by Escape."""
+        """Clear the field on Escape."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         else:
@@ -106,7 +106,7 @@ class JobFilterEdit(QLineEdit):
 
 
 class _FittingList(QListView):
-    """A list as high as its rows, so that the servers below begin where the groups end."""
+    """A list as high as its rows, so that the servers follow directly below."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -123,18 +123,18 @@ class _FittingList(QListView):
         return QSize(170, self.model().rowCount() * max(self.sizeHintForRow(0), 1) + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """The rows are few: all of them stay in sight."""
+        """All of the few rows stay in sight."""
         return QSize(120, self.sizeHint().height())
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take the height of another font."""
+        """Follow a change of the font."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
             self.updateGeometry()
 
 
 class GroupDelegate(SideDelegate):
-    """A group of jobs: icon, name, and the count at the right."""
+    """A group of jobs: icon, name, and the count on the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """One line."""

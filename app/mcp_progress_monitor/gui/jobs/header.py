@@ -1,4 +1,4 @@
-"""The head of a job's pane: what it is, the large bar, its figures, and its time limits."""
+"""The header of a job's pane: its title, the large bar, its figures, and its time limits."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _SPARE_S: Final = 60.0
 _RESUME_TIP: Final = "Resume this job where it stopped (Ctrl+R)"
 _REISSUE: Final = "Re-issue"
 _REISSUE_TIP: Final = "Send the request again from the start (Ctrl+Shift+R)"
-"""What is left at least on a clock that is switched on again: nobody wants the call ended by it."""
+"""Least time left on a limit that is turned on again, so that it does not end the call at once."""
 
 
 class JobClocks(QWidget):
-    """Both time limits in a line; hidden for a job that is over or recorded."""
+    """Both time limits in one line; hidden for a job that is over or recorded."""
 
     extension_wanted = Signal(object)
     """`Limits` with the seconds to add to each."""
@@ -85,7 +85,7 @@ class JobClocks(QWidget):
         self.hide()
 
     def show_job(self, job: JobSnapshot) -> None:
-        """Show how much is left; what has run so far is for clocks that are switched on again."""
+        """Show how much time is left; the elapsed time is needed to turn limits on again."""
         clocks = job.clocks
         self.setVisible(clocks is not None)
         if clocks is None:
@@ -98,7 +98,7 @@ class JobClocks(QWidget):
         self.note.setToolTip(plain_tip(words))
 
     def forget(self) -> None:
-        """Another job is shown from now on: what was switched off was not its clock."""
+        """Forget the limits that were turned off: another job is shown."""
         self.idle.forget()
         self.total.forget()
 
@@ -133,7 +133,7 @@ class ClockLine(QWidget):
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setAccessibleDescription(name)
-        self.words.setMinimumWidth(_LEAST_WORDS)  # read in its tip where the pane is narrow
+        self.words.setMinimumWidth(_LEAST_WORDS)  # its tool tip has the whole text
         key = _KEYS[limit]
         one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
         self.one = self._button("+1 min", one, key)
@@ -170,7 +170,7 @@ class ClockLine(QWidget):
         self.off.setChecked(not is_on)
 
     def forget(self) -> None:
-        """Forget the limit that was switched off."""
+        """Forget the limit that was turned off."""
         self._before = None
 
     def _button(self, words: str, tip: str, key: str) -> QToolButton:
@@ -214,7 +214,7 @@ _STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
 
 
 class JobHeader(QWidget):
-    """Shows one snapshot; all of it is plain, selectable text."""
+    """Shows one snapshot as plain, selectable text."""
 
     cancel_clicked = Signal()
     resume_clicked = Signal()
@@ -255,13 +255,13 @@ class JobHeader(QWidget):
         self._resume.clicked.connect(self.resume_clicked)
         self._pick_up.clicked.connect(self.pick_up_clicked)
         self._reissue.clicked.connect(self.reissue_clicked)
-        # These give way in a narrow pane, and are read in their tips then.
+        # Cut in a narrow pane, where their tool tips have the whole text.
         self._cut_off = (self._name, self._ids, self._message, self._stream)
         self._lay_out()
         appearance.changed.connect(self._on_appearance_changed)
 
     def show_job(self, job: JobSnapshot) -> None:
-        """Show `job` as it is now."""
+        """Show the current state of `job`."""
         self._job = job
         tone = tone_of(job)
         ratio = self.devicePixelRatioF()
@@ -292,7 +292,7 @@ class JobHeader(QWidget):
         self._stream.setVisible(bool(words))
 
     def set_read_only(self) -> None:
-        """Offer no buttons from now on."""
+        """Show no buttons from now on."""
         self._is_read_only = True
         self._reissue.hide()
 
@@ -310,7 +310,7 @@ class JobHeader(QWidget):
         self._save.setIcon(self._appearance.icon("save"))
 
     def _name_actions(self, job: JobSnapshot) -> None:
-        """Say of another client's job that it is resumed, or re-issued, here."""
+        """Name the actions on another client's job "Resume here" and "Re-issue here"."""
         client = job.watched_client
         if client == self._named_for:
             return
@@ -360,7 +360,7 @@ class JobHeader(QWidget):
         return menu
 
     def _lay_out(self) -> None:
-        """One line says all that matters; two of small print are below it."""
+        """One line with the essentials, and two with details."""
         for label in (self._ids, self._numbers):
             label.setFont(smaller(label.font()))
         for label in (self._ids, self._message):
@@ -380,7 +380,7 @@ class JobHeader(QWidget):
         layout.addWidget(self._stream)
 
     def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:
-        """Set a label's text and colour, only where they are other ones: ten times a second."""
+        """Set a label's text and colour if they changed: called ten times a second."""
         if label.text() != words:
             label.setText(words)
             label.setToolTip(plain_tip(words) if label in self._cut_off else "")
@@ -397,7 +397,7 @@ class JobHeader(QWidget):
 
 
 class _CutLabel(QLabel):
-    """One line of plain text; what does not fit ends in an ellipsis."""
+    """One line of plain text; elided if it does not fit."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the text, or as much of it as fits."""
@@ -420,7 +420,7 @@ def _row(*parts: QWidget) -> QHBoxLayout:
 
 
 class _LargeBar(QWidget):
-    """One large bar."""
+    """A large progress bar."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -436,7 +436,7 @@ class _LargeBar(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """As high as a line of text, nearly."""
+        """Slightly less high than a line of text."""
         return QSize(240, max(_BAR, self.fontMetrics().height() - 2))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -474,7 +474,7 @@ def _numbers(job: JobSnapshot) -> str:
 
 
 def _words(job: JobSnapshot) -> str:
-    """The failure in its own words and whose they are, else the newest message."""
+    """The failure with its source, else the newest message."""
     if job.failure is None or job.state is JobState.RESUMABLE:
         return job_texts.message(job)
     if job.failure.is_wanted:

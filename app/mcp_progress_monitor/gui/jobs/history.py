@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobDetail, Phase, ViolationCount
 
 FIRST_FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of the number of the frame that a row is about, None if there is none."""
+"""Role of the frame number of a row, None without one."""
 
 _Index = QModelIndex | QPersistentModelIndex
 _Row: TypeAlias = tuple[str, ...]
@@ -43,8 +43,8 @@ _Row: TypeAlias = tuple[str, ...]
 class PlainTableModel(TitledTable):
     """Rows of text: by default the first column is text and the others are numbers.
 
-    Used for phases, for marks and for attempts. Rows that stay are not announced again, so that
-    a selection and the place scrolled to outlive ten updates a second.
+    Used for phases, findings and attempts. Unchanged rows are not announced again, so that the
+    selection and the scroll position survive ten updates a second.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class PlainTableModel(TitledTable):
         self.show_rows([_phase_row(phase, now) for phase in phases], [])
 
     def show_marks(self, marks: Sequence[ViolationCount]) -> None:
-        """Show what was irregular."""
+        """Show the violations."""
         rows: list[_Row] = [(line(mark.text), formatting.number(mark.count)) for mark in marks]
         self.show_rows(rows, [mark.first for mark in marks])
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of phases or marks."""
+        """Number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -84,7 +84,7 @@ class PlainTableModel(TitledTable):
         return self.alignment(index.column()) if is_alignment else None
 
     def show_rows(self, rows: list[_Row], frames: list[int | None]) -> None:
-        """Show `rows`, one word for each title; `frames` are theirs, or empty."""
+        """Show `rows`, one text for each title, with their `frames`, or none."""
         common = min(len(rows), len(self._rows))
         changed = [row for row in range(common) if rows[row] != self._rows[row]]
         if len(rows) < len(self._rows) or len(changed) > 1:
@@ -128,7 +128,7 @@ class HistorySection(QWidget):
         self.stream_table.activated.connect(self._on_mark_activated)
         for table in (self._phase_table, self.marks_table, self.stream_table):
             _stretch_first(table)
-            # Three of them are to fit a small window.
+            # Three of them have to fit into a small window.
             table.setMinimumHeight(2 * table.verticalHeader().defaultSectionSize())
         self._marks = _titled(SideHeading("Findings", appearance), self.marks_table)
         side = QSplitter(Qt.Orientation.Vertical, self)
@@ -146,7 +146,7 @@ class HistorySection(QWidget):
         fill(self, halves)
 
     def show_detail(self, detail: JobDetail) -> None:
-        """Show the course of a job."""
+        """Show the history of a job."""
         job = detail.snapshot
         self.chart.show_course(detail)
         self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)

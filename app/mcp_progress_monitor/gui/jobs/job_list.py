@@ -1,4 +1,4 @@
-"""The job list: sortable, filterable, with its actions at hand; follows the newest job."""
+"""The job list: sortable, filterable, with its actions; follows the newest job."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 
 class JobFollower(QWidget):
-    """A line below the job list that offers jobs out of view.
+    """A line below the job list that offers jobs outside the view.
 
-    In order of start the newest job is kept in sight, until the user scrolls away from it or
-    chooses a job that would have to go. Hidden by a filter, jobs are not out of sight: the groups
-    at the side count them.
+    If sorted by start, the newest job is kept in sight, until the user scrolls away from it or
+    selects a job that would leave the view. Jobs hidden by a filter do not count: the groups at the
+    side count them.
     """
 
     job_wanted = Signal(object)
@@ -140,7 +140,7 @@ class JobFollower(QWidget):
 
     @Slot()
     def _on_reset(self) -> None:
-        """Begin at the top of other jobs: if they do not fit, the user goes to their end."""
+        """Begin at the top of the new jobs."""
         self._new.clear()
         self._is_following = False
         self._needing_is_stale = True
@@ -157,7 +157,7 @@ class JobFollower(QWidget):
         """Follow, then see what is out of sight all the same."""
         self._find_needing()
         if not self._table.isVisible():
-            return  # there will be a turn when it has its size
+            return  # called again once it has its size
         self._table.executeDelayedItemsLayout()
         if self._table.verticalScrollBar().maximum() == 0:
             self._is_following = True
@@ -166,7 +166,7 @@ class JobFollower(QWidget):
             scroll_to_end(self._table)
             self._is_moving = False
         sight = self._table.rows_in_sight()
-        # What lies above was scrolled past on the way to a newer one.
+        # Jobs above were passed while scrolling to a newer one.
         least = sight.stop if self._jobs.is_in_order_of_start else 0
         self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
         self._waiting = [job for job in self.needing if self._is_out_of_sight(job, sight)]
@@ -183,13 +183,13 @@ class JobFollower(QWidget):
             self.needing_changed.emit()
 
     def _is_out_of_sight(self, job: JobId, sight: range, least: int = 0) -> bool:
-        # By rows: Qt looks through all of them for the place of one that is not in sight.
+        # By rows: Qt searches all of them for one that is not in sight.
         row = self._shown.row_of(job)
         return row >= least and row not in sight
 
     def _show(self) -> None:
         for button, count, one, many in (
-            # Fewer than the sidebar counts: those in view are not among them.
+            # Fewer than the sidebar counts: those in view are not included.
             (
                 self.needs_you,
                 len(self._waiting),
@@ -206,13 +206,13 @@ class JobFollower(QWidget):
 
     @Slot()
     def _on_needs_you_clicked(self) -> None:
-        self._table.setFocus()  # the button goes, and would hand it on to the next control
+        self._table.setFocus()  # the button disappears: keep its focus here
         for job in self._waiting[:1]:
             self.job_wanted.emit(job)
 
     @Slot()
     def _on_newest_clicked(self) -> None:
-        """Go there even if the chosen job goes out of sight: it is asked for."""
+        """Scroll there even if the selected job leaves the view: the user asked for it."""
         self._table.setFocus()
         index = self._shown.index_of(max(self._new, default=0))
         if self._jobs.is_in_order_of_start:
@@ -241,7 +241,7 @@ _MENU: Final = (
 class JobList(QWidget):
     """One row for each job that `shown` accepts, with actions on the selection.
 
-    It decides nothing: every wish is a signal to the shell.
+    It decides nothing: every action is a signal to the shell.
     """
 
     cancel_requested = Signal(object)
@@ -263,7 +263,7 @@ class JobList(QWidget):
     edit_requested = Signal(object)
     """`JobId` whose request is to be changed and sent."""
     follow_requested = Signal(object)
-    """`JobId` whose messages are to be shown in the log."""
+    """`JobId` whose messages are to be shown in Traffic."""
     compare_requested = Signal(object)
     """`tuple[JobId, JobId]`, the earlier one first."""
     findings_requested = Signal(object)
@@ -275,13 +275,13 @@ class JobList(QWidget):
     call_copy_requested = Signal(object, str)
     """`JobId`, and what its call is to be copied as: command or curl."""
     snippet_requested = Signal(object)
-    """The number of the frame with the request that a program is to be made of."""
+    """The frame number of the request to write as a program."""
     report_requested = Signal(object)
-    """`JobId` of which a report is to be saved."""
+    """`JobId` whose report is to be saved."""
     ticks_requested = Signal(object)
     """`JobId` whose ticks are to be saved."""
     remove_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that are over, with nothing kept."""
+    """`tuple[JobId, ...]`: those of the selection that are over, with nothing saved."""
     selection_changed = Signal(object)
     """`tuple[JobId, ...]`, the current one first."""
 
@@ -328,7 +328,7 @@ class JobList(QWidget):
 
     @Slot(object)
     def select(self, job: JobId) -> bool:
-        """Make `job` the only selected one and bring it into sight; False if it is left out."""
+        """Select only `job` and scroll to it; False if it is filtered out."""
         index = self._shown.index_of(job)
         if not index.isValid():
             return False
@@ -338,9 +338,9 @@ class JobList(QWidget):
         return True
 
     def action(self, key: str) -> QAction:
-        """One of those in `job_actions`, for tool bars and menus.
+        """An action of `job_actions`, for tool bars and menus.
 
-        It is enabled while it can work for the selection.
+        It is enabled if it applies to the selection.
         """
         return self._actions[key]
 
@@ -355,7 +355,7 @@ class JobList(QWidget):
         return self.table.save_header()
 
     def restore_layout(self, state: QByteArray) -> bool:
-        """Take up a saved layout; False when it does not fit these columns."""
+        """Apply a saved layout; False if it does not fit these columns."""
         return self.table.restore_header(state)
 
     # Construction
@@ -401,10 +401,10 @@ class JobList(QWidget):
         self.follower.job_wanted.connect(self.select)
         self.follower.needing_changed.connect(self._enable)
 
-    # What is done with rows
+    # Actions on rows
 
     def _chosen(self) -> list[JobSnapshot]:
-        """Pictures of the selected jobs, the current one first."""
+        """Snapshots of the selected jobs, the current one first."""
         return [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
 
     def _those(self, can_work: Callable[[JobSnapshot], bool]) -> tuple[JobId, ...]:
@@ -598,13 +598,13 @@ class JobList(QWidget):
         self._delegate.hover(self.table, None)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Let time pass in the rows again."""
+        """Update the rows every second again."""
         super().showEvent(event)
         self.table.prepare()
         self._keep_time()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """A hidden list costs nothing."""
+        """Stop updates: a hidden list costs nothing."""
         super().hideEvent(event)
         self._second.stop()
 

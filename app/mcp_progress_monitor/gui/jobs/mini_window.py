@@ -42,7 +42,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class ActiveJobs(QSortFilterProxyModel):
-    """The jobs that have not ended, without what servers asked because of them."""
+    """The jobs that have not ended, without server requests on their behalf."""
 
     def __init__(self, jobs: JobsModel, parent: QObject) -> None:
         super().__init__(parent)
@@ -100,7 +100,7 @@ class _MiniDelegate(SideDelegate):
 
 
 class _MiniList(QListView):
-    """The rows; says so when there are none."""
+    """The rows; with a text if there are none."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -114,7 +114,7 @@ class _MiniList(QListView):
 
 
 class MiniWindow(QWidget):
-    """A small window that stays on top, where the desktop lets a window do so."""
+    """A small window that stays on top, if the desktop allows it."""
 
     job_opened = Signal(object)
     """The `JobId` of the row that was opened."""
@@ -123,7 +123,7 @@ class MiniWindow(QWidget):
     def __init__(
         self, jobs: JobsModel, appearance: Appearance, preferences: Preferences, owner: QWidget
     ) -> None:
-        # No child of the main window: it stays when that is minimised.
+        # Not a child of the main window: it stays when that is minimised.
         super().__init__(None, Qt.WindowType.Window | Qt.WindowType.WindowStaysOnTopHint)
         owner.destroyed.connect(self.deleteLater)
         self.setWindowTitle("Running jobs")
@@ -152,12 +152,12 @@ class MiniWindow(QWidget):
         self.restoreGeometry(preferences.bytes_of(_GEOMETRY))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Let time pass in the rows."""
+        """Update the rows every second."""
         super().showEvent(event)
         self._keep_time()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """A hidden window costs nothing; it comes back where it was."""
+        """Stop updates, and remember the position."""
         super().hideEvent(event)
         self._preferences.keep_bytes(_GEOMETRY, self.saveGeometry())
         self._keep_time()

@@ -1,4 +1,4 @@
-"""The jobs as a table: one row each, snapshots made only for rows that are shown."""
+"""The jobs as a table: one row each, snapshots made only for visible rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
-    """Unbroken runs (first, last) of distinct `rows`, in ascending order."""
+    """Contiguous runs (first, last) of distinct `rows`, in ascending order."""
     found: list[tuple[int, int]] = []
     for row in sorted(set(rows)):
         if found and row == found[-1][1] + 1:
@@ -45,20 +45,20 @@ def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
 
 
 SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `JobSnapshot` as it was last made, for delegates: reading it makes none."""
+"""Role of a row's newest existing `JobSnapshot`, for delegates: reading it makes none."""
 
 NEWEST: Final = SNAPSHOT + 1
-"""Role of the same, made anew first if it is outdated: for what is about to be painted."""
+"""Role of the same, rebuilt first if it is outdated: for rows about to be painted."""
 
 BADGE: Final = SNAPSHOT + 2
-"""Role of the `Badge` of a row; None where nothing was found."""
+"""Role of the `Badge` of a row; None without findings."""
 
 SETTLED_AFTER_S: Final = 0.5
 """A job that ends sooner never shows as running: its row must not flash."""
 
 _SETTLE_MS: Final = round(SETTLED_AFTER_S * 1000)
 _SETTLED_AT_ONCE: Final = 50
-"""Jobs that are looked at in one turn of the event loop: some 3 ms of work."""
+"""Jobs that are checked in one turn of the event loop: about 3 ms of work."""
 
 _ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
 
@@ -69,17 +69,17 @@ _state_of = attrgetter("state._value_")
 class JobsModel(QAbstractTableModel):
     """Rows are jobs in order of start, or sorted by a column; columns are `Column`.
 
-    What a server asked because of a job stands directly below that, in the order asked, however
-    the jobs are sorted.
+    A server request follows directly after the job it belongs to, in order of arrival, however the
+    jobs are sorted.
 
-    A change marks a row as outdated; its snapshot is made before the row is painted (by
-    `JobTable`), sorted or copied. So a thousand running jobs cost what the twenty visible ones
-    cost. Sorting happens here, in one pass over keys, and not in a proxy, which would ask for data
+    A change marks a row as outdated; its snapshot is rebuilt before the row is painted (by
+    `JobTable`), sorted or copied. So a thousand running jobs cost no more than the twenty visible
+    ones. Sorting is done here, in one pass over keys, and not in a proxy, which would ask for data
     twice a comparison.
     """
 
     groups_changed = Signal()
-    """A job came, went or changed its state: filters and counts are outdated."""
+    """A job was added, removed or changed its state: filters and counts are outdated."""
     second_passed = Signal()
     """The snapshots of running jobs are outdated, in rows and other views."""
 
@@ -104,10 +104,10 @@ class JobsModel(QAbstractTableModel):
         self._sort_turn.setSingleShot(True)
         self._sort_turn.timeout.connect(self._on_sorting)
 
-    # What the jobs are
+    # Source of the jobs
 
     def set_source(self, source: Jobs) -> None:
-        """Show the jobs of `source`, all of them, from now on."""
+        """Show all jobs of `source` from now on."""
         self.beginResetModel()
         self._source = source
         self._order, self._rows, self._settling = [], {}, []
@@ -120,12 +120,12 @@ class JobsModel(QAbstractTableModel):
 
     @property
     def source(self) -> Jobs | None:
-        """The source of snapshots, None before `set_source`."""
+        """The source of snapshots; None before `set_source`."""
         return self._source
 
     @Slot(object)
     def apply(self, changes: ChangeSet) -> None:
-        """Follow what happened to the jobs (`Feed.jobs_changed`)."""
+        """Apply changes of the jobs (`Feed.jobs_changed`)."""
         if changes.removed:
             self._remove(changes.removed)
         added = [job for job in changes.added if job not in self._rows]
@@ -144,22 +144,22 @@ class JobsModel(QAbstractTableModel):
             self.groups_changed.emit()
 
     def hide(self, jobs: Collection[JobId]) -> None:
-        """Show no rows of `jobs`, which the source still has: they may be shown again."""
+        """Hide the rows of `jobs`, which the source still has: they may be shown again."""
         self.apply(ChangeSet(removed=tuple(jobs)))
 
     def show_again(self, jobs: Iterable[JobId]) -> None:
-        """Show rows of `jobs` that were hidden, as far as the source still has them."""
+        """Show rows of hidden `jobs` again, if the source still has them."""
         there = () if self._source is None else self._source.ids()
         self.apply(ChangeSet(added=tuple(sorted(set(jobs).intersection(there)))))
 
     def set_badges(self, badges: Mapping[JobId, Badge]) -> None:
-        """Show how many findings there are on each job."""
+        """Set the number of findings of each job."""
         before, self._badges = self._badges or {}, badges
         differing = {job for job, _ in before.items() ^ badges.items()}
         self._announce([self._rows[job] for job in differing if job in self._rows], Column.JOB)
 
     def badge(self, snapshot: JobSnapshot) -> Badge | None:
-        """The findings on a job; of one that an earlier run made, what was saved of them."""
+        """The findings on a job; for one of an earlier run, those that were saved."""
         if self._badges is not None and snapshot.request > 0:
             return self._badges.get(snapshot.id)
         if not snapshot.marks:
@@ -169,9 +169,9 @@ class JobsModel(QAbstractTableModel):
         return Badge(len(snapshot.marks), Level.NOTE if is_harmless else Level.WARNING)
 
     def tick(self, visible: Collection[int]) -> None:
-        """Let a second pass: elapsed times and ETAs are outdated; repaint rows of `visible`.
+        """Let a second pass: elapsed times and ETAs are outdated; repaint `visible` rows.
 
-        Rows out of sight are made anew when they come into sight.
+        Other rows are rebuilt when they come into sight.
         """
         self._outdated |= self._resuming
         if self._sorting is not None:
@@ -182,11 +182,11 @@ class JobsModel(QAbstractTableModel):
 
     @property
     def is_in_order_of_start(self) -> bool:
-        """Whether the newest job is the last, but for what servers asked because of others."""
+        """Whether the newest job is the last row, apart from server requests."""
         return self._sorting is None
 
     def jobs_in(self, state: JobState) -> list[JobId]:
-        """The settled jobs in `state`, in order of their rows; questions of theirs are no jobs."""
+        """The settled jobs in `state`, in order of their rows; server requests do not count."""
         return [
             job
             for job in self._order
@@ -199,11 +199,11 @@ class JobsModel(QAbstractTableModel):
         return bool(self._resuming)
 
     def job_at(self, row: int) -> JobId | None:
-        """The job of a row, None beyond the end."""
+        """The job of a row; None beyond the end."""
         return self._order[row] if 0 <= row < len(self._order) else None
 
     def row_of(self, job: JobId) -> int | None:
-        """The row of a job, None when it is not shown."""
+        """The row of a job; None if it is not shown."""
         return self._rows.get(job)
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
@@ -221,15 +221,15 @@ class JobsModel(QAbstractTableModel):
         return None if known is None or job in self._young else known.state
 
     def parent_of(self, job: JobId) -> JobId | None:
-        """The job in the list that made a server ask this one; None for a job of its own."""
+        """The listed job on whose behalf a server asks this one; None if there is none."""
         parent = self._parents.get(job)
-        # What caused a job is older: a row never stands below itself.
+        # The parent job is older: a row is never below itself.
         return parent if parent is not None and parent < job and parent in self._rows else None
 
     def grouping_state(self, job: JobId) -> JobState | None:
-        """The state that groups a row: what a server asked goes with the job that caused it.
+        """The state that groups a row: that of the parent job for a server request.
 
-        Unless that is over: a question that is open all the same is not to be lost with it.
+        Unless the parent is over: an open question must not be hidden with it.
         """
         own, parent = self.settled_state(job), self.parent_of(job)
         if parent is None or own is None:
@@ -239,10 +239,10 @@ class JobsModel(QAbstractTableModel):
         return own if is_left_behind else of_parent
 
     def count_by_state(self) -> Mapping[JobState, int]:
-        """How many settled jobs there are of each state; questions of theirs are no jobs."""
+        """The number of settled jobs in each state; server requests do not count."""
         apart = self._young | self._parents.keys()
         of_jobs = (known for job, known in self._snapshots.items() if job not in apart)
-        # By value: to hash an enumeration's member is slow, and there may be ten thousand.
+        # By value: hashing an enumeration's member is slow, and there may be ten thousand.
         counts = Counter({JobState(v): n for v, n in Counter(map(_state_of, of_jobs)).items()})
         left = (self.settled_state(job) for job in self._parents if self._counts(job))
         counts.update(state for state in left if state is not None)
@@ -250,17 +250,17 @@ class JobsModel(QAbstractTableModel):
 
     @property
     def job_count(self) -> int:
-        """How many jobs there are, without what servers asked because of them."""
+        """The number of jobs, without server requests."""
         return len(self._order) - sum(self.parent_of(job) is not None for job in self._parents)
 
-    # What Qt asks
+    # Called by Qt
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of jobs."""
         return 0 if parent.isValid() else len(self._order)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of columns, hidden ones included."""
+        """Number of columns, including hidden ones."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(
@@ -269,7 +269,7 @@ class JobsModel(QAbstractTableModel):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        """Titles of the columns, aligned as these."""
+        """Titles of the columns, aligned as the columns."""
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
         about = COLUMNS[Column(section)]
@@ -282,7 +282,7 @@ class JobsModel(QAbstractTableModel):
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text for display, or the snapshot: numbers never cross as C integers."""
+        """Bounded plain text, or the snapshot: numbers are never converted to C integers."""
         if role not in _ANSWERED or not index.isValid():
             return None
         job = self.job_at(index.row())
@@ -304,7 +304,7 @@ class JobsModel(QAbstractTableModel):
         return column.text(snapshot)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column and keep it so; -1 returns to the order of start."""
+        """Sort by a column and keep the rows sorted; -1 returns to the order of start."""
         descending = order is Qt.SortOrder.DescendingOrder
         self._sorting = (Column(column), descending) if 0 <= column < len(COLUMNS) else None
         if self._sorting is not None:
@@ -312,7 +312,7 @@ class JobsModel(QAbstractTableModel):
                 self.snapshot(job)
         self._resort()
 
-    # How it is kept
+    # Bookkeeping
 
     def _append(self, jobs: Iterable[JobId]) -> None:
         for job in jobs:
@@ -365,7 +365,7 @@ class JobsModel(QAbstractTableModel):
 
     @Slot()
     def _on_sorting(self) -> None:
-        """Make outdated snapshots, a few at a time, then sort: a thousand at once took 40 ms."""
+        """Rebuild outdated snapshots, a few at a time, then sort: a thousand at once took 40 ms."""
         waiting = self._sorting_anew
         for job in waiting[:_SETTLED_AT_ONCE]:
             self.snapshot(job)
@@ -376,11 +376,11 @@ class JobsModel(QAbstractTableModel):
             self._resort()
 
     def _resort(self) -> None:
-        """Sort by the snapshots there are: those of changed rows may be a second old."""
+        """Sort by existing snapshots: those of changed rows may be a second old."""
         wanted = self._sorted()
         if wanted == self._order:
             return
-        # No hint: PySide 6.11.3 crashes on an empty list of parents (measured).
+        # Without a hint: PySide 6.11.3 crashes on an empty list of parents (measured).
         self.layoutAboutToBeChanged.emit()
         before = self.persistentIndexList()
         jobs = [self.job_at(index.row()) for index in before]
@@ -394,7 +394,7 @@ class JobsModel(QAbstractTableModel):
         self.layoutChanged.emit()
 
     def _counts(self, job: JobId) -> bool:
-        """Whether a row counts in a group by itself: jobs do, and questions left behind."""
+        """Whether a row counts in a group: jobs do, and questions whose job is over."""
         parent = self.parent_of(job)
         if parent is None:
             return True
@@ -409,7 +409,7 @@ class JobsModel(QAbstractTableModel):
             below.setdefault(self._top_of(job), []).append(job)
         parents = self._parents
         tops = (job for job in order if job not in parents or self.parent_of(job) is None)
-        # A job without a row above it is a top of its own, and not below itself.
+        # A job without a listed parent is its own top.
         return [
             each
             for top in tops
@@ -417,7 +417,7 @@ class JobsModel(QAbstractTableModel):
         ]
 
     def _top_of(self, job: JobId) -> JobId:
-        """The job that a row stands below; itself where none is in the list."""
+        """The top-level job of a row; itself without a listed parent."""
         while (parent := self.parent_of(job)) is not None:
             job = parent
         return job
@@ -431,12 +431,12 @@ class JobsModel(QAbstractTableModel):
         keys = {job: key(snapshots[job]) for job in by_start if job in snapshots}
         known = [job for job in by_start if keys.get(job) is not None]
         unknown = [job for job in by_start if keys.get(job) is None]
-        # Unknown is at the end in both directions; equals stay in order of start.
+        # Unknown values are last in both directions; equal ones stay in order of start.
         return sorted(known, key=keys.__getitem__, reverse=descending) + unknown
 
     @Slot()
     def _on_settled(self) -> None:
-        """Look at the young jobs again, a few at a time: a thousand of them took 40 ms."""
+        """Check the new jobs again, a few at a time: a thousand of them took 40 ms."""
         left = self._settling or list(self._young)
         waiting = [job for job in left[:_SETTLED_AT_ONCE] if job in self._rows]
         self._settling = left[_SETTLED_AT_ONCE:]
@@ -452,7 +452,7 @@ class JobsModel(QAbstractTableModel):
 
 
 def _is_timed(job: JobSnapshot) -> bool:
-    """Whether time alone changes the snapshot: a resumable job shows the age of its token."""
+    """Whether the snapshot changes with time: a resumable job shows the age of its token."""
     return not job.state.is_over or job.state is JobState.RESUMABLE
 
 

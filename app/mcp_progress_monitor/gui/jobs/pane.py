@@ -1,4 +1,4 @@
-"""One job in full: header, history, ticks, request, result and attempts."""
+"""The Job pane: header, history, ticks, request, result and attempts of one job."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 _FINDINGS: Final = "Fin&dings"
 _SECOND_MS: Final = 1000
 _LEAST_PAGE: Final = 60
-"""Pixels of a page that stay in sight at least."""
+"""Pixels of a page that always stay in sight."""
 
 
 class JobPane(QWidget):
     """Shows one job; reads details only while visible, and only for the open section.
 
-    With `rows` it shows the very snapshot that the job's row shows: made at another moment, rate
-    and time left would be other ones.
+    With `rows` it shows the same snapshot as the job's row: made at another moment, rate and time
+    left would differ.
     """
 
     cancel_requested = Signal(object)
@@ -62,9 +62,9 @@ class JobPane(QWidget):
     ticks_requested = Signal(object)
     """`JobId` whose ticks are to be saved."""
     frame_followed = Signal(object)
-    """Number of a frame to be shown in the log."""
+    """The number of a frame to show in Traffic."""
     search_requested = Signal(object)
-    """Words to search the log for."""
+    """Text to search Traffic for."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class JobPane(QWidget):
         rows: JobsModel | None = None,
         findings: JobSection | None = None,
     ) -> None:
-        """Show `findings`, where there are any, as a section of their own."""
+        """Show `findings`, if given, as a separate section."""
         super().__init__(parent)
         self.findings = findings
         self._appearance = appearance
@@ -114,7 +114,7 @@ class JobPane(QWidget):
             view.search_requested.connect(self.search_requested)
 
     def set_source(self, source: Jobs) -> None:
-        """Take the jobs' stories from `source`."""
+        """Read the jobs from `source`."""
         self._source = source
         self._request_of = None
         self.show_job(None)
@@ -126,12 +126,12 @@ class JobPane(QWidget):
 
     @property
     def job(self) -> JobId | None:
-        """The job shown, None when there is none."""
+        """The shown job; None if there is none."""
         return self._job
 
     @Slot(object)
     def show_job(self, job: JobId | None) -> None:
-        """Follow `job` from now on; None shows none."""
+        """Show `job` from now on; None shows none."""
         if job != self._job:
             self.header.clocks.forget()
         self._job = job
@@ -141,7 +141,7 @@ class JobPane(QWidget):
 
     @Slot(object)
     def apply(self, changes: ChangeSet) -> None:
-        """Follow what happened to the job (`Feed.jobs_changed`)."""
+        """Apply changes of the job (`Feed.jobs_changed`)."""
         if self._job is None:
             return
         if self._job in changes.removed:
@@ -150,7 +150,7 @@ class JobPane(QWidget):
             self._refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what happened out of sight."""
+        """Catch up with changes while hidden."""
         super().showEvent(event)
         self._refresh()
 
@@ -183,7 +183,7 @@ class JobPane(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self.tabs, 1)
-        # Where there is little room the pages give way, not the header: its buttons stay whole.
+        # If there is little room the pages shrink, not the header: its buttons stay complete.
         self.tabs.setMinimumHeight(self.tabs.tabBar().sizeHint().height() + _LEAST_PAGE)
         nothing = QLabel("Select a job to see its details", self)
         nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -228,7 +228,7 @@ class JobPane(QWidget):
     def _keep_time(self, detail: JobDetail) -> None:
         state = detail.snapshot.state
         if self._rows is not None:
-            return  # they keep the time
+            return  # their snapshot is up to date
         if state.is_over and state is not JobState.RESUMABLE:
             self._second.stop()
         elif not self._second.isActive():

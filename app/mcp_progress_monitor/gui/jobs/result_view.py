@@ -1,4 +1,4 @@
-"""A job's reply, part by part: texts, images, structured values, errors in the server's words."""
+"""A job's reply, part by part: texts, images, structured values, errors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class ResultView(QWidget):
-    """The parts at the left, the selected one at the right; only that one is decoded."""
+    """The parts on the left, the selected one on the right; only that one is decoded."""
 
     search_requested = Signal(object)
-    """Words to search the log for."""
+    """Text to search Traffic for."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class ResultView(QWidget):
         self._lay_out()
 
     def show_result(self, job: JobSnapshot, answer: RequestAnswered | None) -> None:
-        """Show `answer`, or why there is none; does nothing if it is shown already."""
+        """Show `answer`, or why there is none; does nothing if it is already shown."""
         if answer is not None and answer is self._answer:
             return
         self._answer = answer

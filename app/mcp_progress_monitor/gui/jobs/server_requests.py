@@ -27,11 +27,11 @@ TITLES: Final = (
 )
 TEXT_COLUMNS: Final = (0, 1, 2)
 _CHILDREN: Final = 200
-"""Newest requests of a server that are listed: each needs a look at its job."""
+"""Newest requests of a server that are listed: each needs a look-up of its job."""
 
 
 class ServerRequestRow(NamedTuple):
-    """One question: the number of the frame that asked, when, and its words as in `TITLES`."""
+    """One question: the number of the frame that asked, the time, and texts as in `TITLES`."""
 
     number: int
     at: float
@@ -41,7 +41,7 @@ class ServerRequestRow(NamedTuple):
 def server_request_rows(
     detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None]
 ) -> list[ServerRequestRow]:
-    """All questions of a job, in the order asked; of a question that is a job, itself."""
+    """All questions of a job, in the order asked, including one that is the job itself."""
     return sorted(_rows(detail, detail_of), key=_place)
 
 
@@ -115,7 +115,7 @@ class ServerRequestsSection(QWidget):
     def show_detail(
         self, detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None]
     ) -> None:
-        """Show the questions of a job; `detail_of` finds those that are jobs themselves."""
+        """Show the questions of a job; `detail_of` finds those that are jobs."""
         rows = server_request_rows(detail, detail_of)
         self.model.show_rows([row.words for row in rows], [row.number for row in rows])
 

@@ -1,4 +1,4 @@
-"""The bare table of the job list: a flat tree view whose columns fit, with an empty state."""
+"""The table of the job list: a flat tree view with fitted columns and an empty state."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _LEAST: Final = 0.6  # of its wanted width, below which a column says too little
 
 
 def fitted(wanted: Mapping[int, int], room: int) -> dict[int, int]:
-    """The `wanted` widths, all shrunk by the same share so that they fit into `room` if they can.
+    """The `wanted` widths, all shrunk by the same share to fit into `room` if possible.
 
-    Never below six tenths: from there on the stretching column gives way.
+    Never below six tenths: from there on the stretching column shrinks.
     """
     total = sum(wanted.values())
     share = max(_LEAST, min(1.0, room / total)) if total else 1.0
@@ -54,7 +54,7 @@ _LEAST_JOB: Final = 120
 _PROGRESS_LEAST: Final = 254  # with the buttons
 _PROGRESS_EASY: Final = 460
 _SHARES: Final = {Column.JOB: 0.45, Column.SERVER: 0.15, Column.STATUS: 0.1}
-"""Beyond that width the progress leaves these shares of a wide window to words."""
+"""Shares of a wide window that the progress column leaves to columns of text."""
 _TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
 
@@ -70,10 +70,10 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class JobTable(QTreeView):
-    """A flat list of rows of equal height; explains why it is empty."""
+    """A flat list of rows of equal height, with a text if it is empty."""
 
     resized = Signal()
-    """There is more or less room for rows."""
+    """The visible area for rows changed."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -113,9 +113,9 @@ class JobTable(QTreeView):
         self._set_up_columns()
 
     def save_header(self) -> QByteArray:
-        """The header as the user wants it: not as a narrow window has squeezed it.
+        """The header's state without the shrinking by a narrow window.
 
-        Those widths would be squeezed again by the next window, until no name could be read.
+        Shrunk widths would be shrunk again by the next window, until no name could be read.
         """
         self._resize_columns(self._wanted)
         state = self.header().saveState()
@@ -123,13 +123,13 @@ class JobTable(QTreeView):
         return state
 
     def restore_header(self, state: QByteArray) -> bool:
-        """Take up a saved header; False when it does not fit these columns."""
+        """Apply a saved header; False if it does not fit these columns."""
         is_restored = self.header().restoreState(state)
         self._fix_resizing()
         return is_restored
 
     def set_narrowed(self, is_narrowed: bool) -> None:
-        """Whether an empty list is the filter's doing."""
+        """Set whether a filter may be why the list is empty."""
         if is_narrowed != self._is_narrowed:
             self._is_narrowed = is_narrowed
             self.viewport().update()
@@ -145,7 +145,7 @@ class JobTable(QTreeView):
         return found
 
     def rows_in_sight(self) -> range:
-        """The rows of which at least the middle is seen."""
+        """The rows of which at least the middle is visible."""
         rows, area = self._rows_in_sight(), self.viewport().rect()
         first, last = (self.model().index(row, 0) for row in (rows.start, rows.stop - 1))
         is_cut = rows and self.visualRect(first).center().y() < area.top()
@@ -159,7 +159,7 @@ class JobTable(QTreeView):
         a job is another.
         """
         if QAccessible.isActive():
-            super().dataChanged(first, last, list(roles))  # tells a screen reader as well
+            super().dataChanged(first, last, list(roles))  # notifies screen readers as well
             return
         self._changed.append((first.row(), last.row()))
         if last.column() == Column.JOB:
@@ -171,7 +171,7 @@ class JobTable(QTreeView):
 
     @Slot()
     def _on_turn(self) -> None:
-        """Have the next few rows repainted, from where the last turn ended."""
+        """Repaint the next few rows, from where the last turn ended."""
         sight = self._rows_in_sight()
         for first, last in self._changed:
             self._due.update(range(max(first, sight.start), min(last + 1, sight.stop)))
@@ -202,7 +202,7 @@ class JobTable(QTreeView):
                 viewport.update(left, place.top(), wide, place.height())
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Have snapshots of the rows that come into sight before they are painted."""
+        """Rebuild snapshots of rows that come into sight before they are painted."""
         super().scrollContentsBy(dx, dy)
         if abs(dy) >= self.viewport().height():
             # All rows in sight are painted anyway, and none of the others.
@@ -214,12 +214,12 @@ class JobTable(QTreeView):
             self.prepare()
 
     def updateGeometries(self) -> None:
-        """Have them as well after a resize, and where rows came, went or were sorted."""
+        """Rebuild them as well after a resize, and after rows were added, removed or sorted."""
         super().updateGeometries()
         self.prepare()
 
     def prepare(self) -> None:
-        """Make the outdated snapshots of rows in sight: painting makes none."""
+        """Rebuild outdated snapshots of rows in sight, since painting does not."""
         for row in self._rows_in_sight():
             self.model().index(row, 0).data(NEWEST)
 
@@ -233,14 +233,14 @@ class JobTable(QTreeView):
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Begin in sight where no row is chosen yet: Qt would take the very first."""
+        """Begin in sight if no row is selected yet: Qt would use the very first."""
         rows = self._rows_in_sight()
         if self.currentIndex().isValid() or not rows:
             return super().moveCursor(action, modifiers)
         return self.model().index(rows.start, 0)
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it.
+        """Draw a row, a hairline below, and a bar on the left if it has the keyboard focus.
 
         A row at a time: Qt asks the model and the delegate ten times for each cell.
         """
@@ -287,7 +287,7 @@ class JobTable(QTreeView):
         paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
 
     def changeEvent(self, event: QEvent) -> None:
-        """Repaint when the window comes to the front: the selection's ground depends on it."""
+        """Repaint when the window is activated or deactivated: the selection changes its colour."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.ActivationChange:
             self.viewport().update()
@@ -308,7 +308,7 @@ class JobTable(QTreeView):
         for column in COLUMNS:
             header.setSectionHidden(column, column not in FIRST_SHOWN)
             header.resizeSection(column, self._scaled(_WIDTHS.get(column, 110)))
-        # Further columns stand before the buttons, which stay at the end of the row.
+        # Further columns precede the buttons, which stay at the end of the row.
         header.moveSection(Column.ACTIONS, len(COLUMNS) - 1)
         self._fix_resizing()
         header.sectionResized.connect(self._on_column_resized)
@@ -332,7 +332,7 @@ class JobTable(QTreeView):
             self._wanted[Column.JOB] = self._scaled(_WIDTHS[Column.JOB])
 
     def _fit_columns(self) -> None:
-        """Give way to the progress bar in a narrow window, and take the room back in a wide one."""
+        """Shrink columns for the progress bar in a narrow window, and widen them in a wide one."""
         header = self.header()
         wanted = {
             column: width
@@ -343,7 +343,7 @@ class JobTable(QTreeView):
         self._resize_columns(self._widened(fitted(wanted, room), room))
 
     def _widened(self, widths: dict[int, int], room: int) -> dict[int, int]:
-        """Let words share what a wide window has to spare, where the user has set no width."""
+        """Let columns of text share the spare width, unless the user has set their widths."""
         spare = room - sum(widths.values()) - self._scaled(_PROGRESS_EASY - _PROGRESS_LEAST)
         if spare <= 0:
             return widths
@@ -367,7 +367,7 @@ class JobTable(QTreeView):
             self._wanted[column] = width
 
     def _scaled(self, width: int) -> int:
-        """A width meant for a 13 pixel font, at the font there is."""
+        """A width for a 13 pixel font, scaled to the current font."""
         return max(width, round(width * self.fontMetrics().height() / 16))
 
     @Slot(QPoint)

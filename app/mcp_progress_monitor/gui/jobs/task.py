@@ -27,7 +27,7 @@ from mcp_progress_monitor.wording.jobs import line
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobDetail
 
-_ID: Final = 40  # characters: a UUID and a little more; the whole can be copied
+_ID: Final = 40  # characters: a UUID and a little more; the whole id can be copied
 _STATUS: Final = 17  # digits
 _TIME: Final = 16
 _WAY: Final = 27
@@ -36,7 +36,7 @@ _WAY: Final = 27
 class TaskSection(QWidget):
     """The current state of the task, above one row for each change, oldest first.
 
-    What has no room in a narrow pane is read in tips.
+    What does not fit into a narrow pane is in tool tips.
     """
 
     frame_followed = Signal(object)
@@ -66,7 +66,7 @@ class TaskSection(QWidget):
         self._recolour()
 
     def show_detail(self, detail: JobDetail) -> None:
-        """Show the task of a job; nothing of one that is none."""
+        """Show the task of a job; nothing for other jobs."""
         job, task = detail.snapshot, detail.snapshot.task
         steps = () if task is None else detail.task_course
         bar = self.table.verticalScrollBar()
@@ -137,7 +137,7 @@ class TaskSection(QWidget):
 
 
 def _put(label: QLabel, words: str) -> None:
-    """Set a label's text only where it is another one, so that a selection in it stays."""
+    """Set a label's text only if it changed, so that a selection in it stays."""
     if label.text() != words:
         label.setText(words)
         label.setToolTip(plain_tip(words))

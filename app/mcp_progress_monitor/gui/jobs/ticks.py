@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of the number of the frame that carried the tick."""
 MARK: Final = FRAME + 1
-"""Role of what is wrong with the tick, in the tracker's words; empty when nothing is."""
+"""Role of the tick's findings, as text; empty if there are none."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -63,9 +63,9 @@ _NUMBERS: Final = set(TickColumn) - {TickColumn.TIME, TickColumn.MARK, TickColum
 
 
 class TicksModel(TitledTable):
-    """The newest ticks of one job, oldest first; rows already shown stay as they are.
+    """The newest ticks of one job, oldest first; rows already shown do not change.
 
-    The ticks' numbers count from the job's first one, although only the newest are kept.
+    Ticks are numbered from the job's first one, although only the newest are kept.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -80,9 +80,9 @@ class TicksModel(TitledTable):
         count: int,
         marked: Mapping[int, tuple[Finding, ...]],
     ) -> None:
-        """Show `ticks`, the newest of `count`; only what is new or gone is announced.
+        """Show `ticks`, the newest of `count`; announces only new and removed rows.
 
-        `marked` says what is wrong with some of them, by frame; of one shown it never changes.
+        `marked` has the findings of some, by frame; those of a shown tick never change.
         """
         self._marked = marked
         wanted = list(ticks)
@@ -98,7 +98,7 @@ class TicksModel(TitledTable):
             del self._ticks[:gone]
             self._before = count - len(wanted)
             self.endRemoveRows()
-            # What came before the first row is gone: its steps cannot be told any more.
+            # What preceded the first row is gone: its step is unknown.
             self.dataChanged.emit(self.index(0, TickColumn.SINCE), self.index(0, TickColumn.STEP))
         if len(wanted) > kept:
             self.beginInsertRows(QModelIndex(), kept, len(wanted) - 1)
@@ -110,7 +110,7 @@ class TicksModel(TitledTable):
         return 0 if parent.isValid() else len(self._ticks)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text, the frame's number, or what is wrong."""
+        """Bounded plain text, the frame's number, or the findings."""
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -143,7 +143,7 @@ class TicksModel(TitledTable):
 
 
 def _kept(shown: list[ProgressReceived], wanted: list[ProgressReceived]) -> int | None:
-    """How many of the last of `shown` are the first of `wanted`, None when none are."""
+    """How many of the last of `shown` are the first of `wanted`; None if none are."""
     if not shown or not wanted:
         return None
     first = wanted[0].number
@@ -156,15 +156,15 @@ def _kept(shown: list[ProgressReceived], wanted: list[ProgressReceived]) -> int 
 
 
 def _step(before: float | None, now: float | None) -> str:
-    """What was added, signed; nothing when it cannot be said."""
+    """The difference, with sign; empty if unknown."""
     if before is None or now is None:
         return ""
     try:
         step = now - before
-    except OverflowError:  # a fraction and an integer beyond all floats
+    except OverflowError:  # a fraction and an integer beyond the range of floats
         return ""
     if isinstance(step, float):
-        # 0.3 - 0.2 is 0.09999…; twelve digits are what both were sent with, and more.
+        # 0.3 - 0.2 is 0.09999…; twelve digits are more than both were sent with.
         step = float(f"{step:.12g}")
     return formatting.number(step) if step < 0 else f"+{formatting.number(step)}"
 
@@ -191,7 +191,7 @@ class TickDelegate(QStyledItemDelegate):
     def initStyleOption(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Draw the sign before a mark's words, and these as a warning."""
+        """Draw an icon before a finding's text, and the text as a warning."""
         super().initStyleOption(option, index)
         if index.column() != TickColumn.MARK or not index.data(MARK):
             return
@@ -206,7 +206,7 @@ class TickDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> bool:
-        """Say all that is wrong with the tick under the mouse."""
+        """Show all findings of the tick under the mouse."""
         words = index.data(MARK) if event.type() is QEvent.Type.ToolTip else ""
         if not words:
             return super().helpEvent(event, view, option, index)
@@ -215,9 +215,9 @@ class TickDelegate(QStyledItemDelegate):
 
 
 class TicksSection(QWidget):
-    """Every tick that is kept; follows the newest while the table is scrolled to its end.
+    """Every kept tick; follows the newest while the table is scrolled to its end.
 
-    What is wrong with a tick has a column of its own, which is there where it has something to say.
+    Findings have their own column, shown only if there are any.
     """
 
     frame_followed = Signal(object)

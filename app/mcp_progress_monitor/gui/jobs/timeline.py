@@ -1,6 +1,6 @@
-"""All jobs side by side in time, one lane each; a selected span of time filters the traffic.
+"""All jobs in time, one lane each; a selected time span filters the traffic.
 
-Drawn by hand: QtCharts is under the GPL, and would have to be loaded at the start.
+Painted without QtCharts, which is under the GPL and would have to be loaded at startup.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ _SHORTEST_S: Final = 0.05
 _DRAGGED: Final = 4  # pixels from which a click is a selection
 _AHEAD: Final = 1.02
 _STRENGTHS: Final = (0.45, 0.3)
-"""How strong the phases of a job are, by turns."""
+"""Alternating strengths of a job's phases."""
 
 
 class JobTimeline(QAbstractScrollArea):
     """The lanes of the jobs that the list shows, in its order.
 
-    It shows the whole time until it is zoomed or moved, and again from `fit` on. Lanes are made for
+    It shows the whole time until it is zoomed or moved, and again after `fit`. Lanes are made for
     the rows in sight, once a second; those of ended jobs are kept.
     """
 
@@ -129,17 +129,17 @@ class JobTimeline(QAbstractScrollArea):
 
     @property
     def axis(self) -> AxisSpan:
-        """The time in sight, monotonic."""
+        """The visible time, monotonic."""
         return self._whole if self._view is None else self._view
 
     @property
     def lanes(self) -> list[Lane]:
-        """The lanes in sight, from top to bottom."""
+        """The visible lanes, from top to bottom."""
         return self._lanes
 
     @Slot()
     def forget(self) -> None:
-        """Begin again with other jobs."""
+        """Start again with other jobs."""
         self._kept.clear()
         self._view = None
         self.select(None)
@@ -168,13 +168,13 @@ class JobTimeline(QAbstractScrollArea):
         self.span_changed.emit(self.span)
 
     def set_current(self, job: JobId | None) -> None:
-        """Point out the lane of a job."""
+        """Highlight the lane of a job."""
         self._current = job
         self.viewport().update()
 
     @Slot()
     def refresh(self) -> None:
-        """Make the lanes in sight as they are now."""
+        """Update the visible lanes."""
         if not self.isVisible() or self._source is None:
             return
         now, height = self._now(), self._lane_height()
@@ -198,7 +198,7 @@ class JobTimeline(QAbstractScrollArea):
         return lane
 
     def _measure(self, now: float) -> None:
-        """Find the time that all lanes in sight take."""
+        """Determine the time that all lanes span."""
         if not self._lanes:
             return
         begin = min(lane.began_at for lane in self._lanes)
@@ -216,7 +216,7 @@ class JobTimeline(QAbstractScrollArea):
         self.verticalScrollBar().setPageStep(max(height, 1))
         self.refresh()
 
-    # Where things are
+    # Geometry
 
     def _lane_height(self) -> int:
         return self.fontMetrics().height() + GAP
@@ -258,7 +258,7 @@ class JobTimeline(QAbstractScrollArea):
         self._view = AxisSpan(low + seconds, high + seconds)
         self.viewport().update()
 
-    # What the user does
+    # Input
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom with Ctrl, move in time with Shift or sideways, else scroll through the lanes."""
@@ -274,7 +274,7 @@ class JobTimeline(QAbstractScrollArea):
             super().wheelEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin to select with the left button, to move with the middle one."""
+        """Begin to select with the left button, or to move with the middle one."""
         self._pressed = event.position(), self.axis
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -313,7 +313,7 @@ class JobTimeline(QAbstractScrollArea):
             self.job_opened.emit(lane.job)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom by plus and minus, fit by 0, move by arrows, open by Enter, deselect by Escape."""
+        """Zoom with plus and minus, fit with 0, move with arrows; Enter opens, Escape deselects."""
         length = self.axis.high - self.axis.low
         done: dict[int, Callable[[], object]] = {
             Qt.Key.Key_Plus: self.zoom_in,
@@ -355,7 +355,7 @@ class JobTimeline(QAbstractScrollArea):
         elif self._current is not None:
             self.job_opened.emit(self._current)
 
-    # What it looks like
+    # Painting
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the times, the lanes in sight, and the selected span."""
@@ -414,7 +414,7 @@ class JobTimeline(QAbstractScrollArea):
         painter.restore()
 
     def _paint_spans(self, painter: QPainter, top: int, lane: Lane) -> None:
-        """The bar of a job: its phases by turns, and on them what went otherwise."""
+        """Paint the bar of a job: its phases, with stalls, pauses and questions on top."""
         tone, look = tone_of(lane.snapshot), self._appearance
         bar = self._bar(top, lane.began_at, lane.ended_at)
         painter.fillRect(bar, look.ground(tone, 0.2))
@@ -468,7 +468,7 @@ class JobTimeline(QAbstractScrollArea):
         painter.drawRect(area)
 
     def tip_at(self, place: QPointF) -> str:
-        """What the lane and the span at a place are, in words."""
+        """A description of the lane and the span at a place."""
         lane = self._lane_at(place.y())
         if lane is None:
             return ""
@@ -481,7 +481,7 @@ class JobTimeline(QAbstractScrollArea):
         return "\n".join(part for part in parts if part)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Explain what is under the mouse."""
+        """Show a tool tip for what is under the mouse."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             words = self.tip_at(QPointF(event.pos()))
             QToolTip.showText(event.globalPos(), plain_tip(words), self.viewport())
@@ -494,12 +494,12 @@ class JobTimeline(QAbstractScrollArea):
         self._on_rows_changed()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what happened out of sight."""
+        """Catch up with changes while hidden."""
         super().showEvent(event)
         self._on_rows_changed()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show where the focus is: on the first lane if on none yet."""
+        """Show the focus: on the first lane if no lane has it yet."""
         super().focusInEvent(event)
         if self._current is None and self._lanes:
             self.set_current(self._lanes[0].job)

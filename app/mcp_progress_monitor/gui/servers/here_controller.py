@@ -1,4 +1,4 @@
-"""Resumes, re-issues or edits other clients' jobs here, once what that starts is approved."""
+"""Resumes, re-issues or edits other clients' jobs here, once their servers are approved."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
     Again: TypeAlias = Callable[[tuple[JobId]], None]
-    """What is to be done with a job as soon as its server may be started."""
+    """Called with a job once its server may be started."""
 
 
 class _Pending:
-    """What waits for the approval of one server of another client."""
+    """Actions that wait for the approval of one server of another client."""
 
     def __init__(self, origin: Origin, found: ServerHere, dialog: ConsentDialog) -> None:
         self.origin = origin
@@ -44,7 +44,7 @@ class _Pending:
 
 
 class ServersHere(QObject):
-    """Finds the servers of other clients' jobs, and asks before one is started for the first time.
+    """Finds the servers of other clients' jobs, and asks before starting one for the first time.
 
     There is one question for all jobs of a server.
     """
@@ -70,12 +70,12 @@ class ServersHere(QObject):
 
     @Slot(object, object, object)
     def ask(self, job: JobId, origin: Origin, again: Again) -> None:
-        """Find the server of another client's job; ask unless it was approved before."""
+        """Find the server of another client's job; ask unless it was already approved."""
         self._tasks.start(f"find the server of job {job}", self._find, job, origin, again)
 
     async def _find(self, job: JobId, origin: Origin, again: Again) -> None:
         from mcp_progress_monitor.engine.servers_here import (
-            find_server_here,  # late: it reads other clients' files, which few sessions need
+            find_server_here,  # late: reads other clients' files, which few sessions need
         )
 
         entries = tuple(self._saved.entries.values())
@@ -116,7 +116,7 @@ class ServersHere(QObject):
     def _on_agreed(self, definitions: Sequence[ServerDefinition]) -> None:
         try:
             self._approvals.approve(definitions)
-        except UserError as error:  # it holds until the program ends
+        except UserError as error:  # it is valid until the program exits
             self._tell(error.details)
         for pending in self._pending.values():
             if pending.dialog is self.sender():
