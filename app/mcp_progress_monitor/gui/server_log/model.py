@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import NotificationReceived
 
-KEPT: Final = 10_000  # newest messages that are shown; the log has every one
+KEPT: Final = 10_000  # newest messages that are shown; the recording has every one
 RANK: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a message's place in `LOG_LEVELS`; that of a level nobody knows is one past the end."""
+"""Role of a message's level as an index in `LOG_LEVELS`; unknown levels are one past the end."""
 NUMBER: Final = RANK + 1  # role of the number of the message's frame
 TITLES: Final = (
     "Time",
@@ -43,8 +43,11 @@ TITLES: Final = (
 SERVER: Final = TITLES.index("Server")
 _ROWS_AT_ONCE: Final = 500
 _TURN_MS: Final = 100
-"""So many rows come in one turn, and so long later the next: 4 ms of work each. In a flood the
-table is two seconds behind at most: what is no longer among the newest is never shown."""
+"""So many rows are added per turn, and so long later the next: 4 ms of work each.
+
+In a flood the table is two seconds behind at most: what is no longer among the newest is never
+shown.
+"""
 _REMEMBERED: Final = 500  # rows
 _LIMIT: Final = 1_000  # characters: wider than any column
 _NAME: Final = 80
@@ -53,10 +56,10 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class ServerLogModel(TitledTable):
-    """One row for each message, oldest first; the oldest go when there are too many.
+    """One row for each message, oldest first; the oldest are dropped beyond the limit.
 
-    A row is put into words when somebody looks at it. Of a flood, some rows come in each turn:
-    ten thousand at once held the window for 100 ms.
+    The texts of a row are made when it is painted. In a flood, some rows are added per turn: ten
+    thousand at once blocked the window for 100 ms.
     """
 
     def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
@@ -148,7 +151,7 @@ class ServerLogFilter(QSortFilterProxyModel):
 
 
 class _MessageTexts:
-    """Puts messages into words; those of the rows in sight are remembered."""
+    """Makes the texts of messages, and caches those of visible rows."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[NotificationReceived, tuple[str, ...]]] = {}
@@ -179,7 +182,7 @@ def _words(fact: NotificationReceived) -> tuple[str, ...]:
 
 
 def _said(data: Any) -> str:
-    """What was said: a text as it is, anything else as JSON."""
+    """The message's data: a text as it is, anything else as JSON."""
     if isinstance(data, str):
         return one_line(data, _LIMIT)
     return one_line(json.dumps(data, ensure_ascii=False, default=str), _LIMIT)

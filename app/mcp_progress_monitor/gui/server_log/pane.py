@@ -33,7 +33,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 def level_tone(rank: int) -> Tone:
-    """The tone of a level by its place in `LOG_LEVELS`; one that nobody knows warns."""
+    """The tone of a level by its index in `LOG_LEVELS`; that of a warning for unknown ones."""
     if rank >= len(LOG_LEVELS) or rank == _FROM_WARNING:
         return Tone.WARNING
     return Tone.BAD if rank > _FROM_WARNING else _TONES[LOG_LEVELS[rank]]
@@ -42,7 +42,7 @@ def level_tone(rank: int) -> Tone:
 class ServerLogPane(QWidget):
     """The newest messages of all servers; follows the end while it is visible."""
 
-    frame_followed = Signal(object)  # the number of the frame that brought a message
+    frame_followed = Signal(object)  # the number of the frame with a message
 
     def __init__(
         self, messages: ServerLogModel, appearance: Appearance, parent: QWidget | None = None

@@ -1,4 +1,4 @@
-"""What can be done with servers in their present state: rules, actions and menus."""
+"""Actions on servers by their state: rules, actions and menus."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ServerAction(enum.Enum):
-    """Something to be done with one server; the values name it."""
+    """An action on one server; the values are its names."""
 
     OPEN = "open"
     CONNECT = "connect"
@@ -76,7 +76,7 @@ _SETTINGS = frozenset(
 def can(
     row: ServerRow, *, has_catalogue: bool, lists_tasks: bool = False
 ) -> frozenset[ServerAction]:
-    """What can be done with one server; moving is for the list to know."""
+    """The actions available for one server; the list decides about moving."""
     server = row.server
     is_up, is_waiting = server.state.is_up, server.state is ServerState.WAITING
     offered = {
@@ -102,20 +102,20 @@ def can(
 
 
 def can_all(offers: Sequence[frozenset[ServerAction]]) -> frozenset[ServerAction]:
-    """What can be done with a selection: of several servers, what at least one of them can."""
+    """The actions available for a selection: what at least one of its servers supports."""
     if len(offers) == 1:
         return offers[0]
     return frozenset().union(*offers) & FOR_MANY
 
 
 def _signs_in(server: ServerSnapshot) -> bool:
-    """Whether the user may have signed in at it, in the browser."""
+    """Whether the user may have signed in to it in the browser."""
     definition = server.definition
     return definition.transport != "stdio" and definition.auth == "oauth"
 
 
 _MADE: Final = (
-    # wish, words, icon, keys
+    # action, text, icon, keys
     (ServerAction.OPEN, "&Open", "", ("Return", "Enter")),
     (ServerAction.CONNECT, "&Connect", "connect", ("Ctrl+Return",)),
     (
@@ -159,10 +159,10 @@ _MADE: Final = (
 
 
 class ServerActions(QObject):
-    """One `QAction` for each `Wish`; their keys work in the list alone."""
+    """One `QAction` for each `ServerAction`; their keys work only in the list."""
 
     wished = Signal(object)
-    """The `Wish` that was chosen."""
+    """The `ServerAction` that was chosen."""
 
     def __init__(self, view: QWidget, appearance: Appearance, parent: QObject) -> None:
         super().__init__(parent)
@@ -186,12 +186,12 @@ class ServerActions(QObject):
         return self._actions[request]
 
     def offer(self, wishes: Collection[ServerAction]) -> None:
-        """Let exactly these be chosen."""
+        """Enable exactly these actions."""
         for request, action in self._actions.items():
             action.setEnabled(request in wishes)
 
     def set_tips(self, why: str) -> None:
-        """Tell in every tip why nothing can be changed."""
+        """Explain in every tip why nothing can be changed."""
         for request, action in self._actions.items():
             if request not in WITHOUT_CHANGE:
                 action.setToolTip(plain_tip(why))
@@ -213,7 +213,7 @@ class LevelMenu(QMenu):
     """Chooses a log level, the most verbose first, or none."""
 
     level_chosen = Signal(object)
-    """`str`, or None for as the server likes."""
+    """`str`, or None for the server's default."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -229,7 +229,7 @@ class LevelMenu(QMenu):
         self._group.triggered.connect(self._on_triggered)
 
     def show_level(self, level: str | None) -> None:
-        """Tick the level that is asked for now."""
+        """Check the requested level."""
         for action in self._group.actions():
             action.setChecked(action.data() == level)
 
@@ -246,7 +246,7 @@ class LevelMenu(QMenu):
 
 
 _MOST: Final = 40
-"""Resources in the menu: more of them would be higher than a screen."""
+"""Resources in the menu: more would not fit on a screen."""
 
 
 class ResourceMenu(QMenu):
@@ -262,7 +262,7 @@ class ResourceMenu(QMenu):
         self.triggered.connect(self._on_triggered)
 
     def show_server(self, server: ServerSnapshot) -> None:
-        """Offer the resources of a server, those followed first."""
+        """Set the resources of a server, subscribed ones first."""
         self.clear()
         updates = {each.uri: each for each in server.resource_updates}
         uris = dict.fromkeys((*server.subscriptions, *(each.uri for each in server.resources)))

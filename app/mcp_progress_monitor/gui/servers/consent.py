@@ -47,19 +47,19 @@ _LINE: Final = 68
 """Characters in a line of a command."""
 _NAME: Final = 60
 _LONG: Final = 1000
-"""Characters of a value from which on their number is told: its end is out of sight at first."""
+"""Characters of a value from which on its length is shown: its end is out of sight at first."""
 
 
 def in_lines(words: str) -> str:
-    """All of a long text in lines that a window has room for, cut within a word if need be."""
+    """A long text in lines that fit the window, cut within a word if necessary."""
     return "\n".join(textwrap.wrap(words, _LINE, drop_whitespace=False) or [words])
 
 
 class ConsentDialog(QDialog):
-    """Shows servers with command, folder and the names of variables, each of them whole.
+    """Shows servers with command, folder and the names of variables, each of them in full.
 
-    Of several, nothing is ticked at first: a command runs only when the user ticked it. Consent is
-    for exactly what is shown; what is changed is asked for again.
+    Of several, none is checked at first: a command runs only if the user checked it. Approval is
+    for exactly what is shown; changes require a new one.
     """
 
     servers_agreed = Signal(object)
@@ -75,7 +75,7 @@ class ConsentDialog(QDialog):
     ) -> None:
         """`earlier` has the earlier approval of each definition, in their order.
 
-        `note` says more of why they are to be started.
+        `note` explains why they are to be started.
         """
         super().__init__(parent)
         self._definitions = tuple(definitions)
@@ -88,12 +88,12 @@ class ConsentDialog(QDialog):
         dress_rows(self.tree)
         self.tree.setHeaderLabels(["Server", "Runs or connects to"])
         self.tree.setAccessibleName("Servers and what they run")
-        # Nothing is left out: what is wider than the window is scrolled to.
+        # Nothing is elided: what is wider than the window can be scrolled to.
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.header().setStretchLastSection(False)
         self.tree.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
-        # By rows, the end of a command that is higher than the window could never be seen.
+        # Scrolled by pixel, so that the end of a very high command can be seen.
         self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         pairs = zip(self._definitions, self._earlier, strict=True)
         self._items = [self._added(definition, before) for definition, before in pairs]
@@ -115,11 +115,11 @@ class ConsentDialog(QDialog):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The definitions in question, to tell one dialog from another."""
+        """The keys of the shown definitions, to distinguish dialogs."""
         return frozenset(each.approval_key for each in self._definitions)
 
     def agreed(self) -> tuple[ServerDefinition, ...]:
-        """The definitions that are ticked; a single one needs no tick."""
+        """The definitions that are checked; a single one needs no check."""
         if self._is_one:
             return self._definitions
         return tuple(
@@ -130,7 +130,7 @@ class ConsentDialog(QDialog):
 
     @Slot()
     def accept(self) -> None:
-        """Emit what is ticked and close."""
+        """Emit what is checked, and close."""
         self.servers_agreed.emit(self.agreed())
         super().accept()
 
@@ -150,11 +150,11 @@ class ConsentDialog(QDialog):
         for label, value in list(rows(definition).items())[1:]:
             item.addChild(self._row(label, value))
         self.tree.addTopLevelItem(item)
-        item.setFirstColumnSpanned(True)  # a long name takes no room from what is run
+        item.setFirstColumnSpanned(True)  # a long name leaves the room to the command
         return item
 
     def _row(self, label: str, *values: str) -> QTreeWidgetItem:
-        """A row under a server; each value begins a line."""
+        """A row below a server; each value begins a line."""
         shown = [without_gaps(visible(value)) for value in values]
         size = sum(map(len, shown))
         length = f"\n({count(size, 'character')})" if size > _LONG else ""
@@ -191,14 +191,14 @@ class ConsentDialog(QDialog):
 
 
 class SavedServerDialog(QDialog):
-    """Shows the exact saved command, folder and names of variables, beside what is there now.
+    """Shows the exact saved command, folder and names of variables, beside the current ones.
 
-    Nothing is run before the user agrees. Values of variables are secrets: never shown, but that
-    one differs is said.
+    Nothing is run before the user approves. Values of variables are secrets: never shown, except
+    that one differs.
     """
 
     saved_server_agreed = Signal(object)
-    """`tuple[JobId, ...]`, to be resumed by the saved definition."""
+    """`tuple[JobId, ...]`, to be resumed with the saved definition."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class SavedServerDialog(QDialog):
         cancel.setFocus()
 
     def add_job(self, job: JobId) -> None:
-        """Let the answer be for `job` as well."""
+        """Apply the answer to `job` as well."""
         if job not in self._jobs:
             self._jobs.append(job)
 
@@ -238,7 +238,7 @@ class SavedServerDialog(QDialog):
         super().accept()
 
     def _made_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
-        """Everything is in sight, however long: wrapped, never cut off."""
+        """A text that shows everything, however long: wrapped, never cut off."""
         text = QPlainTextEdit(self)
         text.setReadOnly(True)
         text.setTabChangesFocus(True)
@@ -249,7 +249,7 @@ class SavedServerDialog(QDialog):
         return text
 
     def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
-        # With the folder that each would be started in: it was saved with the job.
+        # Each with its folder, which was saved with the job.
         others = {} if now is None else rows(now.settled())
         for label, words in rows(self._saved.settled()).items():
             other = others.get(label, words)

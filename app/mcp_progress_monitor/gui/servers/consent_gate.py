@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Consents:
-    """Approvals on disk, and those that hold until the program ends.
+    """Approvals on disk, and those that are valid until the program exits.
 
-    The file is opened when first asked: a start without saved servers does without it.
+    The file is opened on first use: not at startup without saved servers.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -26,7 +26,7 @@ class Consents:
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why consents on disk could not be used when they were looked for last."""
+        """Why approvals on disk could not be read the last time."""
         return None if self._trust is None else self._trust.problem
 
     def is_agreed(self, definition: ServerDefinition) -> bool:
@@ -34,10 +34,10 @@ class Consents:
         return definition.approval_key in self._now or self._opened().is_trusted(definition)
 
     def approve(self, definitions: Iterable[ServerDefinition]) -> None:
-        """Keep the consent to each.
+        """Save the approval of each.
 
         Raises:
-            UserError: it cannot be written; it holds until the program ends all the same.
+            UserError: it cannot be written; it is valid until the program exits nevertheless.
         """
         wanted = tuple(definitions)
         self._now.update(each.approval_key for each in wanted)
@@ -45,7 +45,7 @@ class Consents:
             self._opened().approve(*wanted)
 
     def approve_once(self, definition: ServerDefinition) -> None:
-        """Take note of what the user named on the command line, for this run."""
+        """Approve what the user named on the command line, for this run."""
         self._now.add(definition.approval_key)
 
     def earlier(self, definitions: Iterable[ServerDefinition]) -> list[EarlierApproval | None]:
@@ -53,13 +53,13 @@ class Consents:
         return self._opened().earlier(definitions)
 
     def forget(self, definition: ServerDefinition) -> None:
-        """Take the consent back: it is asked for again. `UserError` when that is not kept."""
+        """Revoke the approval. `UserError` if that cannot be saved."""
         self._now.discard(definition.approval_key)
         self._opened().forget(definition)
 
     def _opened(self) -> Trust:
         if self._trust is None:
-            from mcp_progress_monitor.catalogue.trust import (  # not for a start without servers
+            from mcp_progress_monitor.catalogue.trust import (  # not at startup without servers
                 FILE_NAME,
                 Trust,
             )

@@ -1,4 +1,4 @@
-"""Saves, clones, moves, disables and removes servers; connects them once the user approved."""
+"""Saves, clones, moves, disables and removes servers; connects them once approved."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _NAMES: Final = 2000
 """Characters of variables' names that are shown."""
 _BEATS: Final = 4
-"""Beats of the window from one look at the file to the next: a second."""
+"""Ticks of the window between two checks of the file: a second."""
 _AT_ONCE: Final = 8
-"""How many of many servers are started at the same time: each has a limit to be ready in."""
+"""How many servers are started at the same time: each has a limit to become ready."""
 
 
 class RemovedServer(NamedTuple):
-    """What it takes to bring a removed server back; `position` is among the saved ones."""
+    """A removed server, to be restored; `position` is among the saved ones."""
 
     entry: CatalogueEntry
     position: int
@@ -48,22 +48,22 @@ class RemovedServer(NamedTuple):
 
 
 class ServersController(QObject):
-    """Saves servers and connects them; asks for approval first where it is missing."""
+    """Saves servers and connects them; asks for missing approvals first."""
 
     restart_wanted = Signal(str)
-    """A server is to be connected as it was just saved; that may end jobs."""
+    """A server is to be connected as just saved; that may end jobs."""
     consent_wanted = Signal(object, object)
-    """Where definitions come from, and the definitions to show the user."""
+    """The origin of definitions, and the definitions to show the user."""
     turns_changed = Signal(object)
-    """The names of the servers that are to be connected when their turn comes."""
+    """The names of the servers that wait for their turn to be connected."""
     entries_changed = Signal(object)
     """The saved servers, by name."""
     server_removed = Signal(object)
     """A `RemovedServer` that can be restored."""
     edit_saved = Signal(object)
-    """The `EditedServer` that is on disk now."""
+    """The `EditedServer` that was saved."""
     edit_refused = Signal(object, object)
-    """The `EditedServer` that could not be saved, and the problem."""
+    """The `EditedServer` that could not be saved, and the error."""
 
     def __init__(
         self,
@@ -79,22 +79,22 @@ class ServersController(QObject):
         self._tasks = tasks
         self._tell = tell
         self.keyring = keyring
-        """Where secrets are put; never within the window's own thread."""
+        """Where secrets are stored; never accessed in the window's thread."""
         self._folder = folder
         self.approvals = Consents(folder)
         self.saved = SavedServers(folder / FILE_NAME, engine, self.approvals, tell)
-        self._offered: set[str] = set()  # consent keys of what is not to be saved
+        self._offered: set[str] = set()  # consent keys of definitions that are not saved
         self._beat = 0
         self._turn: collections.deque[str] = collections.deque()
         self._taking_turns = 0
 
     def refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
-        """Why a definition must not be connected by anyone; None when it may be."""
+        """Why a definition must not be connected; None if it may."""
         hint = "Connect it from the server list to review and approve what it runs."
         return not_approved(definition.name, hint) if self.saved.refuses(definition) else None
 
     def begin(self, *, connects: bool = True) -> None:
-        """Show what is saved, and connect what is to be connected at start if `connects`."""
+        """Show the saved servers and, if `connects`, connect those that connect at start."""
         self.saved.look()
         self.entries_changed.emit(self.saved.entries)
         at_start = [
@@ -106,7 +106,7 @@ class ServersController(QObject):
 
     @Slot()
     def look(self) -> None:
-        """Take in, once a second, what others changed in the file."""
+        """Apply changes of the file by others, once a second."""
         self._beat = (self._beat + 1) % _BEATS
         if not self._beat and self.saved.look():
             self.entries_changed.emit(self.saved.entries)
@@ -115,16 +115,16 @@ class ServersController(QObject):
 
     @Slot(str)
     def connect_server(self, name: str) -> None:
-        """Connect a server; one that is not approved is shown first."""
+        """Connect a server; show it first if it is not approved."""
         self.connect_servers([name])
 
     @Slot(str)
     def restart_server(self, name: str) -> None:
-        """End a server and connect it as it is saved now."""
+        """End a server and connect it as currently saved."""
         self.connect_servers([name], is_restart=True)
 
     def connect_servers(self, names: Iterable[str], *, is_restart: bool = False) -> None:
-        """Connect several in their order; one question for all that are not approved."""
+        """Connect several servers in order; one question for all that are not approved."""
         asked: list[ServerDefinition] = []
         agreed: list[str] = []
         for name in names:
@@ -139,7 +139,7 @@ class ServersController(QObject):
                 self._start(f"restart {name}", self._engine.servers.restart, name)
             else:
                 agreed.append(name)
-        if len(agreed) == 1:  # not behind others that take their time
+        if len(agreed) == 1:  # do not wait for slow ones
             self._connect(agreed[0])
         else:
             self._connect_in_turn(agreed)
@@ -158,7 +158,7 @@ class ServersController(QObject):
     async def _unless_unwanted(
         self, connect: Callable[[str], Coroutine[object, object, object]], name: str
     ) -> None:
-        """Connect a server; that the user disconnected it meanwhile is no news to the user."""
+        """Connect a server; do not report that the user disconnected it meanwhile."""
         try:
             await connect(name)
         except UserError as error:
@@ -166,7 +166,7 @@ class ServersController(QObject):
                 raise
 
     def _connect_in_turn(self, names: Iterable[str]) -> None:
-        """Connect several servers in their order, a few at the same time."""
+        """Connect several servers in order, a few at the same time."""
         self._turn.extend(names)
         for _ in range(min(_AT_ONCE - self._taking_turns, len(self._turn))):
             self._taking_turns += 1
@@ -174,7 +174,7 @@ class ServersController(QObject):
         self._show_turns()
 
     async def _take_turns(self) -> None:
-        """Connect one after the other of those whose turn has not come, and which still wait."""
+        """Connect the waiting servers one after the other."""
         try:
             while self._turn:
                 name = self._turn.popleft()
@@ -198,7 +198,7 @@ class ServersController(QObject):
 
     @Slot(str)
     def disconnect_server(self, name: str) -> None:
-        """Stop a server politely; one that waits for its turn is not to be started."""
+        """Disconnect a server gracefully, or cancel its turn."""
         self._forgo_turn(name)
         self._tasks.start(f"disconnect {name}", self._engine.servers.disconnect, name)
 
@@ -208,7 +208,7 @@ class ServersController(QObject):
         self._tasks.start("demo", self._run_demo)
 
     async def _run_demo(self) -> None:
-        from mcp_progress_monitor.demo.scenes import DEMO_CALLS  # late: no start waits for it
+        from mcp_progress_monitor.demo.scenes import DEMO_CALLS  # late: not needed at startup
         from mcp_progress_monitor.snapshots.definitions import demo_definition  # late, as above
 
         name = self._engine.servers.add(demo_definition())
@@ -222,7 +222,7 @@ class ServersController(QObject):
 
     @Slot(str)
     def sign_out(self, name: str) -> None:
-        """End a server and forget what lets us in there: the next connection asks to sign in."""
+        """End a server and delete its tokens: the next connection asks to sign in."""
         self._tasks.start(f"sign out from {name}", self._sign_out, name)
 
     async def _sign_out(self, name: str) -> None:
@@ -231,7 +231,7 @@ class ServersController(QObject):
             self._tell(ErrorDetails(what, name, "No saved sign-in was found."))
 
     def offer(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
-        """Take in what a file names for this run: what is approved is connected."""
+        """Add the servers of a file for this run; connect those that are approved."""
         known = [each for each in definitions if self.approvals.is_agreed(each)]
         self.add_for_now(known)
         asked = tuple(each for each in definitions if each not in known)
@@ -240,7 +240,7 @@ class ServersController(QObject):
             self.consent_wanted.emit(origin, asked)
 
     def add_for_now(self, definitions: Iterable[ServerDefinition]) -> None:
-        """Connect servers that the user named for this run; one that is saved is that one."""
+        """Connect servers that the user named for this run; a saved one is reused."""
         for definition in definitions:
             self.approvals.approve_once(definition)
             entry = self.saved.entries.get(definition.name)
@@ -256,7 +256,7 @@ class ServersController(QObject):
         for_now = [each for each in definitions if each.approval_key in self._offered]
         self._offered.difference_update(each.approval_key for each in for_now)
         self.add_for_now(for_now)
-        # What was changed again since it was shown is asked for again.
+        # What was changed again since it was shown needs another approval.
         saved = [each.name for each in definitions if each not in for_now]
         self.connect_servers(saved, is_restart=True)
 
@@ -328,7 +328,7 @@ class ServersController(QObject):
 
     @Slot(str)
     def keep(self, name: str) -> None:
-        """Save a server that was there for this run only."""
+        """Save a server that was only added for this run."""
         self._told(self._keep, name)
 
     def _keep(self, name: str) -> None:
@@ -342,7 +342,7 @@ class ServersController(QObject):
         self.refresh()
 
     def _must_be_free(self, name: str) -> None:
-        """`UserError` when what is there for this run cannot be saved under its own name."""
+        """Raise `UserError` if a server of this run cannot be saved under its own name."""
         if self.saved.catalogue.is_taken(name):
             what = "A saved server with this name already exists"
             hint = "Rename one of them; if the saved one is invalid, rename it in the file."
@@ -350,7 +350,7 @@ class ServersController(QObject):
 
     @Slot(str)
     def clone(self, name: str) -> None:
-        """Save a copy of a server, which does the same and needs no further consent."""
+        """Save a copy of a server, which needs no further approval."""
         self._told(self._clone, name)
 
     def _clone(self, name: str) -> None:
@@ -359,7 +359,7 @@ class ServersController(QObject):
 
     @Slot(str, bool)
     def set_connects_at_start(self, name: str, is_wanted: bool) -> None:
-        """Connect a server when the program starts, or no more."""
+        """Set whether a server is connected when the program starts."""
         self._told(self._set_connects_at_start, name, is_wanted)
 
     def _set_connects_at_start(self, name: str, is_wanted: bool) -> None:
@@ -368,7 +368,7 @@ class ServersController(QObject):
 
     @Slot(str, bool)
     def set_disabled(self, name: str, is_disabled: bool) -> None:
-        """Switch a server off, which ends it, or on."""
+        """Disable a server, which ends it, or enable it."""
         self._tasks.start(f"disable {name}", self._set_disabled, name, is_disabled)
 
     async def _set_disabled(self, name: str, is_disabled: bool) -> None:
@@ -383,7 +383,7 @@ class ServersController(QObject):
 
     @Slot(str, int)
     def move(self, name: str, position: int) -> None:
-        """Put a server at another place: among the saved ones if it is saved."""
+        """Move a server: among the saved ones if it is saved."""
         self._told(self._move, name, position)
 
     def _move(self, name: str, position: int) -> None:
@@ -396,14 +396,14 @@ class ServersController(QObject):
 
     @Slot(str, object)
     def remove(self, name: str, secrets: Sequence[str] = ()) -> None:
-        """Disconnect a server and forget it with its approval; its jobs stay.
+        """Disconnect a server and delete it with its approval; its jobs stay.
 
-        `secrets` of the keyring go with it, by name, if it is still the only one to refer to them.
+        `secrets` of the keyring are deleted by name, unless other servers refer to them.
         """
         self._tasks.start(f"remove {name}", self._remove, name, tuple(secrets))
 
     def secrets_of_alone(self, name: str) -> tuple[str, ...]:
-        """Secrets in the keyring that a saved server refers to, and no other server here."""
+        """Secrets in the keyring that only this saved server refers to."""
         if name not in self.saved.entries:
             return ()
         from mcp_progress_monitor.catalogue.secrets import keyring_names  # late, as above
@@ -414,7 +414,7 @@ class ServersController(QObject):
         return tuple(each for each in alone if not any(each in names for names in used))
 
     def restore(self, removed: RemovedServer) -> None:
-        """Bring a removed server back, where it was and approved as it was."""
+        """Restore a removed server with its position and approval."""
         self._told(self._restore, removed)
 
     def _restore(self, removed: RemovedServer) -> None:
@@ -434,7 +434,9 @@ class ServersController(QObject):
         entry = self.saved.entries.get(name)
         if entry is None:
             self.saved.release(name)
-            if name in self._engine.servers.names():  # else a look at the file has taken it away
+            if (
+                name in self._engine.servers.names()
+            ):  # else it was removed by an update from the file
                 self._remove_unsaved(name)
             return
         unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
@@ -446,7 +448,7 @@ class ServersController(QObject):
             self.approvals.forget(entry.definition)
         for each in unwanted:
             await anyio.to_thread.run_sync(self.keyring.forget, each, abandon_on_cancel=True)
-        if not unwanted:  # else it could not be connected as it was
+        if not unwanted:  # else it could not be connected as before
             self.server_removed.emit(RemovedServer(entry, position, is_approved, is_saved=True))
 
     def _remove_unsaved(self, name: str) -> None:
@@ -461,7 +463,7 @@ class ServersController(QObject):
         return any(each.definition.approval_key == key for each in self.saved.entries.values())
 
     def report_variables(self, names: Iterable[str]) -> None:
-        """Tell which variables the user has to set for what was saved; nothing without any."""
+        """Report which variables the user has to set for the saved servers, if any."""
         wanted = sorted(set(names))
         if wanted:
             what = "Imported servers read secrets from environment variables"
@@ -469,12 +471,12 @@ class ServersController(QObject):
             self._tell(ErrorDetails(what, one_line(", ".join(wanted), _NAMES), hint))
 
     def refresh(self) -> None:
-        """Show what is saved by now."""
+        """Show the servers as currently saved."""
         self.saved.take_in()
         self.entries_changed.emit(self.saved.entries)
 
     def _told(self, work: Callable[..., object], *given: object, **named: object) -> None:
-        """Run an action that takes no time, and report its error."""
+        """Run a quick action, and report its error."""
         try:
             work(*given, **named)
         except UserError as error:

@@ -1,4 +1,4 @@
-"""Paints the rows of the servers in the side list: state, name, and what is known of each."""
+"""Paints the rows of the servers in the side list: state, name, and details."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SERVERS: Final = {
 
 
 class ServerFace(NamedTuple):
-    """What a server's row looks like: with trouble, its words have the icon's colour."""
+    """The look of a server's row; in trouble, its text has the icon's colour."""
 
     icon: str
     tone: Tone
@@ -39,15 +39,15 @@ class ServerFace(NamedTuple):
 
 
 class ServerDelegate(SideDelegate):
-    """A server: its state as an icon, its name, and a line about it."""
+    """A server: its state as an icon, its name, and a line of details."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """A line for the name, two for what is known: a problem seldom fits into one."""
+        """One line for the name, two for details: a problem seldom fits into one."""
         faces = self.faces(option.font)
         return QSize(120, faces.first.height + _LINES * faces.second.height + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a server; what went wrong with it in words."""
+        """Paint a server, with its problem as text."""
         row = index.data(ROW)
         if not isinstance(row, ServerRow):
             return
@@ -72,7 +72,7 @@ class ServerDelegate(SideDelegate):
 
 
 def face_of(row: ServerRow) -> ServerFace:
-    """What a server's row looks like; what needs the user or is wrong comes before its state."""
+    """The look of a server's row; problems and required actions take precedence over its state."""
     server = row.server
     if row.is_disabled and not server.state.is_up:
         return ServerFace("server-disabled", Tone.MUTED)

@@ -65,7 +65,7 @@ class ServerDialogs(QObject):
 
     @Slot()
     def ask_for_command(self) -> None:
-        """Ask for a server that is run here."""
+        """Ask for a server that is run as a process."""
         from mcp_progress_monitor.gui.servers.draft import Draft
 
         self._add(Draft())
@@ -79,7 +79,7 @@ class ServerDialogs(QObject):
 
     @Slot(object)
     def ask_about_program(self, words: Sequence[str]) -> None:
-        """Ask for a server with a command line filled in, which runs once that is confirmed."""
+        """Ask for a server with a given command line, which runs once confirmed."""
         from mcp_progress_monitor.gui.servers.draft import Draft, joined_command
 
         self._add(Draft(command=joined_command(words)))
@@ -93,7 +93,7 @@ class ServerDialogs(QObject):
 
     @Slot(str)
     def edit(self, name: str) -> None:
-        """Edit a server; one that is there for this run only is saved by that."""
+        """Edit a server; one of this run is saved by that."""
         from mcp_progress_monitor.catalogue.entry import CatalogueEntry
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
@@ -128,7 +128,7 @@ class ServerDialogs(QObject):
 
     @Slot(str)
     def ask_to_remove(self, name: str) -> None:
-        """Remove a server: at once if that loses nothing."""
+        """Remove a server, without asking if nothing is lost."""
         from mcp_progress_monitor.gui.confirmations import running_jobs
 
         running = running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)

@@ -25,7 +25,7 @@ _REFRESH_MS: Final = 1000
 class DoctorController(QObject):
     """Opens the doctor's window on request and refreshes it; a child of the main window.
 
-    Its own wishes go the way of the list's: whoever serves those, serves these.
+    Its actions are handled like those of the server list.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class DoctorController(QObject):
 
     @Slot(str)
     def open(self, server: str) -> None:
-        """Show what is known of a server's connection, from now on until the window is closed."""
+        """Show the diagnosis of a server's connection, until the window is closed."""
         pane = self._pane or self._made()
         if self._show(pane, server):
             pane.show()
@@ -67,7 +67,7 @@ class DoctorController(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what is known now; a server that is gone closes the window."""
+        """Update the diagnosis; close the window if the server is gone."""
         if self._pane is None or not self._pane.isVisible():
             self._timer.stop()
         elif not self._show(self._pane, self._pane.server):
@@ -95,7 +95,7 @@ class DoctorController(QObject):
         return True
 
     def _server_of(self, problem: ErrorDetails) -> str | None:
-        """The server that has this problem now."""
+        """The server that currently has this problem."""
         for server in self._servers.snapshots():
             if server.problem == problem:
                 return server.name
@@ -117,7 +117,7 @@ class DoctorController(QObject):
 
     @Slot(str)
     def _on_log_requested(self, server: str) -> None:
-        from mcp_progress_monitor.filtering.language import term  # late: no start waits for it
+        from mcp_progress_monitor.filtering.language import term  # late: not needed at startup
 
         self._window.open_dock("log")
         self._window.log_pane.set_filter(LogFilter(text=term("server", "==", server)))

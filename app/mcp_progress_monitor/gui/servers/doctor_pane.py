@@ -1,4 +1,4 @@
-"""The connection doctor: what is known of one server's connection, and what to try."""
+"""The connection doctor: facts about one server's connection, and what to try."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class DoctorPane(QWidget):
     edit_requested = Signal(str)
     stderr_requested = Signal(str)
     log_requested = Signal(str)
-    """The server's messages are to be shown in the log."""
+    """The server's messages are to be shown in Traffic."""
     closed = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -86,11 +86,11 @@ class DoctorPane(QWidget):
 
     @property
     def server(self) -> str:
-        """The name of the server that is shown; empty when none is."""
+        """The name of the shown server; empty if there is none."""
         return "" if self._report is None else self._report.server
 
     def show_report(self, report: DoctorReport, now: float) -> None:
-        """Show what is known now (monotonic seconds); the place read stays in sight."""
+        """Show the current facts (`now` in monotonic seconds), keeping the scroll position."""
         is_other = report.server != self.server
         self._report, self._now = report, now
         self.setWindowTitle(f"Connection doctor: {one_line(report.server, 60)}")
@@ -104,7 +104,7 @@ class DoctorPane(QWidget):
         self._enable()
 
     def closeEvent(self, event: object) -> None:
-        """Tell that there is no need to look any more."""
+        """Report that no more updates are needed."""
         super().closeEvent(event)  # type: ignore[arg-type]  # Qt's own event
         self.closed.emit()
 
@@ -249,7 +249,7 @@ class DoctorPane(QWidget):
     @Slot()
     def _on_copy(self) -> None:
         if self._report is not None:
-            # Patterns of secrets take long to compile: only for who hands a report on.
+            # Patterns of secrets are slow to compile: only for copying a report.
             from mcp_progress_monitor.exports.redaction import doctor_text
 
             QGuiApplication.clipboard().setText(doctor_text(self._report, self._now))

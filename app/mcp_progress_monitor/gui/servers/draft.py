@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import Era, ServerDefinition
 
 _RUNNERS: Final = {"python", "pythonw", "py", "node", "npx", "uvx", "uv", "bun", "bunx", "deno"}
-"""Programs that run what is named after them, which is a better name."""
+"""Programs that run what follows them, which is a better name."""
 
 
 def split_command(line: str) -> list[str]:
     """The words of a command line, quoted as in a shell (on Windows: backslashes stay).
 
     Raises:
-        InputError: the line is empty or a quote is not closed.
+        InputError: the line is empty, or a quote is not closed.
     """
     try:
         words = shlex.split(line, posix=os.name == "posix")
@@ -52,7 +52,7 @@ def joined_command(words: Iterable[str]) -> str:
 
 
 def usual_name(line: str, url: str, *, is_url: bool) -> str:
-    """What a server is called that was given no name; empty while that cannot be said."""
+    """The default name of a server; empty if there is none yet."""
     if is_url:
         return url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
     try:
@@ -66,7 +66,7 @@ def usual_name(line: str, url: str, *, is_url: bool) -> str:
 
 
 def _said(word: str) -> str:
-    """`my_server` of `my_server`, `server-files` of `@scope/server-files@2`; none of options."""
+    """`my_server` of `my_server`, `server-files` of `@scope/server-files@2`; empty for options."""
     if word.startswith("-") or word in {"run", "x", "tool"}:
         return ""
     package = word.rpartition("@")[0] or word
@@ -79,7 +79,7 @@ _NO_NAME: Final = re.compile(r"[${}\x00-\x1f]")
 
 
 class ValueKind(enum.Enum):
-    """Where a value comes from; the enum values are those of references."""
+    """The source of a value; the enum values are those of references."""
 
     TEXT = "text"
     ENVIRONMENT = "env"
@@ -87,11 +87,11 @@ class ValueKind(enum.Enum):
 
 
 class EnteredValue(NamedTuple):
-    """A variable or a header as it is entered.
+    """A variable or a header as entered.
 
-    `value` is the text, the name of the variable that has it, or the name that it goes under in
-    the keyring. `scheme` stands before a reference ("Bearer "). `secret` is what is to be put into
-    the keyring; None leaves there what is there.
+    `value` is the text, the name of the variable that has it, or its name in the keyring. `scheme`
+    precedes a reference ("Bearer "). `secret` is to be stored in the keyring; None keeps what is
+    there.
     """
 
     name: str
@@ -102,7 +102,7 @@ class EnteredValue(NamedTuple):
 
     @property
     def written(self) -> str:
-        """The value as it stands in a definition."""
+        """The value as written in a definition."""
         if self.kind is ValueKind.TEXT:
             return self.scheme + self.value
         return f"{self.scheme}${{{self.kind.value}:{self.value}}}"
@@ -119,7 +119,7 @@ def kind_word(kind: ValueKind) -> str:
 
 
 def entered(name: str, written: str) -> EnteredValue:
-    """What was entered for a value that stands in a definition as `written`."""
+    """The entered form of a value that is `written` in a definition."""
     found = _REFERENCE.fullmatch(written)
     if found is not None:
         return EnteredValue(name, ValueKind(found[2]), found[3], found[1] or "")
@@ -129,14 +129,14 @@ def entered(name: str, written: str) -> EnteredValue:
 
 
 def all_entered(values: Mapping[str, str]) -> tuple[EnteredValue, ...]:
-    """What was entered for the variables, or headers, of a definition."""
+    """The entered form of the variables, or headers, of a definition."""
     return tuple(entered(name, written) for name, written in values.items())
 
 
 def for_keyring(server: str, value: EnteredValue) -> EnteredValue:
-    """`value` with the name that its new secret goes under: the server's and its own.
+    """`value` with a name for its new secret: the server's and its own.
 
-    Not that of the secret before: a copy of this server may use it.
+    Not the name of the previous secret: a copy of this server may use it.
     """
     if value.kind is not ValueKind.KEYRING or not value.secret:
         return value
@@ -144,12 +144,12 @@ def for_keyring(server: str, value: EnteredValue) -> EnteredValue:
 
 
 def secrets_of(values: Iterable[EnteredValue]) -> dict[str, str]:
-    """What is to be put into the keyring, by the names that `for_keyring` gave."""
+    """The secrets to store in the keyring, by the names that `for_keyring` gave."""
     return {v.value: v.secret for v in values if v.kind is ValueKind.KEYRING and v.secret}
 
 
 def readable_secrets(values: Iterable[EnteredValue]) -> list[str]:
-    """Names of values that look like secrets and would stand in the file as they are."""
+    """Names of values that look like secrets and would be readable in the file."""
     return [
         v.name
         for v in values
@@ -161,7 +161,7 @@ def readable_secrets(values: Iterable[EnteredValue]) -> list[str]:
 
 
 def problem_of(value: EnteredValue, *, has_keyring: bool) -> str:
-    """The error of one row; empty without one."""
+    """The error of one row; empty if it is valid."""
     if not value.name:
         return "Enter a name, or remove the row."
     if value.kind is ValueKind.ENVIRONMENT and not value.value:
@@ -179,7 +179,7 @@ def problem_of(value: EnteredValue, *, has_keyring: bool) -> str:
 
 
 def doubled(values: Iterable[EnteredValue], *, ignores_case: bool) -> set[int]:
-    """Rows whose name stands above already."""
+    """Rows whose name already occurs above."""
     seen: set[str] = set()
     found = set()
     for row, value in enumerate(values):
@@ -201,7 +201,7 @@ _FIELDS: Final = {
     "watch": "paths",
     "oauth": "client_id",
 }
-"""Fields of definitions that are called otherwise in the editor."""
+"""Fields of definitions with other names in the editor."""
 _NO_SECRET: Final = EnteredValue("OAuth client secret")
 
 
@@ -246,8 +246,8 @@ class Draft:
 class DraftResult(NamedTuple):
     """The result of reading a draft: a definition, or errors by field.
 
-    A field is called as in `Draft` without its unit; rows of variables and headers `variables.0`.
-    `secrets` are to be put into the keyring before the definition is used.
+    A field is named as in `Draft` without its unit; rows of variables and headers `variables.0`.
+    `secrets` are to be stored in the keyring before the definition is used.
     """
 
     definition: ServerDefinition | None
@@ -256,9 +256,9 @@ class DraftResult(NamedTuple):
 
 
 class EditedServer(NamedTuple):
-    """What is to be saved: `entry` in place of the server `was`, as a new one without that.
+    """What is to be saved: `entry` instead of the server `was`, or as a new one.
 
-    `secrets` are to be put into the keyring first, by name.
+    `secrets` are to be stored in the keyring first, by name.
     """
 
     entry: CatalogueEntry
@@ -313,7 +313,7 @@ def read_draft(
     *,
     has_keyring: bool = True,
 ) -> DraftResult:
-    """What `draft` says. What it does not mention is taken from `base`, the server before.
+    """Read `draft`; what it does not mention is taken from `base`, the previous server.
 
     `names` are those of the other servers.
     """
@@ -347,7 +347,7 @@ class _Reader:
         return DraftResult(None if self._problems else definition, self._problems, self._secrets)
 
     def _tell_unnamed(self, source: str) -> None:
-        """Ask for a name only where the field that it would be made from is right."""
+        """Require a name only if the field that provides the default name is valid."""
         self._problems.pop("name", None)
         if source not in self._problems:
             self._problems["name"] = "Enter a name."
@@ -395,7 +395,7 @@ class _Reader:
         if isinstance(base, StdioDefinition):
             words = [base.command, *base.args]
             if line == joined_command(words):
-                return words  # as they were, whatever quoting would make of them
+                return words  # unchanged, whatever quoting would make of them
         try:
             return split_command(line)
         except JsonInputError as error:
@@ -437,7 +437,7 @@ class _Reader:
         return {value.name: value.written for value in named if value.name}
 
     def _limit(self, field: str, line: str) -> float | None:
-        """The limit in a line as a definition has it: 0 for none, None for the usual one."""
+        """The limit in a line for a definition: 0 for none, None for the default."""
         try:
             limit = read_limit(line)
         except JsonInputError as error:
@@ -454,7 +454,7 @@ class _Reader:
             return None
 
     def _field(self, place: tuple[str, ...]) -> str:
-        """The field of the editor that a place in a definition belongs to."""
+        """The field of the editor for a place in a definition."""
         field, *inner = place
         if field in {"env", "headers"} and inner:
             table = _FIELDS.get(field, field)
@@ -480,7 +480,7 @@ def kind_of(definition: ServerDefinition) -> ServerKind:
 
 
 def _no_folder(entered: str) -> str:
-    """Why no server can be started in a folder; empty when one can."""
+    """Why no server can be started in a folder; empty if one can."""
     folder = expanded(Path(entered))
     seen = path_kind(folder)
     if seen is PathKind.HIDDEN or is_closed(folder):

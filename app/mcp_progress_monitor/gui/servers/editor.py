@@ -55,7 +55,7 @@ _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
 
 def preview_lines(definition: ServerDefinition, *, shows_values: bool = False) -> list[str]:
-    """What is run or asked, a thing a line, in plain text; values are masked unless shown."""
+    """What is run or contacted, one item a line, in plain text; values are masked unless shown."""
     if isinstance(definition, StdioDefinition):
         return list(_of_command(definition, shows_values=shows_values))
     return list(_of_url(definition, shows_values=shows_values))
@@ -70,7 +70,7 @@ def _of_command(definition: StdioDefinition, *, shows_values: bool) -> Iterator[
 
 
 def _found(definition: StdioDefinition) -> str:
-    """Where the program is found, as far as that can be said without running it."""
+    """Where the program is found, as far as can be determined without running it."""
     command = definition.command
     found = shutil.which(command, path=definition.env.get("PATH"))
     if os.path.dirname(command):  # noqa: PTH120  # "./x" has one, which Path forgets
@@ -100,7 +100,7 @@ def _values(
 
 
 def _value(name: str, written: str, *, shows_values: bool) -> str:
-    """A value; where it is a reference, what it refers to."""
+    """A value; for a reference, what it refers to."""
     value = entered(name, written)
     scheme = visible(value.scheme)
     if value.kind is ValueKind.ENVIRONMENT:
@@ -121,10 +121,10 @@ _PREVIEW_LINES: Final = 9
 
 
 class ServerEditor(QDialog):
-    """One dialog to add a server and to edit one.
+    """A dialog to add or edit a server.
 
-    What is wrong is told at its field, and nothing is handed over before it is right. The dialog
-    stays open until `close_saved`: secrets and a file have to be written first, which may fail.
+    Errors are shown at their fields, and nothing is saved before all is valid. The dialog stays
+    open until `close_saved`: secrets and a file have to be written first, which may fail.
     """
 
     save_requested = Signal(object)
@@ -152,7 +152,7 @@ class ServerEditor(QDialog):
         self._is_saving = False
         self._refusal = ""
         self.handed_over: EditedServer | None = None
-        """What was handed over last, to be saved."""
+        """The last entry that was to be saved."""
         self.setWindowTitle(_title(self, entry))
         self.server = ServerPage(appearance, self)
         self.connection = ConnectionPage(appearance, self)
@@ -180,7 +180,7 @@ class ServerEditor(QDialog):
 
     @property
     def server_name(self) -> str:
-        """The name of the server that is edited, as it was; empty while one is added."""
+        """The name of the edited server, before changes; empty while one is added."""
         return "" if self._entry is None else self._entry.name
 
     def draft(self) -> Draft:
@@ -189,7 +189,7 @@ class ServerEditor(QDialog):
         return self.restart.draft(self.connection.draft(draft))
 
     def reading(self) -> DraftResult:
-        """What the fields say now."""
+        """The current fields as a definition, or their errors."""
         base = self._entry.definition if self._entry is not None else None
         return read_draft(self.draft(), base, self._names, has_keyring=self._has_keyring)
 
@@ -197,15 +197,15 @@ class ServerEditor(QDialog):
         """Set whether there is a keyring; the error says why not."""
         self._has_keyring = problem is None
         self.server.set_keyring_problem("" if problem is None else problem.as_text())
-        self._timer.start()  # nobody changed anything: why it could not be saved is still told
+        self._timer.start()  # an unrelated saving error stays visible
 
     @Slot()
     def close_saved(self) -> None:
-        """Close: what was handed over is saved."""
+        """Close: the entry was saved."""
         super().accept()
 
     def show_refusal(self, problem: ErrorDetails) -> None:
-        """Tell why it could not be saved; all that was typed is still there."""
+        """Show why saving failed; the input is kept."""
         self._is_saving = False
         self._refusal = problem.as_text()
         self._show_note(self._refusal, Tone.BAD)
@@ -213,22 +213,22 @@ class ServerEditor(QDialog):
 
     @Slot()
     def accept(self) -> None:
-        """Hand over what was entered, to be connected too; stay open with what is wrong."""
+        """Save the input and connect; if there are errors, stay open."""
         self._save(is_to_connect=True)
 
     @Slot()
     def save_only(self) -> None:
-        """Hand over what was entered, without connecting."""
+        """Save the input without connecting."""
         self._save(is_to_connect=False)
 
     @Slot()
     def reject(self) -> None:
-        """Close, unless saving is on its way."""
+        """Close, unless saving is in progress."""
         if not self._is_saving:
             super().reject()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keep what was typed at Escape."""
+        """Keep the input on Escape."""
         if event.key() == Qt.Key.Key_Escape and self.draft() != self._begun:
             self._show_note("There are unsaved changes: choose Save or Cancel.", Tone.BAD)
         else:
@@ -256,7 +256,7 @@ class ServerEditor(QDialog):
         self.save_requested.emit(edited)
 
     def _show_reading(self) -> DraftResult:
-        """Show what would run; what is wrong only once the user thought to be done."""
+        """Show what would run; errors only after the first attempt to save."""
         reading = self.reading()
         problems = reading.problems if self._has_tried else {}
         for page in (self.server, self.connection, self.restart):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class FieldBox(QWidget):
-    """`control`, a hint, and the problem of just this field."""
+    """`control`, a hint, and this field's error."""
 
     def __init__(
         self, control: QWidget, appearance: Appearance, parent: QWidget, hint: str = ""
@@ -64,11 +64,11 @@ class FieldBox(QWidget):
 
     @property
     def problem(self) -> str:
-        """What is shown to be wrong."""
+        """The shown error."""
         return self._problem.text()
 
     def show_problem(self, words: str) -> None:
-        """Say what is wrong, also to screen readers; nothing when it is right."""
+        """Show an error, also to screen readers; empty removes it."""
         self._problem.setText(visible(words, keep_line_ends=True))
         self._problem.setVisible(bool(words))
         set_text_colour(self._problem, self._appearance, Tone.BAD)
@@ -98,14 +98,14 @@ class EditorPage(QScrollArea):
         self.setWidget(self.inner)
 
     def add(self, name: str, label: str, control: QWidget, hint: str = "") -> FieldBox:
-        """Add a field; its label's key leads to it, and names it where it has no name."""
+        """Add a field; its label's mnemonic leads to it, and names it if it has no name."""
         box = FieldBox(control, self.appearance, self.inner, hint)
         if not control.accessibleName():
             control.setAccessibleName(label.replace("&", ""))
         words = QLabel(label, self.inner)
         words.setTextFormat(Qt.TextFormat.PlainText)
         words.setBuddy(control)
-        # Beside the control's first line, whatever stands below it.
+        # Aligned with the control's first line.
         words.setFixedHeight(self._line.sizeHint().height())
         words.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.form.addRow(words, box)
@@ -113,7 +113,7 @@ class EditorPage(QScrollArea):
         return box
 
     def show_problems(self, problems: Mapping[str, str]) -> QWidget | None:
-        """Show each problem at its field; returns the first control with one."""
+        """Show each error at its field; returns the first control with one."""
         first = None
         for name, box in self.fields.items():
             words = problems.get(name, "")
@@ -124,14 +124,14 @@ class EditorPage(QScrollArea):
 
 
 _MOST: Final = 500
-"""Rows; a file with more is not edited here."""
+"""Most rows; a file with more is not edited here."""
 _KINDS: Final = tuple(ValueKind)
 
 
 class ValueRow(QWidget):
     """One variable or header: name, source of its value, and the value or its name there.
 
-    A secret that is in the keyring is never read: its line is empty, and what is typed replaces it.
+    A secret in the keyring is never read: its line is empty, and typed text replaces it.
     """
 
     changed = Signal()
@@ -167,11 +167,11 @@ class ValueRow(QWidget):
 
     @property
     def problem(self) -> str:
-        """What is shown to be wrong."""
+        """The shown error."""
         return self._problem.text()
 
     def entered(self) -> EnteredValue:
-        """What the row says."""
+        """The row's content."""
         kind, typed, name = self._kind(), self.value.text(), self.name.text().strip()
         if kind is not ValueKind.KEYRING:
             typed = typed.strip() if kind is ValueKind.ENVIRONMENT else typed
@@ -187,7 +187,7 @@ class ValueRow(QWidget):
         self.value.setEchoMode(mode.Normal if is_plain else mode.Password)
 
     def show_problem(self, words: str) -> None:
-        """Say what is wrong with the row."""
+        """Show the row's error."""
         self._problem.setText(words)
         self._problem.setVisible(bool(words))
         set_text_colour(self._problem, self._appearance, Tone.BAD)
@@ -275,7 +275,7 @@ class ValueTable(QWidget):
         return list(self._rows)
 
     def entered(self) -> tuple[EnteredValue, ...]:
-        """What the rows say."""
+        """The rows' contents."""
         return tuple(row.entered() for row in self._rows)
 
     def set_entered(self, values: Iterable[EnteredValue]) -> None:
@@ -297,12 +297,12 @@ class ValueTable(QWidget):
         return row
 
     def set_keyring_problem(self, words: str) -> None:
-        """Say why there is no keyring, as soon as a row wants one; empty when there is one."""
+        """Set why there is no keyring, shown once a row needs one; empty if there is one."""
         self._keyring_problem = words
         self._show_note()
 
     def show_problems(self, field: str, problems: Mapping[str, str]) -> QWidget | None:
-        """Show each problem in its row; returns the first line with one."""
+        """Show each error in its row; returns the first line with one."""
         first = None
         for number, row in enumerate(self._rows):
             words = problems.get(f"{field}.{number}", "")

@@ -75,7 +75,7 @@ class ServerPage(EditorPage):
         self._on_changed()
 
     def draft(self, draft: Draft) -> Draft:
-        """`draft` with what this page says."""
+        """`draft` with the content of this page."""
         return dataclasses.replace(
             draft,
             kind=ServerKind.URL if self.is_url.isChecked() else ServerKind.COMMAND,
@@ -111,7 +111,7 @@ class ServerPage(EditorPage):
         self._on_changed()
 
     def show_problems(self, problems: Mapping[str, str]) -> QWidget | None:
-        """Show each problem at its field, and those of rows within them."""
+        """Show each error at its field, and those of rows within them."""
         first = super().show_problems(problems)
         for field, table in (("variables", self.variables), ("headers", self.headers)):
             within = table.show_problems(field, problems)
@@ -119,7 +119,7 @@ class ServerPage(EditorPage):
         return first
 
     def set_keyring_problem(self, words: str) -> None:
-        """Say why there is no keyring, where one is wanted."""
+        """Set why there is no keyring, shown where one is needed."""
         self.variables.set_keyring_problem(words)
         self.headers.set_keyring_problem(words)
 
@@ -254,7 +254,7 @@ class ConnectionPage(EditorPage):
         self.era.currentIndexChanged.connect(self.changed)
 
     def draft(self, draft: Draft) -> Draft:
-        """`draft` with what this page says."""
+        """`draft` with the content of this page."""
         return dataclasses.replace(
             draft,
             era=_ERAS[self.era.currentIndex()],
@@ -315,7 +315,7 @@ class RestartPage(EditorPage):
         self._enable()
 
     def draft(self, draft: Draft) -> Draft:
-        """`draft` with what this page says."""
+        """`draft` with the content of this page."""
         lines = self.paths.toPlainText().splitlines()
         return dataclasses.replace(
             draft,

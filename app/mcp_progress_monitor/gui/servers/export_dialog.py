@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class ServerExportRequest(NamedTuple):
-    """Servers by name, the key of a client's format, and a file; without one only the text."""
+    """Servers by name, the key of a client's format, and a file; without one, only the text."""
 
     names: tuple[str, ...]
     form: str
@@ -57,7 +57,7 @@ class ImportRequest(NamedTuple):
 
 
 _SHOWN: Final = 20_000
-"""Characters of the text that are shown; all of it is copied and saved."""
+"""Characters of the text that are shown; copying and saving use all of it."""
 _LEFT_OUT: Final = 20
 
 
@@ -65,9 +65,9 @@ class ServerExportDialog(QDialog):
     """Chooses servers and format with a preview; requests the text by a signal."""
 
     text_wanted = Signal(object)
-    """An `ExportWish` without a path: what it is, is to be shown."""
+    """An `ExportRequest` without a path, to be previewed."""
     export_requested = Signal(object)
-    """An `ExportWish` with the path of the file to be written."""
+    """An `ExportRequest` with the path of the file to write."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class ServerExportDialog(QDialog):
         order_tabs(self)
 
     def request(self, path: Path | None = None) -> ServerExportRequest:
-        """What is chosen."""
+        """The current selection."""
         items = (self.servers.item(row) for row in range(self.servers.count()))
         names = tuple(
             item.data(Qt.ItemDataRole.UserRole)
@@ -115,11 +115,11 @@ class ServerExportDialog(QDialog):
         )
 
     def ask(self) -> None:
-        """Ask for the text of what is chosen."""
+        """Request the text of the current selection."""
         self.text_wanted.emit(self.request())
 
     def show_text(self, text: str, left_out: Sequence[str]) -> None:
-        """Show what would be written, and what is left out of it."""
+        """Show what would be written, and what is left out."""
         self._text = text
         shown = elide(visible(text, keep_line_ends=True), _SHOWN)
         self.shown.setPlainText(shown)
@@ -136,14 +136,14 @@ class ServerExportDialog(QDialog):
             button.setEnabled(bool(self.request().names))
 
     def show_saved(self, path: Path, kept: Path | None = None) -> None:
-        """Tell that the file is written; `kept` is a copy of it as it was."""
+        """Report that the file was written; `kept` is a copy of the previous one."""
         words = [f"Saved: {visible(str(path))}"]
         if kept is not None:
             words.append(replaced_text(kept))
         self._say("\n".join(words), Tone.GOOD)
 
     def show_refusal(self, problem: ErrorDetails) -> None:
-        """Tell why it could not be written."""
+        """Show why it could not be written."""
         self._say(problem.as_text(), Tone.BAD)
 
     def _made_list(self, names: Sequence[str]) -> QListWidget:
@@ -214,7 +214,7 @@ class ServerExportDialog(QDialog):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         is_toml = self.request().form == "codex"
         dialog.selectFile("config.toml" if is_toml else "mcp.json")
-        # What is in a file beside the servers is kept: it is written into, not over.
+        # Other content of an existing file is kept: it is updated, not overwritten.
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
         dialog.fileSelected.connect(self._on_file_selected)
         dialog.open()

@@ -57,7 +57,7 @@ class ImportController(QObject):
 
     @Slot()
     def ask_to_import(self) -> None:
-        """Offer to import from the files that are found here, or any other."""
+        """Offer to import from the known files, or any other."""
         from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
 
         if self._import is None:
@@ -83,7 +83,7 @@ class ImportController(QObject):
 
     @Slot()
     def ask_to_export(self) -> None:
-        """Offer to write the saved servers in some client's form."""
+        """Offer to write the saved servers in a client's format."""
         from mcp_progress_monitor.catalogue.clients import FORMS, OURS
         from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
 
@@ -95,7 +95,7 @@ class ImportController(QObject):
             dialog.finished.connect(self._on_export_finished)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             self._export = dialog
-            dialog.form.setCurrentIndex(FORMS.index(OURS))  # the one that leaves nothing out
+            dialog.form.setCurrentIndex(FORMS.index(OURS))  # the format that leaves nothing out
             dialog.open()
             dialog.ask()
         self._export.raise_()
@@ -140,7 +140,7 @@ class ImportController(QObject):
         self._tasks.start(f"import {request.path.name}", self._take_in, request)
 
     async def _take_in(self, request: ImportRequest) -> None:
-        """Read the file once more, with the answers, and save what is ticked of it."""
+        """Read the file again, with the answers, and save what is checked."""
         try:
             await self._save(await self._answered(request), request)
         except _KeyringError as error:
@@ -193,14 +193,14 @@ class ImportController(QObject):
                 entry = imported_entry(row, config, catalogue, known)
                 definition = await self._without_secrets(entry.definition, request, variables)
                 made.append((row, dataclasses.replace(entry, definition=definition)))
-        if made:  # all or nothing: a secret that cannot be kept stops it before
+        if made:  # all or nothing: stop before saving if a secret cannot be stored
             save_rows(made, catalogue)
         self._cataloguing.report_variables(variables)
 
     async def _without_secrets(
         self, definition: ServerDefinition, request: ImportRequest, variables: list[str]
     ) -> ServerDefinition:
-        """The server with its secrets where they were wanted; `variables` get those to be set."""
+        """The server with its secrets stored as requested; `variables` collects those to set."""
         from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring
         from mcp_progress_monitor.wording.imports import SecretsAs
 
@@ -235,7 +235,7 @@ class ImportController(QObject):
             return
         if request.path is not None:
             self._export.show_saved(request.path, written.kept)
-        elif self._export.request() == request:  # else another one was chosen meanwhile
+        elif self._export.request() == request:  # else another one was selected meanwhile
             self._export.show_text(written.text, written.left_out)
 
     @Slot()
@@ -248,7 +248,7 @@ class ImportController(QObject):
 
 
 async def files_here() -> list[FoundFile]:
-    """The known clients' files on this machine, and in this folder; nothing of them is read."""
+    """The known clients' files on this computer, and in this folder, unread."""
     from mcp_progress_monitor.catalogue.clients import found_files
 
     return await anyio.to_thread.run_sync(
@@ -257,9 +257,9 @@ async def files_here() -> list[FoundFile]:
 
 
 async def keyring_problem() -> ErrorDetails | None:
-    """Why no secret can be put into a keyring here; None where there is one.
+    """Why no secret can be stored in a keyring here; None if one can.
 
-    A keyring may wait for somebody to unlock it: that must not keep the window from closing.
+    A keyring may wait for the user to unlock it: that must not keep the window from closing.
     """
     from mcp_progress_monitor.secrets import system_keyring
 
@@ -271,7 +271,7 @@ async def keyring_problem() -> ErrorDetails | None:
 
 
 def project_folder() -> Path | None:
-    """Where the program was started, if that may be somebody's project."""
+    """The folder in which the program was started, if it may be a project."""
     folder = here()
     return None if folder is None or folder in {home(), Path(folder.anchor)} else folder
 
@@ -281,7 +281,7 @@ class _KeyringError(UserError):
 
 
 async def _in_thread(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """What a keyring is asked for, which may take until the user has unlocked it."""
+    """Access a keyring in a thread, which may block until the user has unlocked it."""
     call = functools.partial(work, *given, **named)
     try:
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 _ROWS_SHOWN: Final = 4
 _LABEL: Final = 240
 _MOST: Final = 100
-"""Fields; a file that asks for more is imported in parts."""
+"""Most fields; a file that needs more is imported in parts."""
 
 
 class ImportInputs(QScrollArea):
@@ -89,7 +89,7 @@ class ImportInputs(QScrollArea):
         return tuple(self._asked.values())
 
     def field(self, name: str) -> QWidget:
-        """The control for the answer to `name`."""
+        """The control for the value `name`."""
         return self._boxes[name].control
 
     def show_asked(self, asked: Iterable[AskedInput], *, is_new: bool) -> None:
@@ -104,7 +104,7 @@ class ImportInputs(QScrollArea):
         self._fit()
 
     def answers(self) -> dict[str, str]:
-        """What was answered, by id; what was not is left out."""
+        """The entered values, by id."""
         given = {name: _answer(box.control) for name, box in self._boxes.items()}
         return {name: answer for name, answer in given.items() if answer}
 
@@ -113,7 +113,7 @@ class ImportInputs(QScrollArea):
         return {each.input.id for each in self.asked if each.input.is_secret}
 
     def show_missing(self, servers: Sequence[str]) -> QWidget | None:
-        """Mark what `servers` ask for and was not answered; returns the first such control."""
+        """Mark missing values of `servers`; returns the first such control."""
         first = None
         answers = self.answers()
         for name, asked in self._asked.items():
@@ -129,7 +129,7 @@ class ImportInputs(QScrollArea):
 
     @Slot()
     def _on_changed(self) -> None:
-        """Take away what was said of fields that are answered now."""
+        """Remove the marks of fields that are filled in."""
         answers = self.answers()
         answered = [box for name, box in self._boxes.items() if box.problem and name in answers]
         for box in answered:
@@ -194,7 +194,7 @@ def _answer(control: QWidget) -> str:
 
 _ANSWER_MS: Final = 300
 _HIDDEN: Final = "••••"
-"""Stands for a secret answer where a command is shown."""
+"""Shown instead of a secret in a command."""
 _NAME, _STANDING, _WHAT = range(3)
 _TONES: Final = {
     ImportStatus.NEW: Tone.GOOD,
@@ -205,14 +205,14 @@ _TONES: Final = {
 
 
 class ImportDialog(QDialog):
-    """The import dialog; requests a file by a signal and shows it by a method."""
+    """The import dialog; requests a file by a signal, and shows it by a method."""
 
     file_chosen = Signal(object)
     """The `Path` of a file whose servers are to be shown."""
     answers_entered = Signal(object, object)
     """The file's path and the answers, secret ones hidden: requests the list of servers again."""
     import_requested = Signal(object)
-    """An `ImportWish`."""
+    """An `ImportRequest`."""
 
     def __init__(
         self, files: Sequence[FoundFile], appearance: Appearance, parent: QWidget | None = None
@@ -244,7 +244,7 @@ class ImportDialog(QDialog):
         order_tabs(self)
 
     def set_files(self, files: Sequence[FoundFile]) -> None:
-        """Offer the files that were found on this machine."""
+        """Set the files that were found on this computer."""
         is_first = not self.files.isEnabled() and self.focusWidget() is self.choose
         self.files.clear()
         self.files.addItem("Choose one of {}".format(count(len(files), "found file")))
@@ -254,11 +254,11 @@ class ImportDialog(QDialog):
             words = f"{found.client.title} — {one_line(str(found.path), 200)}"
             self.files.addItem(words, str(found.path))
         self.files.setEnabled(bool(files))
-        if is_first and files:  # found only now, and where one begins
+        if is_first and files:  # found only now: begin with one
             self.files.setFocus()
 
     def set_keyring(self, problem: ErrorDetails) -> None:
-        """Tell that there is no keyring to be used, and choose another place for secrets."""
+        """Report that there is no keyring, and select another place for secrets."""
         place = self.secrets.findData(SecretsAs.KEYRING.value)
         words = f"{secrets_words(SecretsAs.KEYRING)}: {one_line(problem.what, 100)}"
         self.secrets.setItemText(place, words)
@@ -270,7 +270,7 @@ class ImportDialog(QDialog):
             self.secrets.setCurrentIndex(self._usual_place)
 
     def open_file(self, path: Path) -> None:
-        """Ask for what a file holds."""
+        """Request the servers of a file."""
         self._path = path
         place = self.files.findData(str(path))
         if place < 0:
@@ -288,7 +288,7 @@ class ImportDialog(QDialog):
         problems: Iterable[ErrorDetails],
         saved: Mapping[str, CatalogueEntry],
     ) -> None:
-        """Show the servers of the file at `path`; those of another one come too late."""
+        """Show the servers of the file at `path`; ignored if another one was selected."""
         if path != self._path:
             return
         is_new = not self._rows
@@ -305,13 +305,13 @@ class ImportDialog(QDialog):
         order_tabs(self)
 
     def show_unreadable(self, path: Path, problem: ErrorDetails) -> None:
-        """Tell in place why a file cannot be read."""
+        """Show why a file cannot be read."""
         if path == self._path:
             self._begin()
             self._show_problems(problem_lines([problem]), are_all=True)
 
     def show_refusal(self, problem: ErrorDetails, *, is_of_keyring: bool = False) -> None:
-        """Tell why the import failed; with `is_of_keyring` that secrets can be kept elsewhere."""
+        """Show why the import failed; with `is_of_keyring`, suggest another place for secrets."""
         self._enable()
         instead = "Alternatively, store the secrets somewhere else." if is_of_keyring else ""
         self._say("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
@@ -319,11 +319,11 @@ class ImportDialog(QDialog):
             self.secrets.setFocus()
 
     def close_imported(self) -> None:
-        """Close: what was ticked is saved."""
+        """Close: the checked servers were saved."""
         super().accept()
 
     def ticked(self) -> list[str]:
-        """The names, in the file, of the ticked servers."""
+        """The names, in the file, of the checked servers."""
         items = (self.tree.topLevelItem(row) for row in range(self.tree.topLevelItemCount()))
         return [
             found_name(row)
@@ -333,7 +333,7 @@ class ImportDialog(QDialog):
 
     @Slot()
     def accept(self) -> None:
-        """Ask for the import of what is ticked; stay open while something is missing."""
+        """Request the import of checked servers; stay open while something is missing."""
         names = self.ticked()
         if not names or self._path is None:
             return
@@ -344,7 +344,7 @@ class ImportDialog(QDialog):
             self.inputs.ensureWidgetVisible(missing)
             return
         self._import.setEnabled(False)
-        self._timer.stop()  # or rows that come later would take a refusal's place
+        self._timer.stop()  # later rows must not replace the error
         chosen = SecretsAs(self.secrets.currentData())
         request = ImportRequest(self._path, tuple(names), self.inputs.answers(), chosen)
         self.import_requested.emit(request)
@@ -386,7 +386,7 @@ class ImportDialog(QDialog):
         self._enable()
 
     def _show_problems(self, words: str, *, are_all: bool) -> None:
-        """`are_all`: there is nothing but these problems to be shown."""
+        """`are_all`: there is nothing to show but these errors."""
         self.problems.setPlainText(words)
         self.problems.setVisible(bool(words))
         self._body.setVisible(not are_all)
@@ -408,7 +408,7 @@ class ImportDialog(QDialog):
         return text
 
     def _made_choice(self) -> QComboBox:
-        """Where secrets go; in the keyring if there is one, unless something else is chosen."""
+        """Where secrets are stored: in the keyring if there is one, unless the user chooses."""
         choice = QuietComboBox(self)
         for each in SecretsAs:
             choice.addItem(secrets_words(each), each.value)

@@ -1,4 +1,4 @@
-"""The servers as rows: name, state, and what is known of each in a line."""
+"""The servers as rows: name, state, and a line of details."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ if TYPE_CHECKING:
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `ServerSnapshot`."""
 ABOUT: Final = SERVER + 1
-"""Role of what is known of a server, in short."""
+"""Role of a server's details, in short."""
 STORY: Final = SERVER + 2
-"""Role of all that is known of a server, in lines."""
+"""Role of all details of a server, in lines."""
 ROW: Final = SERVER + 3
 """Role of the row's `ServerRow`."""
 SEARCHED: Final = SERVER + 4
-"""Role of what a server is found by: name, command or URL, and its own name."""
+"""Role of the searched text: name, command or URL, and title."""
 BADGE: Final = SERVER + 5
-"""Role of the `Badge` of a row; None where nothing was found."""
+"""Role of the `Badge` of a row; None without findings."""
 _SECOND_MS: Final = 1000
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class ServerSource(Protocol):
-    """Where servers come from; the parts of `Engine` and of `Playback` fit."""
+    """The source of servers; the parts of `Engine` and of `Playback` fit."""
 
     def names(self) -> Sequence[str]:
         """The names of all servers, in the order in which they were added."""
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """One server: its change needs no snapshot of the others."""
+        """One server, without snapshots of the others."""
 
 
 class ServerRow(NamedTuple):
     """A server with its entry in the catalogue, if it has one.
 
-    `is_there` is False for one that is in the catalogue alone: it cannot be connected.
-    `has_turn` is True for one that is connected when others, which were first, are.
+    `is_there` is False for one that is only in the catalogue: it cannot be connected. `has_turn` is
+    True for one that waits for others to be connected first.
     """
 
     server: ServerSnapshot
@@ -73,22 +73,22 @@ class ServerRow(NamedTuple):
 
     @property
     def is_disabled(self) -> bool:
-        """Whether the user switched it off."""
+        """Whether the user disabled it."""
         return self.entry is not None and self.entry.is_disabled
 
     @property
     def awaits_turn(self) -> bool:
-        """Whether the server will be connected, and others come first."""
+        """Whether the server will be connected after others."""
         return self.has_turn and not self.server.state.is_up and not self.is_disabled
 
     @property
     def counts_time(self) -> bool:
-        """Whether its words change by themselves."""
+        """Whether its text changes with time."""
         return self.server.retry is not None or self.server.health is not None
 
 
 def lists_tasks(server: ServerSnapshot) -> bool:
-    """Whether a server can be asked now for the tasks that it knows."""
+    """Whether a server can list its tasks now."""
     offer = TaskOffer.of(server.revision or "", server.capabilities)
     return server.state is ServerState.CONNECTED and offer.has_list
 
@@ -101,9 +101,9 @@ def tells_of_resources(server: ServerSnapshot) -> bool:
 
 
 class ServersModel(QAbstractListModel):
-    """One row for each server of a source and of the catalogue, whose order comes first.
+    """One row for each server of a source and of the catalogue, in the catalogue's order first.
 
-    A change of a server costs its own row alone, however many others there are.
+    A change of a server costs only its own row, however many others there are.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -123,7 +123,7 @@ class ServersModel(QAbstractListModel):
 
     @property
     def has_catalogue(self) -> bool:
-        """Whether servers can be kept: false in a recording."""
+        """Whether servers can be saved: false in a recording."""
         return self._has_catalogue
 
     def set_source(
@@ -132,7 +132,7 @@ class ServersModel(QAbstractListModel):
         unattached_ticks: Callable[[str], int] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Show the servers of `source` from now on; their times are those of `now`.
+        """Show the servers of `source` from now on; their clock is `now`.
 
         `unattached_ticks` counts the ticks of a connection whose token belongs to no job.
         """
@@ -146,7 +146,7 @@ class ServersModel(QAbstractListModel):
         self._tick_while_needed()
 
     def set_catalogue(self, entries: Mapping[str, CatalogueEntry]) -> None:
-        """Show the saved servers too, in their order and before those that are not saved."""
+        """Show the saved servers too, in their order and before the others."""
         before, self._entries = self._entries, dict(entries)
         self._has_catalogue = True
         differing = {
@@ -158,13 +158,13 @@ class ServersModel(QAbstractListModel):
 
     @Slot(object)
     def set_turns(self, names: frozenset[str]) -> None:
-        """Tell of those in `names` that they wait for their turn (`Control.turns_changed`)."""
+        """Show that the servers in `names` wait for their turn (`Control.turns_changed`)."""
         differing, self._turns = names ^ self._turns, names
         self._show(differing)
 
     @Slot(object)
     def apply(self, changed: frozenset[str]) -> None:
-        """Show the servers named in `changed` as they are now (`Feed.servers_changed`)."""
+        """Update the servers in `changed` (`Feed.servers_changed`)."""
         if self._source is not None:
             self._show(changed)
             self.count_again()
@@ -179,7 +179,7 @@ class ServersModel(QAbstractListModel):
                 self._tell_row(row)
 
     def set_badges(self, badges: Mapping[str, Badge]) -> None:
-        """Show how many findings there are on each server."""
+        """Set the number of findings of each server."""
         before, self._badges = self._badges, badges
         for row, each in enumerate(self._rows):
             if before.get(each.name) != badges.get(each.name):
@@ -194,11 +194,11 @@ class ServersModel(QAbstractListModel):
         return [row.server for row in self._rows if row.is_there and not row.is_disabled]
 
     def row_of(self, name: str) -> int | None:
-        """The row of a server; None when there is no such server."""
+        """The row of a server; None if there is no such server."""
         return next((at for at, row in enumerate(self._rows) if row.name == name), None)
 
     def place(self, row: int) -> tuple[int, int]:
-        """Where a row stands among its like, and how many these are: saved servers, or the rest."""
+        """The position of a row in its group, and the group's size: saved servers, or the rest."""
         is_saved = self._rows[row].entry is not None
         like = [at for at, each in enumerate(self._rows) if (each.entry is not None) is is_saved]
         return like.index(row), len(like)
@@ -208,14 +208,14 @@ class ServersModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The name for display, state and news for screen readers, the rest for delegates."""
+        """The name for display, state and details for screen readers, the rest for delegates."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return formatting.one_line(row.name)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            is_well = row.server.state is ServerState.CONNECTED  # else its words begin with that
+            is_well = row.server.state is ServerState.CONNECTED  # else its text begins with that
             state = f"{state_word(row.server.state)}, " if is_well else ""
             badge = self._badges.get(row.name)
             found = "" if badge is None else f", {badge.spoken}"
@@ -247,11 +247,11 @@ class ServersModel(QAbstractListModel):
     def _row(self, name: str, server: ServerSnapshot | None) -> ServerRow:
         if server is not None:
             return ServerRow(server, self._entries.get(name), has_turn=name in self._turns)
-        entry = self._entries[name]  # else it would have no row
+        entry = self._entries[name]  # exists, or there would be no row
         return ServerRow(ServerSnapshot(name, entry.definition), entry, is_there=False)
 
     def _show(self, changed: frozenset[str]) -> None:
-        """Update the rows; builds snapshots of what is new or `changed`."""
+        """Update the rows; builds snapshots of new and `changed` servers."""
         names, pictures = self._asked(changed)
         order = self._order(names)
         there = frozenset(names)
@@ -264,7 +264,7 @@ class ServersModel(QAbstractListModel):
         self._tick_while_needed()
 
     def _asked(self, changed: frozenset[str]) -> tuple[Sequence[str], Mapping[str, ServerSnapshot]]:
-        """The names of all servers, and snapshots of at least those that changed or are new."""
+        """The names of all servers, and snapshots of at least those that are new or changed."""
         source = self._source
         if source is None:
             return (), {}
@@ -274,7 +274,7 @@ class ServersModel(QAbstractListModel):
         return names, {name: source.snapshot(name) for name in wanted}
 
     def _arrange(self, order: Sequence[str], pictures: Mapping[str, ServerSnapshot]) -> None:
-        """Remove, move and insert rows until their names are `order`; selections go with them."""
+        """Remove, move and insert rows until their names are `order`; selections move along."""
         wanted, top = frozenset(order), QModelIndex()
         for at in reversed(range(len(self._rows))):
             if self._rows[at].name not in wanted:

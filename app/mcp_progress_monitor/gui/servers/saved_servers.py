@@ -1,4 +1,4 @@
-"""Keeps the engine's servers in step with the catalogue, as far as they are approved."""
+"""Synchronises the engine's servers with the catalogue, as far as they are approved."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 FILE_NAME: Final = "servers.json"
-"""As in `catalogue.catalogue`, with all that reads configurations: no start waits for that."""
+"""As in `catalogue.catalogue`, whose imports would slow down the start."""
 _NAME: Final = 60
 _NAMES: Final = 400
 
 
 class SavedServers:
-    """Synchronizes the engine's servers with the enabled ones of the catalogue.
+    """Synchronises the engine's servers with the enabled ones of the catalogue.
 
-    What is connected stays as it is until it ends. A changed command is not even put in the place
-    of one that was agreed to: whatever connects the server by itself meanwhile runs the old one.
+    A connected server stays as it is until it ends. A changed command does not replace an approved
+    one before it is approved: an automatic reconnect runs the old one.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class SavedServers:
         self._tell = tell
         self._catalogue: Catalogue | None = None
         self._seen: dict[str, CatalogueEntry] = {}
-        self._brought: set[str] = set()  # consent keys of all that stood in the file
+        self._brought: set[str] = set()  # consent keys of everything that was in the file
         self._placed: set[str] = set()
         self._leaving: set[str] = set()
         self._told: set[ErrorDetails] = set()
 
     @property
     def catalogue(self) -> Catalogue:
-        """The saved servers; read when first asked for."""
+        """The saved servers; read on first use."""
         if self._catalogue is None:
             from mcp_progress_monitor.catalogue.catalogue import Catalogue
 
@@ -57,27 +57,27 @@ class SavedServers:
 
     @property
     def entries(self) -> Mapping[str, CatalogueEntry]:
-        """The saved servers as they were taken in last, by name, in the user's order."""
+        """The saved servers as last read, by name, in the user's order."""
         return self._seen
 
     def is_saved(self, name: str) -> bool:
-        """Whether the monitor's server of that name is one of the catalogue."""
+        """Whether the engine's server of that name is in the catalogue."""
         return name in self._placed
 
     def wanted(self, name: str) -> ServerDefinition:
-        """What is to be connected under a name; `UserError` when there is no such server."""
+        """The definition to connect under a name; `UserError` if there is no such server."""
         if name in self._placed and name in self._seen:
             return self._seen[name].definition
         return self._engine.servers.newest(name)
 
     def refuses(self, definition: ServerDefinition) -> bool:
-        """Whether this is or was in the catalogue and is not approved."""
+        """Whether this is or was in the catalogue, and is not approved."""
         is_of_file = definition.approval_key in self._brought
         return is_of_file and not self._approvals.is_agreed(definition)
 
     def look(self) -> bool:
-        """Take in what others changed in the file; whether there was anything."""
-        # Not Path.exists: in a folder that may not be entered it raises (before Python 3.14).
+        """Read changes of the file by others; whether there were any."""
+        # Not Path.exists: it raises in a folder that may not be entered (before Python 3.14).
         if self._catalogue is None and not os.path.lexists(self.path):
             return False
         self.catalogue.look()
@@ -85,9 +85,9 @@ class SavedServers:
         return self.take_in(is_news=True)
 
     def take_in(self, *, is_news: bool = False) -> bool:
-        """Let the monitor have what the catalogue says; whether that differs from before.
+        """Update the engine from the catalogue; whether anything changed.
 
-        With `is_news` somebody else changed it: what that means is told.
+        With `is_news`, another program changed it: the effect is reported.
         """
         now = {entry.name: entry for entry in self.catalogue.entries()}
         before, self._seen = self._seen, now
@@ -105,16 +105,16 @@ class SavedServers:
         return True
 
     def apply(self, name: str) -> None:
-        """Add what is saved under a name to the engine, once the user has approved it."""
+        """Add a saved server to the engine, once it is approved."""
         entry = self._seen.get(name)
         if entry is not None and name in self._placed:
             self._redefine(entry, is_news=False)
 
     def rename(self, name: str, definition: ServerDefinition) -> None:
-        """Let the monitor's server `name` be `definition`, as the catalogue has it by now.
+        """Set the definition of the engine's server `name` to that of the catalogue.
 
         Raises:
-            UserError: it is connected, and can have no other name.
+            UserError: it is connected, and cannot be renamed.
         """
         self._engine.servers.set_definition(name, definition)
         if name in self._placed:
@@ -122,16 +122,16 @@ class SavedServers:
             self._placed.add(definition.name)
 
     def claim(self, name: str) -> None:
-        """Take the monitor's server of that name, which is in the catalogue now, for its own."""
+        """Mark the engine's server of that name as one of the catalogue."""
         self._placed.add(name)
 
     def release(self, name: str) -> None:
-        """Leave the monitor's server of that name, which the catalogue has no more, to others."""
+        """Mark the engine's server of that name as no longer in the catalogue."""
         self._placed.discard(name)
         self._leaving.discard(name)
 
     def _dropped(self, *, is_news: bool) -> bool:
-        """Take away what is saved no more, or disabled, as soon as it is not connected."""
+        """Remove servers that are no longer saved, or disabled, once they are not connected."""
         dropped = False
         for name in sorted(self._placed):
             entry = self._seen.get(name)
@@ -189,7 +189,7 @@ class SavedServers:
         self._tell_of(what, name, hint)
 
     def _tell_of_file(self) -> None:
-        """Tell what is wrong with the file and with consents, each thing once until mended."""
+        """Report errors of the file and of approvals, each once until it is fixed."""
         found = [self.catalogue.problem, self._approvals.problem, *self.catalogue.problems]
         now = {problem for problem in found if problem is not None}
         for problem in sorted(now - self._told):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 MANY: Final = 12
-"""From so many servers on the field is there."""
+"""The filter field is shown from so many servers on."""
 
 
 class ServerFilter(QSortFilterProxyModel):
@@ -52,7 +52,7 @@ class ServerFilter(QSortFilterProxyModel):
     def __init__(self, servers: ServersModel, parent: QObject) -> None:
         super().__init__(parent)
         self.servers = servers
-        """What is filtered. `sourceModel` would do, but each object it returned is never freed."""
+        """`sourceModel` would do, but each object that it returns is never freed."""
         self.setFilterRole(SEARCHED)
         self.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.setSourceModel(servers)
@@ -86,13 +86,13 @@ class ServerFilterEdit(QLineEdit):
 
     @Slot()
     def show_if_needed(self) -> None:
-        """Be there when there are many servers, or some are hidden."""
+        """Show the field if there are many servers, or some are hidden."""
         is_needed = self._shown.servers.rowCount() >= MANY or bool(self.text())
         if is_needed is self.isHidden():
             self.setVisible(is_needed)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Empty the field by Escape."""
+        """Clear the field on Escape."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         else:
@@ -127,7 +127,7 @@ _CHANGES: Final = {
     ServerAction.DISCONNECT: "disconnect_requested",
     ServerAction.RESTART: "restart_requested",
 }
-"""The signals that name a server and nothing more."""
+"""Signals whose only argument is a server's name."""
 
 
 class ServerList(QWidget):
@@ -135,19 +135,19 @@ class ServerList(QWidget):
 
     connect_requested = Signal(str)
     disconnect_requested = Signal(str)
-    """Of a server that waits to be restarted: it is not to be."""
+    """Also cancels the reconnect of a server that waits for it."""
     restart_requested = Signal(str)
     sign_out_requested = Signal(str)
-    """The tokens of a sign-in in the browser are to be forgotten."""
+    """The tokens of a sign-in in the browser are to be deleted."""
     edit_requested = Signal(str)
     clone_requested = Signal(str)
     keep_requested = Signal(str)
-    """A server that was only added for now is to be saved in the catalogue."""
+    """A server of this run is to be saved in the catalogue."""
     disable_requested = Signal(str, bool)
     """A server's name, and whether it is to be disabled (or enabled)."""
     connect_at_start_requested = Signal(str, bool)
     move_requested = Signal(str, int)
-    """A server's name and its new place, from 0: among the saved ones if it is saved."""
+    """A server's name and its new position, from 0: among the saved ones if it is saved."""
     server_remove_requested = Signal(str)
     doctor_requested = Signal(str)
     stderr_requested = Signal(str)
@@ -158,25 +158,25 @@ class ServerList(QWidget):
     traffic_requested = Signal(str)
     """Only the messages of a server are to be shown."""
     server_opened = Signal(str)
-    """Double click or Enter on a server that is up: its details are wanted."""
+    """Double click or Enter on a connected server: its details are to be shown."""
     server_add_requested = Signal()
     url_add_requested = Signal()
     import_requested = Signal()
     export_requested = Signal()
     rules_requested = Signal(str)
-    """The rules for what a server asks are to be shown."""
+    """The rules for a server's questions are to be shown."""
     roots_requested = Signal(str)
     """The folders that a server may use are to be shown."""
     log_level_requested = Signal(str, object)
-    """A server's name, and the level of log messages wanted; None for as it likes."""
+    """A server's name, and the requested level of log messages; None for its default."""
     tasks_requested = Signal(str)
-    """The tasks that a server knows are to be listed."""
+    """The tasks of a server are to be listed."""
     watch_requested = Signal(str)
     """A saved server is to be watched in the clients that start it, or no longer."""
     watch_clients_requested = Signal()
     """The servers of other clients are to be shown."""
     subscription_requested = Signal(str, str, bool)
-    """A server's name, a resource's URI, and whether news of it are wanted."""
+    """A server's name, a resource's URI, and whether to subscribe to its updates."""
 
     def __init__(
         self, servers: ServersModel, appearance: Appearance, parent: QWidget | None = None
@@ -203,7 +203,7 @@ class ServerList(QWidget):
         self._enable()
 
     def current(self) -> ServerSnapshot | None:
-        """The server that the keyboard acts on."""
+        """The current server."""
         row = self._current()
         return None if row is None else row.server
 
@@ -290,7 +290,7 @@ class ServerList(QWidget):
         return can(row, has_catalogue=self._servers.has_catalogue, lists_tasks=has_tasks)
 
     def _moves(self, row: ServerRow) -> frozenset[ServerAction]:
-        """Where a server may be moved: nowhere while some are hidden."""
+        """Where a server can be moved: nowhere while some are hidden."""
         at = self._servers.row_of(row.name)
         if at is None or self.shown.is_on or not self._servers.has_catalogue:
             return frozenset()
@@ -300,7 +300,7 @@ class ServerList(QWidget):
 
     @Slot()
     def _enable(self) -> None:
-        """Let exactly that be chosen which can work now for what is selected."""
+        """Enable the actions that apply to the selection."""
         rows = self.selected()
         wishes = can_all([self._offers(row) for row in rows]) if rows else frozenset()
         if len(rows) == 1:
@@ -335,7 +335,7 @@ class ServerList(QWidget):
         self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     def _fill_menu(self, rows: Sequence[ServerRow]) -> None:
-        """What can be done with `rows`; what cannot is left out."""
+        """Fill the menu with the actions that apply to `rows`."""
         self._add_group(
             ServerAction.CONNECT,
             ServerAction.DISCONNECT,
@@ -363,7 +363,7 @@ class ServerList(QWidget):
         self.actions_[ServerAction.DISCONNECT].setText(self._stop_words(rows))
 
     def _stop_words(self, rows: Sequence[ServerRow]) -> str:
-        """What disconnecting is called, where there is no connection yet."""
+        """The name of disconnecting, if there is no connection yet."""
         if len(rows) == 1 and rows[0].awaits_turn:
             return "S&top waiting"
         is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
@@ -452,8 +452,8 @@ class ServerList(QWidget):
 
 
 def _watch_words(rows: Sequence[ServerRow]) -> str:
-    """Where a server can be watched: in the client that it was imported from, if it was."""
-    from mcp_progress_monitor.catalogue.clients import KNOWN  # late: the first picture waits
+    """Where a server can be watched: in the client that it was imported from, if any."""
+    from mcp_progress_monitor.catalogue.clients import KNOWN  # late: not needed for the first paint
 
     entry = rows[0].entry if len(rows) == 1 else None
     origin = "" if entry is None else entry.origin

@@ -1,4 +1,4 @@
-"""The sign-ins that servers wait for: a bar that shows, opens and cancels them."""
+"""A bar that shows, opens and cancels the sign-ins that servers wait for."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _LONGEST_NAME: Final = 60
 
 
 class SignInBar(QFrame):
-    """Shows one sign-in at a time, the oldest first; hidden when there is none.
+    """Shows one sign-in at a time, the oldest first; hidden if there is none.
 
-    The address comes from a server: it is plain text, its host stands apart, and it is opened by a
-    click alone.
+    The address comes from a server: it is plain text, with its host set apart, and is opened only
+    by a click.
     """
 
     open_requested = Signal(object)
-    """`str`: the address of a page to be opened."""
+    """`str`: the URL of a page to open."""
     cancel_requested = Signal(str)
-    """The name of a server that is not to be signed in to."""
+    """The name of a server whose sign-in is cancelled."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,14 +81,14 @@ class SignInBar(QFrame):
         self.hide()
 
     def show_sign_ins(self, waiting: Sequence[SignIn]) -> None:
-        """Show the oldest of those that are waited for; those that stay keep their places."""
+        """Show the oldest of the pending sign-ins; the others keep their order."""
         kept = [each for each in self._waiting if each in waiting]
         self._waiting = (*kept, *(each for each in waiting if each not in kept))
         self._refresh()
 
     @property
     def shown(self) -> SignIn | None:
-        """What is asked of the user now."""
+        """The sign-in that is shown."""
         return self._waiting[0] if self._waiting else None
 
     def _address(self) -> QPlainTextEdit:
@@ -99,7 +99,7 @@ class SignInBar(QFrame):
         edit.setFont(monospaced(self.font()))
         edit.setAccessibleName("Full address")
         line = edit.fontMetrics().lineSpacing()
-        edit.setMinimumHeight(line + 12)  # in a low window the rest is scrolled to
+        edit.setMinimumHeight(line + 12)  # in a low window the rest can be scrolled to
         edit.setMaximumHeight(line * _LINES + 12)
         return edit
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WatchController(QObject):
-    """Serves one dialog. Files are changed exactly as it has shown."""
+    """Serves one dialog. Files are changed exactly as shown."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class WatchController(QObject):
 
     @Slot(str)
     def ask_for_server(self, name: str) -> None:
-        """Show them with one ticked: the saved server of that name, in the clients that have it."""
+        """Show them with one checked: the saved server of that name, in all clients that have it."""
         entry = self._cataloguing.saved.entries.get(name)
         self._open(None if entry is None else entry.definition)
 
@@ -146,7 +146,7 @@ def _like(definition: ServerDefinition, servers: Sequence[ClientServer]) -> list
 def _changes(
     request: WatchRequest, data_dir: Path
 ) -> tuple[list[FileChange], list[str], list[str]]:
-    """The changes of all files, their lines, and what is left to do then."""
+    """The changes of all files, their lines, and the remaining steps."""
     from mcp_progress_monitor.catalogue.tap_install import exchanged
     from mcp_progress_monitor.catalogue.taps import this_program
     from mcp_progress_monitor.wording.taps import next_steps
@@ -157,7 +157,7 @@ def _changes(
 
 
 def _applied(changes: Sequence[FileChange]) -> tuple[str, ErrorDetails | None]:
-    """Make the changes; what was done, as text, and why not all of it was."""
+    """Make the changes; what was done, as text, and the error if not all of it was."""
     from mcp_progress_monitor.engine.client_taps import apply
     from mcp_progress_monitor.wording.taps import done_text
 

@@ -1,4 +1,4 @@
-"""Chooses which servers of other clients are watched, and shows what changes in their files."""
+"""Selects which servers of other clients are watched, and previews the changes of their files."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ _UNCHANGED: Final = "Tick a server to see what would change in its client's file
 
 
 class WatchRequest(NamedTuple):
-    """Servers to be watched from now on, and those to be watched no longer."""
+    """Servers to watch from now on, and servers to stop watching."""
 
     watch: tuple[ClientServer, ...] = ()
     stop: tuple[ClientServer, ...] = ()
 
 
 class WatchDialog(QDialog):
-    """The servers of all clients with a tick for each that is watched, and a preview."""
+    """The servers of all clients with a check box for each, and a preview."""
 
     preview_wanted = Signal(object)
-    """A `WatchRequest` of which the changes are to be shown."""
+    """A `WatchRequest` whose changes are to be previewed."""
     change_requested = Signal(object)
-    """The `WatchRequest` that the user has seen the changes of."""
+    """The `WatchRequest` whose changes the user has seen."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -101,10 +101,10 @@ class WatchDialog(QDialog):
         is_missing: bool = False,
         is_recorded: bool = True,
     ) -> None:
-        """Show what is there. `wanted` are ticked; `live` has since when taps of each run.
+        """Show the servers. `wanted` are checked; `live` has since when taps of each run.
 
-        With `is_missing`, the server that was looked for is in none of the files. Without
-        `is_recorded`, the user has turned recording off, and the window shows no session.
+        With `is_missing`, the requested server is in none of the files. Without `is_recorded`, the
+        user has turned recording off, and the window shows no session.
         """
         self.about.setText(_ABOUT if is_recorded else f"{_ABOUT}\n{RECORDING_IS_OFF}")
         self._servers = list(servers)
@@ -131,15 +131,15 @@ class WatchDialog(QDialog):
         self._ask()
 
     def request(self) -> WatchRequest:
-        """What is to be changed, by the ticks."""
+        """The changes requested by the check boxes."""
         return WatchRequest(tuple(self._ticked(is_on=True)), tuple(self._ticked(is_on=False)))
 
     def show_preview(
         self, request: WatchRequest, lines: Sequence[str], steps: Sequence[str] = ()
     ) -> None:
-        """Show the lines that would change; out of date if something else is ticked by now.
+        """Show the lines that would change; ignored if the selection changed meanwhile.
 
-        `steps` are what is left to do then.
+        `steps` are the remaining ones.
         """
         if request != self.request():
             return
@@ -153,25 +153,25 @@ class WatchDialog(QDialog):
         self.change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
 
     def show_refusal(self, problem: ErrorDetails) -> None:
-        """Report why nothing can be changed, or was."""
+        """Show why nothing can be, or was, changed."""
         self.change.setEnabled(False)
         self._say(problem.as_text(), Tone.BAD)
 
     def show_done(self, text: str, problem: ErrorDetails | None = None) -> None:
-        """Report what was changed, what is left to do, and why not all of it was changed."""
+        """Show what was changed, the remaining steps, and the error if any change failed."""
         failed = "" if problem is None else problem.as_text()
         words = "\n".join(filter(None, (text, failed)))
         self._say(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 
     def set_ticked(self, name: str, *, is_on: bool) -> None:
-        """Tick a server by its name, as a click does."""
+        """Check a server by its name, as a click does."""
         for item, server in zip(self._items, self._servers, strict=True):
             if server.name == name:
                 state = Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
                 item.setCheckState(_NAME, state)
 
     def _ticked(self, *, is_on: bool) -> Iterator[ClientServer]:
-        """The servers whose tick differs from how they are, and is now so."""
+        """The servers whose check box was changed to this state."""
         for item, server in zip(self._items, self._servers, strict=True):
             is_ticked = item.checkState(_NAME) is Qt.CheckState.Checked
             if _can_change(server) and is_ticked is is_on and is_on is (server.tap is None):
@@ -269,7 +269,7 @@ class WatchDialog(QDialog):
 
     @Slot(QTreeWidgetItem)
     def _on_current_changed(self, item: QTreeWidgetItem | None) -> None:
-        """Say of a server that cannot be watched what can be done about it."""
+        """Explain what to do about a server that cannot be watched."""
         for each, server in zip(self._items, self._servers, strict=True):
             if each is item and server.tap is None and server.why_not:
                 self._say(visible(refusal_text(server)), Tone.MUTED)

@@ -48,13 +48,13 @@ WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
 
 
 BADGE: Final = WATCHED + 1
-"""Role of the `Badge` of a row; None where nothing was found."""
+"""Role of the `Badge` of a row; None without findings."""
 _ROWS_SHOWN: Final = 8
-"""Rows that the list asks for room for."""
+"""Rows that the list reserves room for."""
 
 
 class WatchedSource(Protocol):
-    """Where watched servers come from; `Engine.watched` fits."""
+    """The source of watched servers; `Engine.watched` fits."""
 
     def names(self) -> Sequence[str]:
         """The names of all watched servers."""
@@ -95,7 +95,7 @@ class WatchedModel(QAbstractListModel):
 
     @Slot(object)
     def apply(self, changed: frozenset[str]) -> None:
-        """Show the servers named in `changed` as they are now (`Feed.servers_changed`)."""
+        """Update the servers in `changed` (`Feed.servers_changed`)."""
         source = self._source
         if source is None:
             return
@@ -112,7 +112,7 @@ class WatchedModel(QAbstractListModel):
         self._show(_grouped(list(self._servers.values())), changed)
 
     def set_badges(self, badges: Mapping[str, Badge]) -> None:
-        """Show how many findings there are on each server."""
+        """Set the number of findings of each server."""
         before, self._badges = self._badges, badges
         for at, row in enumerate(self._rows):
             if row.server is not None and before.get(row.key[1]) != badges.get(row.key[1]):
@@ -123,7 +123,7 @@ class WatchedModel(QAbstractListModel):
         return list(self._servers.values())
 
     def row_of(self, name: str) -> int | None:
-        """The row of a server; None when there is none of that name."""
+        """The row of a server; None if there is none of that name."""
         found = (at for at, row in enumerate(self._rows) if row.key[1] == name)
         return next(found, None)
 
@@ -132,7 +132,7 @@ class WatchedModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Clients are headings: only servers can be chosen."""
+        """Clients are headings: only servers can be selected."""
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
@@ -140,7 +140,7 @@ class WatchedModel(QAbstractListModel):
         return flags | Qt.ItemFlag.ItemIsSelectable if is_server else flags
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The name for display, all of it for screen readers, the snapshot for the delegate."""
+        """The name for display, all details for screen readers, the snapshot for the delegate."""
         if not index.isValid():
             return None
         client, server = self._rows[index.row()]
@@ -220,7 +220,7 @@ class WatchedDelegate(SideDelegate):
 
 
 _MADE: Final = (
-    # key, words, icon, shortcut
+    # key, text, icon, shortcut
     ("traffic", "Show in &Traffic", "log", "Return"),
     ("jobs", "Show &jobs", "jobs", ""),
     ("stderr", "S&how stderr", "stderr", "Ctrl+Shift+E"),
@@ -240,13 +240,13 @@ class WatchedList(QWidget):
     """Only the messages of a server are to be shown."""
     stderr_requested = Signal(str)
     findings_requested = Signal(str)
-    """What is wrong with a server, or its client, is to be listed."""
+    """The findings of a server, or its client, are to be listed."""
     recording_requested = Signal(object)
-    """The path of a tap's recording, which is to be opened in a window of its own."""
+    """The path of a tap's recording, to be opened in another window."""
     grew = Signal()
-    """There is more to list than before: it needs more room."""
+    """There are more rows, which need more room."""
     dismiss_requested = Signal(object)
-    """`tuple[str, ...]`: servers whose session has ended, to be listed no longer."""
+    """`tuple[str, ...]`: servers with ended sessions, to be removed from the list."""
 
     def __init__(
         self, model: WatchedModel, appearance: Appearance, parent: QWidget | None = None
@@ -278,12 +278,12 @@ class WatchedList(QWidget):
         return self._actions[key]
 
     def current(self) -> WatchedSnapshot | None:
-        """The server that the keyboard acts on."""
+        """The current server."""
         found = self.view.currentIndex().data(WATCHED)
         return found if isinstance(found, WatchedSnapshot) else None
 
     def sizeHint(self) -> QSize:
-        """High enough for its rows, as long as they are few: our own servers are above."""
+        """High enough for a few rows: our own servers are above."""
         rows = range(min(self._model.rowCount(), _ROWS_SHOWN))
         height = sum(self.view.sizeHintForRow(row) for row in rows)
         return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
@@ -342,7 +342,7 @@ class WatchedList(QWidget):
 
     @Slot()
     def _enable(self) -> None:
-        """Let exactly that be chosen which can work now for the current server."""
+        """Enable the actions that apply to the current server."""
         current = self.current()
         for action in self._actions.values():
             action.setEnabled(current is not None)

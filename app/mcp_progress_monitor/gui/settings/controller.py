@@ -1,4 +1,4 @@
-"""Opens the settings dialog, and applies what is changed in it.
+"""Opens the settings dialog, and applies its changes.
 
 The dialog is imported when first opened, which keeps the start of the window short.
 """
@@ -35,10 +35,10 @@ _OF_ROOMS: Final = (
 
 
 class SettingsController(QObject):
-    """Opens the dialog over `window`; a recording's has no page for what only live sessions do."""
+    """Opens the dialog over `window`; for a recording, without the pages of live sessions."""
 
     forget_requested = Signal(str)
-    """What the user wants forgotten: one of the names in `pages.KEPT_OF_USER`."""
+    """What to forget: one of the names in `pages.KEPT_OF_USER`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class SettingsController(QObject):
         engine: Engine | None = None,
         of_rooms: Mapping[str, Callable[[QWidget], QWidget]] | None = None,
     ) -> None:
-        """`of_rooms` make the pages that belong to other rooms, by their keys."""
+        """`of_rooms` are the makers of the pages that belong to other rooms, by their keys."""
         super().__init__(window)
         self._of_rooms = of_rooms or {}
         self._window = window

@@ -1,4 +1,4 @@
-"""The settings dialog: a list of pages beside the page that is chosen; changes apply at once."""
+"""The settings dialog: a list of pages beside the current page; changes apply at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIZE = QSize(760, 540)
 
 
 class SettingsPage(NamedTuple):
-    """One page: its key, title and icon, and how to make it, which is done when first shown."""
+    """One page: its key, title and icon, and how to make it when it is first shown."""
 
     key: str
     title: str
@@ -38,7 +38,7 @@ class SettingsPage(NamedTuple):
 
 
 class SettingsDialog(QDialog):
-    """Shows the pages; each applies and keeps its own changes."""
+    """Shows the pages; each applies and saves its own changes."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class SettingsDialog(QDialog):
         self.list.setCurrentRow(0)
 
     def open_page(self, key: str) -> None:
-        """Show the page of that key."""
+        """Show the page with that key."""
         for row, page in enumerate(self._pages):
             if page.key == key:
                 self.list.setCurrentRow(row)
 
     def page(self, key: str) -> QWidget:
-        """The page of that key, which is shown by that."""
+        """The page with that key, which is shown."""
         self.open_page(key)
         return self._made[key]
 

@@ -1,4 +1,4 @@
-"""The pages of the settings dialog, but for that of the keys: each applies what is changed."""
+"""The pages of the settings dialog except the keys: each applies its changes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Page(QWidget):
         self._column.addLayout(form)
 
     def end(self) -> None:
-        """Leave what is left of the height empty."""
+        """Leave the remaining height empty."""
         self._column.addStretch(1)
 
 
@@ -131,7 +131,7 @@ class KeptBox(QCheckBox):
 
 
 class GeneralPage(Page):
-    """What happens by itself, and which files open here."""
+    """What happens automatically, and which files open here."""
 
     association_requested = Signal()
 
@@ -212,7 +212,7 @@ class LimitsPage(Page):
     limits_changed = Signal(object)
     """`DefaultLimits`."""
     attempts_changed = Signal(int)
-    """How many attempts a job makes automatically at most."""
+    """The most attempts that a job makes automatically."""
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class RecordingsPage(Page):
 
 
 class PrivacyPage(Page):
-    """What this program remembers of its user, and how to make it forget."""
+    """What this program remembers about the user, and buttons to forget it."""
 
     forget_requested = Signal(str)
     """One of the names in `KEPT_OF_USER`."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class TasksController(QObject):
     """Connects task lists and resource subscriptions to the window; a child of it.
 
-    One dialog for each server; what goes wrong in it is told in it, as long as it is open.
+    There is one dialog for each server; its errors are shown in it while it is open.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TasksController(QObject):
 
     @Slot(str)
     def show_tasks(self, server: str) -> None:
-        """Open the list of a server's tasks, and fill it."""
+        """Open the list of a server's tasks, and load it."""
         dialog = self._dialogs.get(server)
         if dialog is None:
             from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
@@ -89,7 +89,7 @@ class TasksController(QObject):
             dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in views])
 
     async def _cancel(self, server: str, listed: ListedTask) -> None:
-        """Cancel a task: with its job if there is one that is not over, else by its id alone."""
+        """Cancel a task: with its job if there is one that is not over, else by its id."""
         try:
             found = None if listed.job is None else self._engine.jobs.snapshot(listed.job)
             if found is not None and not found.state.is_over:

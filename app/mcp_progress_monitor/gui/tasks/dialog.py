@@ -81,7 +81,7 @@ class TasksDialog(QDialog):
         self._enable()
 
     def show_problem(self, problem: ErrorDetails) -> None:
-        """Say why what was asked for did not work; the tasks stay as they were."""
+        """Show why a request failed; the tasks stay as they were."""
         self.refresh.setEnabled(True)
         self._say(one_line(problem.as_text(), 600), Tone.BAD)
 
@@ -105,7 +105,7 @@ class TasksDialog(QDialog):
         return button
 
     def select(self, row: int) -> None:
-        """Choose a row, whatever keys are held: Qt's `selectRow` goes by them."""
+        """Select a row, whatever keys are held: Qt's `selectRow` depends on them."""
         flags = QItemSelectionModel.SelectionFlag
         wanted = flags.ClearAndSelect | flags.Rows
         self.table.selectionModel().setCurrentIndex(self.model.index(row, 0), wanted)

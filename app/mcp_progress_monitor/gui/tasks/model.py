@@ -85,7 +85,7 @@ def _created(view: TaskView) -> str:
 
 
 def _kept(view: TaskView) -> str:
-    """How long the task is kept from its creation on, and how much of that is left."""
+    """How long the task is kept after its creation, and how much of that is left."""
     if view.ttl_ms is None:
         return "unknown"
     length_s = min(view.ttl_ms, 1e15) / 1000

@@ -1,4 +1,4 @@
-"""The text in the cells of the traffic, made for painted rows and kept for the next paint."""
+"""The texts in the cells of Traffic, made for painted rows and kept for the next paint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row")
 
 _REMEMBERED: Final = 2_000
-"""Rows whose words are kept: some screens full."""
+"""Rows whose texts are kept: several screens full."""
 
 # The columns' numbers are those of `TrafficColumn`.
 _TIME, _SERVER, _METHOD, _KEY, _SUMMARY = 0, 3, 5, 6, 7
@@ -28,7 +28,7 @@ _REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
 
 
 class _Known(NamedTuple):
-    """What the index alone says of a row; `method` and `key` are None where it does not."""
+    """What the index tells about a row; `method` and `key` are None if it does not have them."""
 
     kind: FrameKind
     words: tuple[str, ...]
@@ -39,8 +39,8 @@ class _Known(NamedTuple):
 class TrafficCells(QObject):
     """Texts of cells by place and column.
 
-    Most are told from the timeline's index; only the summary, ids and odd methods need the frame's
-    bytes, of which `LARGE` are read at most.
+    Most come from the timeline's index; only the summary, ids and unusual methods need the frame's
+    bytes, of which at most `LARGE` are read.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TrafficCells(QObject):
         self._headers = self._header_texts()
 
     def forget(self) -> None:
-        """Forget all words: other frames have come to the places."""
+        """Forget all texts: the frames have changed."""
         self._known.clear()
         self._read.clear()
 
@@ -74,14 +74,14 @@ class TrafficCells(QObject):
         return self._headers[column][1]
 
     def kind(self, place: int) -> FrameKind | None:
-        """Return what the frame at `place` is; None when it is gone."""
+        """Return the kind of the frame at `place`; None if it is gone."""
         known = self._index_row(place)
         return None if known is None else known.kind
 
     def is_expected(self, place: int) -> bool:
-        """Whether it is an error that our own question provokes from servers of earlier revisions.
+        """Whether it is an error that our own request provokes from servers of earlier revisions.
 
-        They need not know `server/discover`: that says which revision they speak, and no more.
+        They need not know `server/discover`, which only finds out their revision.
         """
         if self.kind(place) is not FrameKind.ERROR:
             return False
@@ -93,7 +93,7 @@ class TrafficCells(QObject):
         return is_ours and self.text(request, _METHOD) == DISCOVER
 
     def text(self, place: int, column: int) -> str:
-        """Return the words of a cell, all but the time difference; empty when it is gone."""
+        """Return the text of a cell, except the time difference; empty if the frame is gone."""
         known = self._index_row(place)
         if known is None:
             return ""
@@ -124,7 +124,7 @@ class TrafficCells(QObject):
     def delta(self, place: int, previous: int) -> str:
         """Return the seconds from the frame at `previous` to that at `place`, to the millisecond.
 
-        Empty when one of them is gone.
+        Empty if one of them is gone.
         """
         one, other = (self._timeline.columns.locate(each) for each in (place, previous))
         if one is None or other is None:
@@ -137,7 +137,7 @@ class TrafficCells(QObject):
         key = self._content(place, known.kind).key
         if key or known.kind not in _REPLIES:
             return key
-        # An id behind a large result is that of its request.
+        # An id after a large result is that of its request.
         request = self._timeline.request_of(place)
         return "" if request is None else self._content(request, FrameKind.REQUEST).key
 
@@ -230,7 +230,7 @@ def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:
 
 
 def _duration(seconds: float) -> str:
-    """Nobody reads `0 ms` as a measured time."""
+    """`0 ms` would not look like a measured time."""
     return "< 1 ms" if 0 <= seconds < 0.001 else formatting.duration(seconds)
 
 

@@ -1,4 +1,4 @@
-"""The columns of the traffic: which are shown, and how wide, in the room there is."""
+"""The columns of Traffic: which are shown, and how wide, in the available room."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST: Final = {
     TrafficColumn.DURATION: 10,
     TrafficColumn.NUMBER: 9,
 }
-"""Characters in each column where there is room; the summary takes what is left over as well."""
+"""Characters in each column if there is room; the summary takes the remainder as well."""
 
 _MOST_OF_SERVER: Final = 24
 _WIDER: Final = ((TrafficColumn.KEY, 24), (TrafficColumn.METHOD, 28))
@@ -53,9 +53,9 @@ _STEPS: Final = (
     (TrafficColumn.SERVER, 0),
     (TrafficColumn.SUMMARY, 12),
 )
-"""What gives way first where there is less room, to how many characters; 0 is left out.
+"""What shrinks first if there is less room, to how many characters; 0 hides the column.
 
-Direction is told by its arrow, most of a method by the kind, size and delta by the details.
+The arrow shows the direction, the kind most of a method, and the details size and delta.
 """
 
 
@@ -67,7 +67,7 @@ def fitted(
     shown: Collection[TrafficColumn],
     server: int = 0,
 ) -> dict[TrafficColumn, int]:
-    """The width of every column for `room` pixels, 0 for those left out.
+    """The width of every column for `room` pixels, 0 for hidden ones.
 
     `own` widths are kept as the user made them, `hidden` columns stay away, and of those `shown`
     none is left out. `width_of` is the width of so many characters, `server` how many the longest
@@ -126,7 +126,7 @@ class TrafficColumns(QObject):
 
     @Slot()
     def fit(self) -> None:
-        """Give every column its width for the room of now."""
+        """Set every column's width for the current room."""
         if self._is_fitting:
             return
         self._is_fitting = True
@@ -140,7 +140,7 @@ class TrafficColumns(QObject):
         self._is_fitting = False
 
     def state(self) -> dict[str, Any]:
-        """What to remember, as JSON values: order of the columns, and what the user set."""
+        """The state to save, as JSON values: order of the columns, and the user's widths."""
         header = self._view.horizontalHeader().saveState().toBase64().toStdString()
         return {
             "header": header,
@@ -150,7 +150,7 @@ class TrafficColumns(QObject):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered; what makes no sense is left out."""
+        """Restore saved state; invalid parts are ignored."""
         header, widths = state.get("header"), state.get("widths")
         if isinstance(header, str):
             self._is_fitting = True

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Offer(NamedTuple):
-    """An action; one that `is_wide` works by its key in all of the pane, others in the table."""
+    """An action; if `is_wide` its key works in all of the pane, else only in the table."""
 
     name: str
     words: str
@@ -98,7 +98,7 @@ class TrafficActions(QObject):
     """The actions by name; emits the triggered one and enables those that apply."""
 
     wanted = Signal(object)
-    """The name of the action."""
+    """The name of the triggered action."""
 
     def __init__(self, table: QWidget, pane: QWidget, appearance: Appearance) -> None:
         super().__init__(pane)
@@ -118,15 +118,15 @@ class TrafficActions(QObject):
         self._use_icons()
 
     def action(self, name: str) -> QAction:
-        """The action of that name."""
+        """The action with that name."""
         return self._actions[name]
 
     def offer(self, name: str, *, is_offered: bool) -> None:
-        """Enable an action, or not."""
+        """Enable or disable an action."""
         self._actions[name].setEnabled(is_offered)
 
     def show_menu(self, at: QPoint) -> None:
-        """Show all of them as a menu at a point of the screen."""
+        """Show all actions as a menu at a point of the screen."""
         self._menu.popup(at)
 
     def buttons(self, names: Collection[str], parent: QWidget) -> list[QToolButton]:
@@ -181,21 +181,21 @@ class TrafficActions(QObject):
 
 
 COPIED_BYTES: Final = 64_000_000
-"""Bytes copied at one go, unless one message alone has more."""
+"""Bytes copied at once, unless a single message has more."""
 
 
 class TrafficCommands(QObject):
     """Carries out actions on the selected rows and the message at `place`.
 
-    What concerns all of the pane is asked for by signals.
+    Actions on the whole pane are requested by signals.
     """
 
     term_wanted = Signal(object, bool)
-    """A comparison to narrow the filter by, and whether it is to be left out."""
+    """A comparison to add to the filter, and whether to exclude it."""
     filter_wanted = Signal(object)
-    """The text of a filter in place of the one in force."""
+    """The text of a new filter."""
     place_wanted = Signal(object)
-    """The place to stand on."""
+    """The place to select."""
     job_wanted = Signal(object)
     """The `JobId` to be shown."""
     edit_wanted = Signal(object)
@@ -203,7 +203,7 @@ class TrafficCommands(QObject):
     number_wanted = Signal(object)
     """The number of the message to stand on."""
     said = Signal(object)
-    """Words for the user; empty when there is nothing more to say."""
+    """A text for the user; empty to remove it."""
     snippet_requested = Signal(object)
     export_requested = Signal()
 
@@ -243,14 +243,14 @@ class TrafficCommands(QObject):
         actions.wanted.connect(self._on_wanted)
 
     def stand_on(self, place: int) -> None:
-        """Take the message at `place` for the one in question."""
+        """Make the message at `place` the current one."""
         self.place = place
         is_exchange = bool(self._model.timeline.exchange(place))
         for jump in Jump:
             self._actions.offer(f"jump_{jump.value}", is_offered=is_exchange)
 
     def show_menu(self, at: QPoint) -> None:
-        """Show what can be done with the message in question, at a point of the screen."""
+        """Show the actions on the current message as a menu at a point of the screen."""
         for name in ("token", "request", "task", "job"):
             self._actions.offer(name, is_offered=bool(self._followed(name)))
         is_term = bool(self._cell_term())
@@ -279,7 +279,7 @@ class TrafficCommands(QObject):
             self._follow(name)
 
     def _frame(self) -> Frame | None:
-        """The message in question; of a large one only so much that it is seen to be large."""
+        """The current message; of a large one only enough to see that it is large."""
         return None if self.place is None else self._model.timeline.frame(self.place, OVERSIZED + 1)
 
     def _followed(self, what: str) -> str:
@@ -386,7 +386,7 @@ class TrafficCommands(QObject):
 
     def _cell_term(self) -> str:
         from mcp_progress_monitor.gui.traffic.filtering import (
-            cell_term,  # late: no start waits for it
+            cell_term,  # late: not needed at startup
         )
 
         index, place = self._view.currentIndex(), self.place
@@ -462,7 +462,7 @@ class TrafficCommands(QObject):
             self.place_wanted.emit(place)
 
     def _chosen(self) -> list[Frame]:
-        """The frames of the selected rows, as many as are copied."""
+        """The frames of the selected rows, up to the copying limit."""
         rows = self._view.selected_rows()
         frames: list[Frame] = []
         room = COPIED_BYTES
@@ -482,12 +482,12 @@ class TrafficCommands(QObject):
             self.said.emit(f"Copied the first {number(copied)} of {number(count)} rows.")
 
     def _copy_json(self) -> None:
-        from mcp_progress_monitor.gui.traffic.details import as_json  # late: no start waits for it
+        from mcp_progress_monitor.gui.traffic.details import as_json  # late: not needed at startup
 
         QGuiApplication.clipboard().setText(as_json(self._chosen()))
 
     def _copy_raw(self) -> None:
-        from mcp_progress_monitor.gui.traffic.details import as_raw  # late: no start waits for it
+        from mcp_progress_monitor.gui.traffic.details import as_raw  # late: not needed at startup
 
         raw, text = as_raw(self._chosen())
         data = QMimeData()
@@ -496,7 +496,7 @@ class TrafficCommands(QObject):
         QGuiApplication.clipboard().setMimeData(data)
 
     def _copy_python(self) -> None:
-        """Repeat the request that the message belongs to."""
+        """Copy the message's request as a Python program."""
         request = 0 if self.place is None else self._model.timeline.exchange(self.place)
         if request:
             self.snippet_requested.emit(request)

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 
 class Message(NamedTuple):
-    """`value` is the JSON value with all its members; None, and `is_json` False, for other bytes.
+    """`value` is the complete JSON value; None, and `is_json` False, for other bytes.
 
-    `envelope` says what it is; None for stderr and connection events.
+    `envelope` classifies it; None for stderr and connection events.
     """
 
     value: Any
@@ -66,7 +66,7 @@ class Message(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with it, in sentences."""
+        """Its violations as text."""
         return () if self.envelope is None else self.envelope.problems
 
 
@@ -133,7 +133,7 @@ def _facts(
 
 
 def as_json(frames: Iterable[Frame]) -> str:
-    """Return messages as indented JSON, one after the other; other bytes as they came."""
+    """Return messages as indented JSON, one after the other; other bytes as received."""
     return "\n".join(_json(frame) for frame in frames)
 
 
@@ -163,7 +163,7 @@ class NoteEditor(QDialog):
     """A note editor beside Traffic; several may be open."""
 
     saved = Signal(object, object)
-    """The message's number, and the text; empty to take the note away."""
+    """The message's number, and the text; empty to remove the note."""
 
     def __init__(self, frame_number: int, text: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -216,7 +216,7 @@ class NoteEditor(QDialog):
 
 
 RAW_SHOWN: Final = 2_000_000
-"""Bytes of one message in the raw view; copying takes all of them."""
+"""Bytes of one message in the raw view; copying uses all of them."""
 _PROBLEMS_SHOWN: Final = 400
 _NOTE_SHOWN: Final = 1_000
 _TREE, _RAW, _VALUE = range(3)
@@ -228,9 +228,9 @@ class MessageDetails(QWidget):
     job_opened = Signal(object)
     """The `JobId` the user wants to see."""
     search_requested = Signal(object)
-    """Words to search the log for."""
+    """Text to search Traffic for."""
     filter_requested = Signal(object)
-    """A `FilterWish` of the tree's."""
+    """A `FilterRequest` of the tree."""
 
     def __init__(
         self,
@@ -273,17 +273,17 @@ class MessageDetails(QWidget):
 
     @property
     def frame(self) -> Frame | None:
-        """The frame in view, with `RAW_SHOWN` of its bytes at most."""
+        """The shown frame, with at most `RAW_SHOWN` of its bytes."""
         return self._frame
 
     @property
     def place(self) -> int:
-        """The place of the frame in view; -1 when there is none."""
+        """The place of the shown frame; -1 without one."""
         return self._place
 
     @property
     def message(self) -> Message | None:
-        """What the frame holds, None while it is being read."""
+        """The decoded frame; None while it is being read."""
         return self._message
 
     def add_buttons(self, buttons: Sequence[QWidget]) -> None:
@@ -300,7 +300,7 @@ class MessageDetails(QWidget):
             self._tree.go_to((0,))
 
     def clear(self) -> None:
-        """Say that no message is chosen."""
+        """Show that no message is selected."""
         self._show(None, "Select a row to see the full message.")
 
     def show_place(
@@ -312,10 +312,10 @@ class MessageDetails(QWidget):
         mark: str = "",
         findings: tuple[Finding, ...] = (),
     ) -> bool:
-        """Show the frame at `place`; False when it is gone, and what was shown stays.
+        """Show the frame at `place`; False, without a change, if it is gone.
 
-        `delta` is the time since the row before, in words; `mark` says which rule is broken, and
-        `findings` what is still known of that.
+        `delta` is the time since the previous row, as text; `mark` is the violated rule, and
+        `findings` are those that are still known.
         """
         frame = timeline.frame(place, RAW_SHOWN)
         if frame is None:
@@ -344,7 +344,7 @@ class MessageDetails(QWidget):
             self._begin_reading(frame)
 
     def _begin_reading(self, frame: Frame) -> None:
-        """Read at once what is small; a large message is fetched when the first bytes are seen."""
+        """Read small messages at once; fetch a large one after its first bytes are shown."""
         self._show_job(None)
         if self._is_cut(frame):
             self._slices.start()
@@ -416,7 +416,7 @@ class MessageDetails(QWidget):
             self._slices.start()
 
     def _reading_of_whole(self) -> Slices[Message] | None:
-        """Get all of a large message; its bytes are held only while they are read."""
+        """Read all of a large message; its bytes are held only meanwhile."""
         if self._timeline is None or self._frame is None or self._message is not None:
             return None
         whole = self._timeline.frame(self._place)
@@ -435,7 +435,7 @@ class MessageDetails(QWidget):
         self._show_job(message)
 
     def _show_problems(self, found: tuple[Finding, ...]) -> None:
-        """Say why the message is marked, and what else is wrong with its form."""
+        """Show why the message is marked, and errors in its form."""
         others = texts(each for each in found if each not in self._findings)
         words = "Finding: {problems}".format(
             problems="; ".join(filter(None, [self._mark, *others]))
@@ -477,7 +477,7 @@ class MessageDetails(QWidget):
 
     @Slot()
     def open_job(self) -> None:
-        """Ask for the job of the message in view, if it has one."""
+        """Request to show the job of the message, if it has one."""
         if self._job is not None:
             self.job_opened.emit(self._job)
 
@@ -510,5 +510,5 @@ class MessageDetails(QWidget):
 
 
 def _escaped(name: str) -> str:
-    """A server's words on a button: no mnemonic is made of an ampersand."""
+    """A server's text on a button, without mnemonics."""
     return one_line(name, 60).replace("&", "&&")

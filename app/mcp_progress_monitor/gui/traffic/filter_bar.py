@@ -1,4 +1,4 @@
-"""The bar above the traffic: the filter, recent filters, kinds to show, pause and clear."""
+"""The bar above Traffic: the filter, recent filters, kinds to show, pause and clear."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RecentFilters(QToolButton):
     """A button with a menu of filters: those the user keeps, then recent ones, newest first."""
 
     chosen = Signal(object)
-    """The text of the filter wanted again."""
+    """The text of the selected filter."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -126,7 +126,7 @@ def _filters(found: object) -> list[str]:
 
 _Key = TypeVar("_Key", Channel, FrameKind)
 _OF_CHANNELS = frozenset({FrameKind.STDERR, FrameKind.EVENT})
-"""No messages: their channel alone shows or hides them."""
+"""Kinds that are not messages: only their channel shows or hides them."""
 
 
 class KindsButton(QToolButton):
@@ -169,7 +169,7 @@ class KindsButton(QToolButton):
         self.use_icons(appearance)
 
     def applied_to(self, wanted: LogFilter) -> LogFilter:
-        """`wanted` with what is checked here."""
+        """`wanted` with the checked kinds."""
         kinds = {kind for kind, action in self._kinds.items() if action.isChecked()}
         return wanted._replace(
             channels=frozenset(
@@ -180,7 +180,7 @@ class KindsButton(QToolButton):
         )
 
     def show_filter(self, wanted: LogFilter) -> None:
-        """Check what `wanted` shows; emits no signal."""
+        """Check the kinds that `wanted` shows; emits no signal."""
         for channel, action in self._channels.items():
             action.setChecked(channel in wanted.channels)
         for kind, action in self._kinds.items():
@@ -189,7 +189,7 @@ class KindsButton(QToolButton):
         self._show_dot()
 
     def use_icons(self, appearance: Appearance) -> None:
-        """Take the icons of the palette in use."""
+        """Use icons for the current palette."""
         self.setIcon(appearance.icon("filter"))
         self._irregular.setIcon(appearance.icon("warning", Tone.WARNING))
 
@@ -218,18 +218,18 @@ class KindsButton(QToolButton):
 
 _TYPING_MS: Final = 150
 _WIDE: Final = 820
-"""From this width on, in device-independent pixels, buttons have words beside their icons."""
+"""From this width on, in device-independent pixels, buttons have text beside their icons."""
 
 
 class TrafficFilterBar(QWidget):
-    """Emits a new `LogFilter` a moment after the last key, and at once for everything else.
+    """Emits a new `LogFilter` shortly after the last key press, and at once for other changes.
 
-    While the text is no filter, the last one that was stays in force. `complete` suggests how a
-    text goes on from a position of the cursor.
+    While the text is invalid, the last valid filter stays in force. `complete` suggests completions
+    at a cursor position.
     """
 
     filter_changed = Signal(object)
-    """The `LogFilter` asked for."""
+    """The requested `LogFilter`."""
     paused_changed = Signal(bool)
     clear_requested = Signal()
     show_all_requested = Signal()
@@ -264,7 +264,7 @@ class TrafficFilterBar(QWidget):
 
     @property
     def recent(self) -> RecentFilters:
-        """The filters used last."""
+        """The recently used filters."""
         return self._recent
 
     @property
@@ -273,19 +273,19 @@ class TrafficFilterBar(QWidget):
         return "" if self._mistake.isHidden() else self._mistake.text()
 
     def filter(self) -> LogFilter:
-        """Return what is in force."""
+        """Return the filter in force."""
         return self._filter
 
     def set_filter(self, wanted: LogFilter) -> None:
-        """Show `wanted` in the controls and ask for it."""
+        """Show `wanted` in the controls and apply it."""
         self._field.setText(wanted.text)
         self._kinds.show_filter(wanted)
         self._apply()
         self._remember()
 
     def add_term(self, term: str, *, is_excluded: bool = False) -> None:
-        """Narrow the filter in force by one more comparison, or leave out what it lets through."""
-        from mcp_progress_monitor.filtering.language import with_term  # late: no start waits for it
+        """Add a comparison to the filter in force, or exclude what it matches."""
+        from mcp_progress_monitor.filtering.language import with_term  # late: not needed at startup
 
         text = with_term(self._filter.text, term, exclude=is_excluded)
         self.set_filter(self._filter._replace(text=text))
@@ -301,15 +301,15 @@ class TrafficFilterBar(QWidget):
         self._status.setToolTip(plain_tip(words))
 
     def set_hidden(self, count: int) -> None:
-        """Offer to show again what was cleared away."""
+        """Offer to show cleared messages again."""
         self._show_all.setVisible(count > 0)
 
     def add_button(self, button: QToolButton) -> None:
-        """Place a button of the table's at the end."""
+        """Add a button at the end."""
         self._row.addWidget(button)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the field the room of words that icons say as well."""
+        """Replace button texts by icons if the field needs the room."""
         super().resizeEvent(event)
         is_wide = event.size().width() >= _WIDE
         styles = Qt.ToolButtonStyle
@@ -319,7 +319,7 @@ class TrafficFilterBar(QWidget):
 
     @Slot()
     def focus_search(self) -> None:
-        """Put the cursor into the filter field."""
+        """Set the cursor into the filter field."""
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._field.selectAll()
 
@@ -407,7 +407,7 @@ class TrafficFilterBar(QWidget):
         set_text_colour(self._mistake, self._appearance, Tone.BAD)
 
     def _apply(self) -> None:
-        from mcp_progress_monitor.filtering.filter import FilterError  # late: no start waits for it
+        from mcp_progress_monitor.filtering.filter import FilterError  # late: not needed at startup
         from mcp_progress_monitor.filtering.language import parse
 
         self._typing.stop()
@@ -416,7 +416,7 @@ class TrafficFilterBar(QWidget):
         try:
             parse(self._field.text())
         except FilterError as error:
-            # What is missing at the end may be among the suggestions that are in sight.
+            # An unfinished end may be completed by a visible suggestion.
             is_unfinished = not error.length and self._field.popup.isVisible()
             self._show_mistake(None if is_unfinished else error)
         else:

@@ -38,14 +38,14 @@ EXAMPLES: Final = (
     ("server == demo and not irregular == true", "messages without findings"),
     ('result.content[0].text matches "^Done"', "text that matches a regular expression"),
 )
-"""Filters, each with what it shows."""
+"""Filters, each with its meaning."""
 
 
 class FilterHelp(QDialog):
-    """The filter help, beside Traffic; Enter or a double click on an example uses it."""
+    """The filter help, beside Traffic; Enter or a double click on an example applies it."""
 
     example_chosen = Signal(object)
-    """The text of a filter to be used."""
+    """The text of a filter to apply."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

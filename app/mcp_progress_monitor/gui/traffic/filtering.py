@@ -33,10 +33,10 @@ class TrafficSearch:
     """Finds the places that match a filter, in ascending order.
 
     A search may run ahead of the `end` that the view knows, because the timeline grows between two
-    batches or because the view is paused: what it finds there is kept until the end has come.
+    batches or because the view is paused: matches beyond it are kept until the end has moved.
 
     Raises:
-        FilterError: the filter's text has a mistake.
+        FilterError: the filter's text is invalid.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class TrafficSearch:
 
     @property
     def undecided(self) -> int:
-        """How many texts a regular expression took too long for: they are taken for no match."""
+        """How many texts a regular expression took too long for; they count as no match."""
         return self._search.timed_out
 
     def left(self, first: int, end: int) -> int:
-        """How many frames between `first` and `end` have not been searched."""
+        """The number of frames between `first` and `end` that have not been searched."""
         return max(0, end - max(self._search.place, first))
 
     def run(self, end: int, budget_s: float) -> None:
@@ -64,7 +64,7 @@ class TrafficSearch:
             self._found.extend(self._search.run(budget_s))
 
     def take(self, first: int, end: int) -> array[int]:
-        """Hand over what was found since the last time between `first` and `end`."""
+        """Return the new matches between `first` and `end`."""
         until = bisect.bisect_left(self._found, end)
         taken = self._found[bisect.bisect_left(self._found, first) : until]
         self._found = self._found[until:]
@@ -72,7 +72,7 @@ class TrafficSearch:
 
 
 _LONG: Final = 1_000
-"""Longer texts are not compared: their beginning is looked for."""
+"""Longer texts are not compared completely, only their beginning."""
 _BEGINNING: Final = 200
 _MOST_DIGITS: Final = 4_000
 _BY_KEYS: Final[dict[tuple[str | int, ...], str]] = {
@@ -84,9 +84,9 @@ _BY_KEYS: Final[dict[tuple[str | int, ...], str]] = {
 
 
 def value_term(keys: Sequence[str | int], value: Any) -> str:
-    """The comparison of what lies at `keys` in a message with `value`; empty if there is none.
+    """The comparison of the value at `keys` in a message; empty if there is none.
 
-    What the language has no path to is searched for in the whole message.
+    A value to which the language has no path is searched for in the whole message.
     """
     if isinstance(value, int | float) and not _is_written(value):
         return ""
@@ -100,9 +100,9 @@ def value_term(keys: Sequence[str | int], value: Any) -> str:
 
 
 def cell_term(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
-    """The comparison that a cell stands for; empty for a cell without one.
+    """The comparison for a cell; empty for a cell without one.
 
-    Time, size and duration are compared with "at least": equal ones are no use.
+    Time, size and duration are compared with "at least": equal ones are not useful.
     """
     if column in _AT_LEAST:
         return _least(timeline, frame, place, column)
@@ -148,25 +148,25 @@ def token_term(timeline: Timeline, frame: Frame, place: int) -> str:
     if number == NONE:
         return ""
     token = timeline.columns.tokens.value(number)
-    if token is None:  # one of too many, or a long one: the message has it
+    if token is None:  # one of too many, or a long one: read it from the message
         token = _first(frame, TOKEN_PATHS)
     return "" if isinstance(token, dict | list | None) else _term("token", (), token)
 
 
 def request_term(timeline: Timeline, place: int) -> str:
-    """What shows a request with its ticks and its reply; empty for a message of no request."""
+    """The filter for a request with its ticks and its reply; empty outside of a request."""
     request = timeline.exchange(place)
     return f"request == {request}" if request else ""
 
 
 def task_term(frame: Frame) -> str:
-    """The comparison with the id of the task that a message is about; empty without one."""
+    """The comparison with the id of a message's task; empty without one."""
     task = _first(frame, TASK_PATHS)
     return _term("task", (), task) if isinstance(task, str) else ""
 
 
 def job_term(job: int) -> str:
-    """What shows all messages of a job."""
+    """The filter for all messages of a job."""
     return f"job == {job}"
 
 
@@ -177,14 +177,14 @@ def _term(field: str, path: tuple[str | int, ...], value: Any) -> str:
 
 
 def _is_written(value: float) -> bool:
-    """Whether JSON has digits for a number, and not more than a filter has room for."""
+    """Whether a number can be written in JSON, in no more digits than a filter has room for."""
     if isinstance(value, int):
         return value.bit_length() < 3 * _MOST_DIGITS
     return math.isfinite(value)
 
 
 def _first(frame: Frame, places: Sequence[Sequence[str]]) -> Any:
-    """The first value found at one of some places in a message."""
+    """The first value found at several places in a message."""
     if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
         return None
     envelope = decode(frame.raw, is_complete=frame.is_complete)

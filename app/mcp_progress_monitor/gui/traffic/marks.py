@@ -17,46 +17,47 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
 
 CAPACITY: Final = 200_000
-"""Marks whose findings are kept; that a frame is marked at all, the timeline knows of every one."""
+"""Marks whose findings are kept; the timeline knows of every mark."""
 
 
 class TrafficFindings:
     """Findings by frame number.
 
-    Numbers come in rising order, and the oldest go first: with their frames, or beyond `capacity`.
+    Numbers are added in ascending order, and the oldest are dropped: with their frames, or beyond
+    `capacity`.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._found: dict[int, tuple[Finding, ...]] = {}
-        # A dictionary finds its first key slower with each one that was taken from its front.
+        # A dictionary finds its first key more slowly with each deleted one.
         self._order: collections.deque[int] = collections.deque()
 
     def __len__(self) -> int:
         return len(self._found)
 
     def of(self, number: int) -> tuple[Finding, ...]:
-        """What is wrong with the frame of that number."""
+        """The findings of the frame with that number."""
         return self._found.get(number, ())
 
     def add(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
-        """Take the findings on newer frames (`Feed.frames_marked`)."""
+        """Add the findings of newer frames (`Feed.frames_marked`)."""
         self._order.extend(number for number in marked if number not in self._found)
         self._found.update(marked)
         while len(self._order) > self._capacity:
             del self._found[self._order.popleft()]
 
     def forget_before(self, number: int) -> None:
-        """Let go what was said of older frames."""
+        """Drop the findings of older frames."""
         while self._order and self._order[0] < number:
             del self._found[self._order.popleft()]
 
 
 class TrafficNotes(QObject):
-    """The user's marks and notes; every change is emitted, and saved where there is a file."""
+    """The user's marks and notes; every change is emitted, and saved if there is a file."""
 
     changed = Signal()
-    """Marks or notes are others; rows are to be painted again."""
+    """Marks or notes changed; rows are to be repainted."""
     problem_found = Signal(object)
     """The `ErrorDetails` of notes that cannot be read or saved; emitted once for each."""
 
@@ -68,11 +69,11 @@ class TrafficNotes(QObject):
 
     @property
     def problem(self) -> ErrorDetails | None:
-        """Why notes are in memory alone; None while all is well."""
+        """Why notes are only in memory; None without an error."""
         return self._notes.problem
 
     def open(self, path: Path | None) -> None:
-        """Take up the notes kept at `path`, unless they are; those made until now come along."""
+        """Open the notes at `path` unless they are open, and add those made until now."""
         if path == self._path:
             return
         self._path = path
@@ -85,11 +86,11 @@ class TrafficNotes(QObject):
         self._tell()
 
     def is_marked(self, number: int) -> bool:
-        """Whether the frame of that number is marked."""
+        """Whether the frame with that number is marked."""
         return self._notes.is_marked(number)
 
     def note(self, number: int) -> str:
-        """The note on the frame of that number; empty without one."""
+        """The note on the frame with that number; empty without one."""
         return self._notes.note(number)
 
     def after(self, number: int) -> int | None:
@@ -101,13 +102,13 @@ class TrafficNotes(QObject):
         return self._notes.before(number)
 
     def toggle(self, numbers: Sequence[int]) -> None:
-        """Mark frames; take the marks away where all of them are marked."""
+        """Mark frames; remove the marks if all of them are marked."""
         are_marked = all(self.is_marked(number) for number in numbers)
         self._notes.set_marked(numbers, is_marked=not are_marked)
         self._tell()
 
     def set_note(self, number: int, text: str) -> None:
-        """Put a note on a frame; an empty one takes it away."""
+        """Set the note on a frame; an empty one removes it."""
         if text != self.note(number):
             self._notes.set_note(number, text)
             self._tell()

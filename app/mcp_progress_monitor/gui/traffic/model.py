@@ -55,7 +55,7 @@ class SparseRange(Sequence[int]):
 
 
 def without(start: int, end: int, gap: range) -> range | SparseRange:
-    """The numbers from `start` up to `end`, but for those of a gap."""
+    """The numbers from `start` up to `end`, except those of a gap."""
     if not gap or end <= gap.start or start >= gap.stop:
         return range(start, end)
     before, after = range(start, max(start, gap.start)), range(gap.stop, max(end, gap.stop))
@@ -66,7 +66,7 @@ _LOOKED_AT: Final = 200
 """Connections whose names the width of their column is made for."""
 
 SLICE_S: Final = 0.004
-"""Longest stretch of searching at one go, so that painting and typing come between."""
+"""Longest uninterrupted search, so that painting and typing can proceed."""
 
 _SLICE_PAUSE_MS: Final = 1
 
@@ -78,10 +78,9 @@ class TrafficModel(QAbstractTableModel):
     """Frames of a `Timeline` as rows; one call of `refresh` per batch, nothing per frame.
 
     Rows hold places of the timeline. Without a filter they are a range, so that ten million rows
-    take no memory and a batch costs the same however large it is. What rows there are changes in
-    `refresh` and while a search goes on, never between: the timeline itself may be ahead, by a lot
-    while nobody watches. Pausing remembers an end, clearing a beginning. Bytes are read by
-    `TrafficCells`, for painted rows.
+    take no memory and a batch costs the same however large it is. Rows change only in `refresh` and
+    during a search: the timeline may be far ahead while the pane is hidden. Pausing fixes an end,
+    clearing a beginning. Bytes are read by `TrafficCells`, for painted rows.
     """
 
     KIND = Qt.ItemDataRole.UserRole + 2
@@ -90,9 +89,9 @@ class TrafficModel(QAbstractTableModel):
     """The finding of the row's message as text."""
 
     waiting_changed = Signal(object)
-    """How many frames came since the view was paused; 0 when it is not."""
+    """The number of frames since the view was paused; 0 if it is not."""
     search_changed = Signal(object)
-    """How many frames are still to be searched."""
+    """The number of frames still to be searched."""
     rows_dropping = Signal(object)
     """The range of rows that are about to be removed because their frames are gone."""
 
@@ -103,7 +102,7 @@ class TrafficModel(QAbstractTableModel):
         titles: ServerTitles | None = None,
         parent: QObject | None = None,
     ) -> None:
-        """Show all of `timeline`; `requests_of` gives the requests of a job, for filters."""
+        """Show all of `timeline`; `requests_of` returns the requests of a job, for filters."""
         super().__init__(parent)
         self.titles: Final = titles or ServerTitles(self)
         self.titles.changed.connect(self._on_titles_changed)
@@ -130,12 +129,12 @@ class TrafficModel(QAbstractTableModel):
 
     @property
     def timeline(self) -> Timeline:
-        """Where the frames are."""
+        """The timeline of the frames."""
         return self._timeline
 
     @property
     def filter(self) -> LogFilter:
-        """What is shown."""
+        """The filter in force."""
         return self._filter
 
     @property
@@ -145,12 +144,12 @@ class TrafficModel(QAbstractTableModel):
 
     @property
     def waiting(self) -> int:
-        """How many frames came since the view was paused."""
+        """The number of frames since the view was paused."""
         return self._timeline.end - self._end if self._is_paused else 0
 
     @property
     def hidden(self) -> int:
-        """How many frames that are still there `clear_view` hides."""
+        """The number of existing frames that `clear_view` hides."""
         floor = min(self._floor, self._end)
         return max(0, floor - self._gone - max(0, min(floor, self._gap.stop) - self._gap.start))
 
@@ -161,19 +160,19 @@ class TrafficModel(QAbstractTableModel):
 
     @property
     def unsearched(self) -> int:
-        """How many frames are still to be searched."""
+        """The number of frames still to be searched."""
         return self._finding.left(self._gone, self._end) if self._finding else 0
 
     @property
     def undecided(self) -> int:
-        """How many texts the filter's regular expressions were given up on, as no match."""
+        """How many texts the filter's regular expressions took too long for."""
         return self._finding.undecided if self._finding else 0
 
     @Slot()
     def refresh(self) -> None:
-        """Take in what came to the timeline, and what went, since the last time.
+        """Update the rows for changes of the timeline since the last time.
 
-        Nothing while nobody watches.
+        Does nothing while the pane is hidden.
         """
         if not self._is_watched:
             return
@@ -191,17 +190,17 @@ class TrafficModel(QAbstractTableModel):
 
     @Slot(bool)
     def set_watched(self, is_watched: bool) -> None:
-        """Follow the timeline while the rows are on the screen; catch up when they come back."""
+        """Follow the timeline only while the rows are visible; catch up when they are shown."""
         self._is_watched = is_watched
         self.refresh()
 
     @Slot(object)
     def mark(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
-        """Take what is wrong with frames, by their numbers; the timeline notes that they are."""
+        """Mark frames by number with their findings, also in the timeline."""
         self._marks.add(marked)
 
     def set_notes(self, notes: TrafficNotes) -> None:
-        """Take in the marks and notes that rows are signed with."""
+        """Set the marks and notes that are shown on rows."""
         self._notes = notes
         notes.changed.connect(self._on_notes_changed)
 
@@ -209,13 +208,13 @@ class TrafficModel(QAbstractTableModel):
         """Show only what `wanted` matches; rows appear as they are found.
 
         Raises:
-            FilterError: the filter's text has a mistake; what was shown stays.
+            FilterError: the filter's text is invalid; the rows stay as they were.
         """
         if wanted != self._filter:
             self._show_from(wanted, self._floor)
 
     def set_paused(self, paused: bool) -> None:
-        """Let the view stand still, or show what came meanwhile."""
+        """Freeze the view, or show what arrived meanwhile."""
         if paused == self._is_paused:
             return
         self._is_paused = paused
@@ -223,7 +222,7 @@ class TrafficModel(QAbstractTableModel):
         self.waiting_changed.emit(self.waiting)
 
     def clear_view(self) -> None:
-        """Hide every row of now; nothing is wiped, see `show_all`."""
+        """Hide all current rows; nothing is deleted, see `show_all`."""
         self._show_from(self._filter, self._end)
 
     def show_all(self) -> None:
@@ -231,46 +230,46 @@ class TrafficModel(QAbstractTableModel):
         self._show_from(self._filter, 0)
 
     def frame(self, row: int, limit: int | None = None) -> Frame | None:
-        """Return the frame of a row; None when there is no such row or its frame is gone.
+        """Return the frame of a row; None if there is no such row or its frame is gone.
 
-        With `limit`, `raw` are its first bytes at most: see `size` for how many there are.
+        With `limit`, `raw` has at most so many of its first bytes; see `size`.
         """
         if not 0 <= row < len(self._rows):
             return None
         return self._timeline.frame(self._rows[row], limit)
 
     def size(self, row: int) -> int:
-        """Return how many bytes the frame of a row has; 0 when it is gone."""
+        """Return the size of a row's frame in bytes; 0 if it is gone."""
         return self._timeline.size(self._rows[row]) if 0 <= row < len(self._rows) else 0
 
     def place(self, row: int) -> int:
-        """Return the place of an existing row; it stays the same while rows come and go."""
+        """Return the place of an existing row; it does not change while rows come and go."""
         return self._rows[row]
 
     def row_of(self, place: int) -> int | None:
-        """Return the row at `place`; None when it is not shown."""
+        """Return the row at `place`; None if it is not shown."""
         row = bisect.bisect_left(self._rows, place)
         return row if row < len(self._rows) and self._rows[row] == place else None
 
     def row_from(self, place: int) -> int:
-        """Return the first row at `place` or after it; the number of rows when there is none."""
+        """Return the first row at or after `place`; the number of rows if there is none."""
         return bisect.bisect_left(self._rows, place)
 
     def row_of_number(self, number: int) -> int | None:
-        """Return the row of the frame with that number; None when it is gone or not shown."""
+        """Return the row of the frame with that number; None if it is gone or not shown."""
         place = self._timeline.place_of(number)
         return None if place is None else self.row_of(place)
 
     def kind(self, row: int) -> FrameKind | None:
-        """Return what the frame of a row is."""
+        """Return the kind of a row's frame."""
         return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
 
     def is_expected(self, row: int) -> bool:
-        """Return whether the frame of a row is an error that our own question provokes."""
+        """Return whether a row's frame is an error that our own request provokes."""
         return 0 <= row < len(self._rows) and self._cells.is_expected(self._rows[row])
 
     def mark_of(self, row: int) -> str:
-        """Return what is wrong with the frame of a row; empty when nothing is known to be."""
+        """Return the finding of a row's frame as text; empty without one."""
         if not 0 <= row < len(self._rows):
             return ""
         found = self.findings_of(row)
@@ -279,20 +278,20 @@ class TrafficModel(QAbstractTableModel):
         return joined(found)
 
     def findings_of(self, row: int) -> tuple[Finding, ...]:
-        """Return what is known to be wrong with the frame of a row."""
+        """Return the known findings of a row's frame."""
         is_row = 0 <= row < len(self._rows) and len(self._marks) > 0
         return self._marks.of(self._timeline.number(self._rows[row])) if is_row else ()
 
     def is_marked(self, row: int) -> bool:
-        """Return whether a person marked the frame of a row."""
+        """Return whether the user marked a row's frame."""
         return self._notes is not None and self._notes.is_marked(self._number(row))
 
     def note_of(self, row: int) -> str:
-        """Return the note on the frame of a row; empty without one."""
+        """Return the note on a row's frame; empty without one."""
         return "" if self._notes is None else self._notes.note(self._number(row))
 
     def text(self, row: int, column: int) -> str:
-        """Return the words of one cell; empty for a frame that is gone."""
+        """Return the text of one cell; empty if the frame is gone."""
         if not 0 <= row < len(self._rows):
             return ""
         if column == TrafficColumn.DELTA:
@@ -305,7 +304,7 @@ class TrafficModel(QAbstractTableModel):
         return 0.0 if one is None or other is None else other[0].ats[other[1]] - one[0].ats[one[1]]
 
     def tip(self, row: int, column: int) -> str:
-        """Return what a cell leaves out; empty for most."""
+        """Return what a cell elides; empty for most."""
         return self._cells.tip(self._rows[row], column) if 0 <= row < len(self._rows) else ""
 
     def longest_server(self) -> int:
@@ -323,7 +322,7 @@ class TrafficModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, TrafficColumn.SERVER), last)
 
     def line(self, row: int) -> str:
-        """Return a row as one line, its cells apart by tabs; what is wrong with it comes last."""
+        """Return a row as one line, with tabs between its cells; its finding comes last."""
         cells = [self.text(row, column) for column in TrafficColumn]
         return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
 
@@ -336,7 +335,7 @@ class TrafficModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(TrafficColumn)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
-        """Return a cell's words, and a row's kind and mark."""
+        """Return a cell's text, or a row's kind or finding."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self.text(index.row(), index.column())
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -350,7 +349,7 @@ class TrafficModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Return a column's title, and in its tool tip what it shows."""
+        """Return a column's title, and its meaning as the tool tip."""
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(TrafficColumn):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -375,7 +374,7 @@ class TrafficModel(QAbstractTableModel):
         return self._timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
 
     def _restart(self) -> None:
-        """The frames start again at place 0: a replay was restarted."""
+        """Start again at place 0: a replay was restarted."""
         self._columns = self._timeline.columns
         self._gone, self._end = self._timeline.first, self._timeline.end
         self._gap = self._timeline.gap
@@ -384,7 +383,7 @@ class TrafficModel(QAbstractTableModel):
         self._show_from(self._filter, 0)
 
     def _show_from(self, wanted: LogFilter, floor: int) -> None:
-        """Rebuild the rows for a changed filter or a changed beginning."""
+        """Rebuild the rows for a changed filter or beginning."""
         from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
 
         first = max(self._gone, floor)
@@ -399,7 +398,7 @@ class TrafficModel(QAbstractTableModel):
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Make the rows agree with the timeline: drop what is gone, add what is new."""
+        """Synchronise the rows with the timeline: drop what is gone, add what is new."""
         if self._rows and self._rows[0] < self._gone:
             self._remove(0, bisect.bisect_left(self._rows, self._gone))
         if self._gap:
@@ -423,7 +422,7 @@ class TrafficModel(QAbstractTableModel):
             self._rows = self._rows[end:]
         self.endRemoveRows()
         if begin < len(self._rows):
-            # The row has lost the one its time difference was counted from.
+            # The first row has lost the frame that its time difference refers to.
             following = self.index(begin, TrafficColumn.DELTA)
             self.dataChanged.emit(following, following)
 

@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _WIDE = 900
-"""From this width on, in device-independent pixels, table and details stand side by side."""
+"""From this width on, in device-independent pixels, table and details are side by side."""
 _FIRST_SHARES = [600, 400]
-"""Of the table and the details, until the user moves the line between them."""
+"""Initial sizes of the table and the details."""
 _LEAST_DETAILS = 110
-"""Its head and a row or two: less than it would ask for, so that the pane fits a small window."""
+"""Its header and a row or two: less than its hint, so that the pane fits a small window."""
 
 
 class TrafficPane(QWidget):
     """Filter bar, table and details; every action is a signal.
 
-    `jobs` tells which job a message belongs to, `notes` are the marks and notes on messages, in
-    memory alone unless they were given. Pausing and clearing concern the view alone.
+    `jobs` finds the job of a message, `notes` are the marks and notes on messages, kept in memory
+    unless they are given. Pausing and clearing affect only the view.
     """
 
     job_opened = Signal(object)
-    """The `JobId` the user wants to see."""
+    """The `JobId` to show."""
     filter_changed = Signal(object)
     """The `LogFilter` in use."""
     snippet_requested = Signal(object)
-    """The number of the request to be copied as a Python snippet."""
+    """The number of the request to copy as a Python snippet."""
     export_requested = Signal()
     edit_requested = Signal(object)
     """`JobId` whose request is to be changed and sent."""
@@ -91,7 +91,7 @@ class TrafficPane(QWidget):
 
     @property
     def details(self) -> MessageDetails:
-        """The chosen message in full; made at its first use."""
+        """The selected message in full; created on first use."""
         return self._made_details or self.make_details()
 
     @property
@@ -101,7 +101,7 @@ class TrafficPane(QWidget):
 
     @property
     def actions_(self) -> TrafficActions:
-        """What can be done with a row."""
+        """The actions on a row."""
         return self._actions
 
     @property
@@ -110,7 +110,7 @@ class TrafficPane(QWidget):
         return self._notes
 
     def make_details(self) -> MessageDetails:
-        """Make the details, hidden yet; nothing is done where they are made."""
+        """Create the details, still hidden and empty."""
         if self._made_details is not None:
             return self._made_details
         from mcp_progress_monitor.gui.traffic.details import MessageDetails
@@ -127,7 +127,7 @@ class TrafficPane(QWidget):
         details.job_opened.connect(self.job_opened)
         details.search_requested.connect(self.search_for)
         details.filter_requested.connect(self._on_value_chosen)
-        order_tabs(self)  # made late, they would come behind the window's last control
+        order_tabs(self)  # created late, they would be last in the Tab order
         return details
 
     def set_read_only(self) -> None:
@@ -135,13 +135,13 @@ class TrafficPane(QWidget):
         self._actions.action("edit").setVisible(False)
 
     def set_filter(self, wanted: LogFilter) -> None:
-        """Show only what `wanted` lets through."""
+        """Show only what `wanted` matches."""
         self._bar.set_filter(wanted)
 
     @Slot(object)
     def search_for(self, words: str) -> None:
-        """Show only messages that hold `words` as one phrase."""
-        from mcp_progress_monitor.filtering.language import text_term  # late: no start waits for it
+        """Show only messages that contain `words` as one phrase."""
+        from mcp_progress_monitor.filtering.language import text_term  # late: not needed at startup
 
         self._set_text(text_term(words))
 
@@ -149,14 +149,14 @@ class TrafficPane(QWidget):
     def follow_job(self, job: JobId) -> None:
         """Show only the messages of a job."""
         from mcp_progress_monitor.gui.traffic.filtering import (
-            job_term,  # late: no start waits for it
+            job_term,  # late: not needed at startup
         )
 
         self._set_text(job_term(job))
 
     @Slot(object)
     def follow_frame(self, frame_number: int) -> None:
-        """Stand on the frame of that number; what hides it is taken away."""
+        """Select the frame with that number, removing filters that hide it."""
         row = self._model.row_of_number(frame_number)
         if row is None:
             self._model.show_all()
@@ -174,7 +174,7 @@ class TrafficPane(QWidget):
         return self._notice.text()
 
     def add_notice(self, words: str) -> None:
-        """Show a text below the filter until another message is chosen."""
+        """Show a text below the filter until another message is selected."""
         self._say("\n".join(filter(None, (self._notice.text(), words))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -185,7 +185,7 @@ class TrafficPane(QWidget):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the details where there is room: beside the table in a wide pane, else below."""
+        """Place the details where there is room: beside the table in a wide pane, else below."""
         super().resizeEvent(event)
         is_wide = event.size().width() >= _WIDE and event.size().width() > 2 * event.size().height()
         wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
@@ -193,7 +193,7 @@ class TrafficPane(QWidget):
             self._splitter.setOrientation(wanted)
 
     def state(self) -> dict[str, Any]:
-        """Return what to remember of the pane, as JSON values."""
+        """Return the state to save, as JSON values."""
         return {
             **self._view.columns.state(),
             "sizes": self._splitter.sizes(),
@@ -202,7 +202,7 @@ class TrafficPane(QWidget):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered; what does not fit is left out."""
+        """Restore saved state; invalid parts are ignored."""
         self._view.columns.restore(state)
         self._bar.recent.restore(state.get("recent"), state.get("kept"))
         sizes = state.get("sizes")
@@ -222,7 +222,7 @@ class TrafficPane(QWidget):
         self._splitter.addWidget(self._view)
         self._place = QWidget(self)  # of the details
         self._splitter.addWidget(self._place)
-        self._place.hide()  # the table has the whole room until a message is chosen
+        self._place.hide()  # the table has the whole room until a message is selected
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
@@ -264,7 +264,7 @@ class TrafficPane(QWidget):
 
     def _complete(self, text: str, cursor: int) -> Completion:
         from mcp_progress_monitor.filtering.completion import (
-            complete,  # late: no start waits for it
+            complete,  # late: not needed at startup
         )
 
         return complete(text, cursor, self._model.timeline)
@@ -351,7 +351,7 @@ class TrafficPane(QWidget):
     @Slot(object)
     def _on_value_chosen(self, request: FilterRequest) -> None:
         from mcp_progress_monitor.gui.traffic.filtering import (
-            value_term,  # late: no start waits for it
+            value_term,  # late: not needed at startup
         )
 
         term = value_term(request.keys, request.value)
@@ -393,7 +393,7 @@ class TrafficPane(QWidget):
             self._show_status()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up with what came out of sight."""
+        """Catch up with changes while hidden."""
         super().showEvent(event)
         self._show_status()
 

@@ -1,4 +1,4 @@
-"""What a message belongs to: its job, and the other messages of its exchange."""
+"""Finds a message's job, and the other messages of its exchange."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class JobFinder(Protocol):
         """Return all jobs in order of their start."""
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """Return the snapshot of a job; None when it is gone."""
+        """Return the snapshot of a job; None if it is gone."""
 
     def job_of(self, request: int) -> JobId | None:
-        """Return the job whose request was the frame of that number."""
+        """Return the job whose request is the frame with that number."""
 
 
 def job_at(
     timeline: Timeline, place: int, frame: Frame, envelope: Envelope | None, jobs: JobFinder
 ) -> JobSnapshot | None:
-    """Return the job that the frame at `place` belongs to; `envelope` is None until it is read.
+    """Return the job of the frame at `place`; `envelope` is None until it is read.
 
-    The index knows it of all but messages that came too late or too early: those are compared
-    with every job.
+    The index knows it except for messages that came too late or too early: those are compared with
+    every job.
     """
     request = timeline.exchange(place)
     if request:
@@ -47,9 +47,9 @@ def job_at(
 
 
 def job_of_frame(frame: Frame, envelope: Envelope, jobs: JobFinder) -> JobSnapshot | None:
-    """Return the job that `frame` is the request, a tick, the cancellation or the reply of.
+    """Return the job whose request, tick, cancel or reply is `frame`.
 
-    Ids and tokens may be used again: the last job begun before the frame is meant.
+    Ids and tokens may be reused: the last job begun before the frame counts.
     """
     if frame.channel not in (Channel.SENT, Channel.RECEIVED):
         return None
@@ -113,7 +113,7 @@ def _typed(value: Any) -> tuple[str, object]:
 
 
 class Jump(enum.Enum):
-    """Where to go within an exchange: a request, its ticks and cancellation, its reply."""
+    """A target within an exchange: a request, its ticks and cancel, its reply."""
 
     REQUEST = "request"
     REPLY = "reply"
@@ -122,7 +122,7 @@ class Jump(enum.Enum):
 
 
 def target(timeline: Timeline, place: int, jump: Jump) -> int | None:
-    """The place gone to from `place`; None where there is none, or it is gone."""
+    """The place to go to from `place`; None if there is none, or it is gone."""
     exchange = timeline.exchange(place)
     if not exchange:
         return None
@@ -130,7 +130,7 @@ def target(timeline: Timeline, place: int, jump: Jump) -> int | None:
     if jump is Jump.REQUEST:
         return request if request != place else None
     if jump is Jump.PREVIOUS:
-        # Nothing belongs to a request before it was made: that need not be looked for.
+        # Nothing belongs to a request before it was made: skip that part.
         return None if request == place else timeline.previous_of(place, exchange)
     if jump is Jump.NEXT:
         return timeline.next_of(place, exchange)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.jsonrpc import Envelope
 
 LARGE = 64 * 1024
-"""Bytes of a message that are read for a row of the log; larger ones are not decoded for it."""
+"""Bytes of a message that are read for a row; larger ones are not decoded for it."""
 
 _ENDS = 2_048
 _SIMPLE = rb'("(?:[^"\\]|\\.)*+"|-?[0-9][0-9.eE+-]*+)'
@@ -31,14 +31,14 @@ _MEMBER = re.compile(rb'\s*+"(jsonrpc|id|method)"\s*+:\s*+' + _SIMPLE + rb"\s*+,
 
 
 class Head(NamedTuple):
-    """The simple members before the payload as text; empty where absent."""
+    """The simple members before the payload as text; empty if absent."""
 
     method: str
     id: str
 
 
 def head_of(raw: bytes) -> Head:
-    """Read the method and the id where they stand before the payload."""
+    """Read the method and the id if they precede the payload."""
     members: dict[bytes, bytes] = {}
     pos = raw[:_ENDS].find(b"{") + 1
     while pos and (match := _MEMBER.match(raw, pos, pos + _ENDS)):
@@ -55,7 +55,7 @@ _LONG_EVENT: Final = 300
 
 
 def summary_of(name: str, fields: dict[str, Any]) -> str:
-    """The words for an event, from whatever a recording has; empty where its fields are to do."""
+    """The text of an event, whatever a recording has; empty if its fields are shown instead."""
     reader = _EVENT_READERS.get(name)
     return "" if reader is None else reader(fields)
 
@@ -136,13 +136,13 @@ class EventTexts(NamedTuple):
 
 
 def words_of(name: str, fields: dict[str, Any]) -> EventTexts | None:
-    """The words for an event of HTTP, from whatever a recording has; None for any other event."""
+    """The texts of an HTTP event, from whatever a recording has; None for other events."""
     reader = _HTTP_READERS.get(name)
     return None if reader is None else reader(fields)
 
 
 def words_of_cut(raw: bytes) -> EventTexts | None:
-    """The words for an event of which only the beginning was read; None for any other event."""
+    """The texts of an event of which only the beginning was read; None for other events."""
     found = _CUT.match(raw)
     if found is None:
         return None
@@ -249,7 +249,7 @@ def _of_exchange(fields: dict[str, Any]) -> str:
 
 
 def _path(url: str) -> str:
-    """What of a URL the server is asked for."""
+    """The part of a URL that the server is asked for."""
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError:
@@ -311,7 +311,7 @@ _HTTP_READERS: Final[dict[str, Callable[[dict[str, Any]], EventTexts]]] = {
 
 
 SUMMARY_LENGTH = 400
-"""Characters of a summary; the details show the whole."""
+"""Characters of a summary; the details show all of it."""
 
 
 _LOOKS_TYPED = re.compile(r"[-+.\d\s\"].*|true|false|null|", re.DOTALL)
@@ -320,7 +320,7 @@ _LOOKS_TYPED = re.compile(r"[-+.\d\s\"].*|true|false|null|", re.DOTALL)
 class TrafficRow(NamedTuple):
     """The texts of one row: `key` is the progress token if there is one, otherwise the id.
 
-    `method` is an event's name where the frame is one.
+    For an event, `method` is its name.
     """
 
     method: str
@@ -329,9 +329,9 @@ class TrafficRow(NamedTuple):
 
 
 def describe(frame: Frame, kind: FrameKind, *, is_whole: bool = True) -> TrafficRow:
-    """Return the words of `frame`'s row; all of them safe to show and of bounded length.
+    """Return the texts of a frame's row, safe to show and of bounded length.
 
-    Where `raw` are the first bytes only, what stands before the payload is read.
+    If `raw` are only the first bytes, what precedes the payload is read.
     """
     if kind is FrameKind.STDERR:
         return TrafficRow("", "", _head(frame.raw))
@@ -346,7 +346,7 @@ def describe(frame: Frame, kind: FrameKind, *, is_whole: bool = True) -> Traffic
 
 
 def _event(frame: Frame) -> TrafficRow:
-    """Our own events are JSON objects with an `event` key, not JSON-RPC: read them anew."""
+    """Our own events are JSON objects with an `event` key, not JSON-RPC."""
     fields = _event_fields(frame.raw)
     name = str(fields.pop("event", ""))
     of_http = words_of(name, fields) or (None if fields else words_of_cut(frame.raw))
@@ -366,7 +366,7 @@ def _event_fields(raw: bytes) -> dict[str, Any]:
 
 
 def _key(envelope: Envelope) -> str:
-    """The token names what a reader follows; a message without one is named by its id."""
+    """The token, which readers follow, or else the id."""
     params = envelope.params if isinstance(envelope.params, dict) else {}
     if envelope.method == PROGRESS and envelope.id is None:
         return _value(params, PROGRESS_TOKEN)
@@ -381,7 +381,7 @@ def _value(members: dict[str, Any], name: str) -> str:
 
 
 def plain(value: Any) -> str:
-    """Return a token or an id; a string without quotes, unless it could be taken for a number."""
+    """Return a token or an id; a string without quotes, unless it looks like a number."""
     if isinstance(value, str) and not _LOOKS_TYPED.fullmatch(value[:80]):
         return one_line(value, 80)
     return compact(value, 80)
@@ -434,7 +434,7 @@ def _progress(params: dict[str, Any]) -> str:
 
 
 def _result(result: Any) -> str:
-    """The text of a tool's first content block where there is one: what a reader looks for."""
+    """The text of a tool's first content block, if there is one: what readers look for."""
     if isinstance(result, dict):
         content = result.get("content")
         first = content[0] if isinstance(content, list) and content else None

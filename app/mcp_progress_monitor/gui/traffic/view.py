@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
 
 _ROWS_AT_ONCE: Final = 4
-"""New rows that are painted in one turn of the event loop: some 3 ms of work."""
+"""New rows that are painted in one turn of the event loop: about 3 ms of work."""
 _PAUSE_MS: Final = 300
 """After so long without new rows the next are shown at once."""
 _FLOOD_ROWS: Final = 500
@@ -61,18 +61,18 @@ _FLOOD_ROWS: Final = 500
 _FLOOD_MS: Final = 500
 
 COPIED_AT_MOST: Final = 5_000
-"""Rows copied at one go: 5,000 rows take some 0.2 s to read and describe."""
+"""Rows copied at once: 5,000 rows take about 0.2 s to read and describe."""
 
 
 class TrafficView(QTableView):
     """Rows of equal height without widgets; keeps its position while old rows are dropped.
 
-    `is_following` rows scroll to the newest with each batch. A user who scrolls up or chooses a row
-    stops that; its `jump` button, the End key or scrolling to the end start it again.
+    While it `is_following`, each batch scrolls to the newest row. Scrolling up or selecting a row
+    stops that; the `jump` button, the End key or scrolling to the end restart it.
     """
 
     place_chosen = Signal(object)
-    """The place of the row the user stands on; see `LogModel.place`."""
+    """The place of the current row; see `TrafficModel.place`."""
     copy_requested = Signal()
 
     def __init__(
@@ -98,7 +98,7 @@ class TrafficView(QTableView):
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
         self._target = 0
-        """How many rows there were when the turn began; 0 before that."""
+        """The number of rows when the turn began; 0 before that."""
         self._is_flood = False
         self._since_end = QElapsedTimer()
         self.setItemDelegate(self._delegate)
@@ -106,7 +106,7 @@ class TrafficView(QTableView):
         self._use_font()
         self.setModel(model)
         # The header would ask all rows whether the whole column is selected, at every paint: with
-        # ten million of them selected that took minutes.
+        # ten million selected that took minutes.
         titles = self.horizontalHeader()
         titles.setSelectionModel(QItemSelectionModel(model, titles))
         self._columns = TrafficColumns(self, self._delegate.width_of, model.longest_server)
@@ -126,14 +126,14 @@ class TrafficView(QTableView):
 
     @property
     def columns(self) -> TrafficColumns:
-        """Which columns are shown, and how wide."""
+        """The columns, with their visibility and widths."""
         return self._columns
 
     @property
     def jump(self) -> QToolButton:
-        """Goes to the newest row; for the pane to place where it covers no row.
+        """Goes to the newest row; the pane places it where it covers no row.
 
-        Seen only while the newest row is not followed.
+        Visible only while the newest row is not followed.
         """
         return self._jump
 
@@ -146,7 +146,7 @@ class TrafficView(QTableView):
         return rows
 
     def selected_count(self) -> int:
-        """Return how many rows are selected."""
+        """Return the number of selected rows."""
         return sum(selected.height() for selected in self._selection())
 
     def selected_span(self) -> tuple[int, int]:
@@ -155,7 +155,7 @@ class TrafficView(QTableView):
         return min(map(_top, selection)), max(each.bottom() for each in selection)
 
     def choose(self, row: int) -> None:
-        """Make `row` the current one and bring it into sight."""
+        """Make `row` the current one and scroll to it."""
         self._stop_following()
         index = self._model.index(row, TrafficColumn.SUMMARY)
         self.setCurrentIndex(index)
@@ -173,7 +173,7 @@ class TrafficView(QTableView):
         self._to_end()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take another font or palette."""
+        """Follow a change of the font or palette."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
             self._use_font()
@@ -185,7 +185,7 @@ class TrafficView(QTableView):
             self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, each as a whole: Qt would have each cell painted by itself."""
+        """Paint whole rows: Qt would paint each cell separately."""
         rows = self._rows_at(event.rect())
         look_of = self._looks()
         painter = QPainter(self.viewport())
@@ -224,30 +224,31 @@ class TrafficView(QTableView):
     def _follow_soon(self, count: int) -> None:
         """Go to the newest of so many rows once their pixmaps are painted, a few at a time.
 
-        Few, and any after a pause, are shown at once; but a view full of new rows ten times a
-        second takes 15 ms each time. Of a flood nobody can read each: it is shown twice a second.
+        Few rows, and any after a pause, are shown at once; but a view full of new rows ten times a
+        second takes 15 ms each time. In a flood nobody can read each row: it is shown twice a
+        second.
         """
         self._is_flood = count >= _FLOOD_ROWS
         is_pause = not self._since_end.isValid() or self._since_end.elapsed() >= _PAUSE_MS
         if (is_pause and not self._is_flood) or count <= _ROWS_AT_ONCE:
             self._to_end()
             return
-        self.executeDelayedItemsLayout()  # the scroll bar is to know of the rows
+        self.executeDelayedItemsLayout()  # updates the scroll bar for the new rows
         if not self._turn.isActive():
             self._target = 0
             self._turn.start(self._rest_ms())
 
     def _rest_ms(self) -> int:
-        """How long the rows in sight stay."""
+        """How long the visible rows stay."""
         if not (self._is_flood and self._since_end.isValid()):
             return 0
         return max(0, _FLOOD_MS - self._since_end.elapsed())
 
     @Slot()
     def _on_turn(self) -> None:
-        """Paint the pixmaps of the next few rows; go there when all are painted.
+        """Paint the pixmaps of the next few rows; scroll once all are painted.
 
-        Rows that come meanwhile have their turn afterwards: else these would never be seen.
+        Rows that arrive meanwhile wait for the next turn: else these would never be seen.
         """
         if not self._is_following:
             return
@@ -272,7 +273,7 @@ class TrafficView(QTableView):
         return range(first, last + 1 if last >= 0 else self._model.rowCount())
 
     def _paint_focus(self, painter: QPainter, look_of: Callable[[int], RowLook]) -> None:
-        """Frame the cell that the keyboard acts on; the whole view while no row is chosen."""
+        """Frame the current cell; the whole view while no row is selected."""
         current = self.currentIndex()
         if self._is_framed():
             painter.setPen(self._appearance.colour(Tone.ACCENT))
@@ -291,19 +292,19 @@ class TrafficView(QTableView):
             self.viewport().update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Choose no row: Qt would take the first one, however far out of sight."""
+        """Do not select a row: Qt would take the first one, however far away."""
         QAbstractScrollArea.focusInEvent(self, event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the frame away."""
+        """Remove the frame."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def moveCursor(
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
-        """Begin at the newest row in sight where none is chosen yet."""
+        """Begin at the newest visible row if none is selected yet."""
         if self.currentIndex().isValid():
             return super().moveCursor(action, modifiers)
         rows = self._rows_at(self.viewport().rect())
@@ -314,18 +315,18 @@ class TrafficView(QTableView):
         index: QModelIndex | QPersistentModelIndex,
         hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
     ) -> None:
-        """Bring a row into sight: not what a user does who scrolls to the end to stay there."""
+        """Scroll to a row, without resuming to follow the end."""
         was_moving, self._is_moving = self._is_moving, True
         super().scrollTo(index, hint)
         self._is_moving = was_moving
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Stay at the row that is pressed."""
+        """Keep the pressed row in place."""
         self._is_pressed = True
         if self.indexAt(event.position().toPoint()).isValid():
             self._stop_following()
-        # Qt makes a row current, then selects the one under the mouse. Details that take room in
-        # between would have it select another row than they show.
+        # Qt makes a row current, then selects the one under the mouse. If details take room in
+        # between, it would select another row than they show.
         self._is_choice_held = True
         before = self.currentIndex().row()
         super().mousePressEvent(event)
@@ -335,33 +336,33 @@ class TrafficView(QTableView):
             self.place_chosen.emit(self._model.place(current.row()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let rows move from under the mouse again."""
+        """Let rows move under the mouse again."""
         super().mouseReleaseEvent(event)
         self._is_pressed = False
         if self._keeps_row:
             self._settle.start(0)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Go to what came out of sight."""
+        """Catch up with changes while hidden."""
         super().showEvent(event)
         if self._is_following:
             self._to_end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the columns to the width; what was in sight of the chosen row stays there."""
+        """Fit the columns to the width, and keep the visible part of the current row."""
         super().resizeEvent(event)
         self._columns.fit()
         if self._is_following:
             self._settle.start(0)
         elif self.currentIndex().isValid():
-            # The details of a first choice take half of the table's room.
+            # The details of a first selection take half of the table's room.
             top = self.rowViewportPosition(self.currentIndex().row())
             self._keeps_row = self._keeps_row or 0 <= top < event.oldSize().height()
             if not self._is_pressed:
                 self._settle.start(0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """End follows, going upwards stops that, Ctrl+C copies."""
+        """End follows, going up stops that, Ctrl+C copies."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy_requested.emit()
             return
@@ -381,7 +382,7 @@ class TrafficView(QTableView):
         current: QModelIndex | QPersistentModelIndex,
         previous: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Stay at the row the user stands on; not when Qt moves on from a row that is gone."""
+        """Stop following at the user's row, but not if Qt leaves a row that is gone."""
         if current.isValid() and not self._is_choosing_again:
             self._stop_following()
         super().currentChanged(current, previous)
@@ -424,7 +425,7 @@ class TrafficView(QTableView):
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     def _connect_rows(self) -> None:
-        """Hear of rows later than the header: else the scroll bar does not know yet of the last."""
+        """Connect after the header: else the scroll bar does not know the last row yet."""
         self._model.rowsRemoved.connect(self._on_rows_removed)
         self._model.rowsInserted.connect(self._on_rows_inserted)
         self._model.modelReset.connect(self._on_model_reset)
@@ -460,7 +461,7 @@ class TrafficView(QTableView):
         self._to_row(self._model.rowCount() - 1)
 
     def _to_row(self, row: int) -> None:
-        """Have `row` as the last one in sight."""
+        """Scroll so that `row` is the last one in sight."""
         self._is_moving = True
         if row == self._model.rowCount() - 1:
             self.scrollToBottom()
@@ -498,7 +499,7 @@ class TrafficView(QTableView):
             top = self.verticalScrollBar().value()
             self._anchor = self._model.place(top) if top < self._model.rowCount() else None
         if self.currentIndex().row() in rows:
-            # Qt would make another row the current one, and another after that.
+            # Qt would make another row current, and then another.
             self.selectionModel().setCurrentIndex(
                 QModelIndex(), QItemSelectionModel.SelectionFlag.NoUpdate
             )
@@ -560,10 +561,10 @@ class TrafficView(QTableView):
 
 
 def _rows_of_height(height: int) -> QHeaderView:
-    """A hidden header that makes all rows of one height.
+    """A hidden header that gives all rows the same height.
 
     It is set before the header knows of rows: afterwards Qt would visit each of them, which took
-    half a minute for a million. So it keeps nothing for a row; ten million cost no memory.
+    half a minute for a million. So it stores nothing per row; ten million cost no memory.
     """
     rows = QHeaderView(Qt.Orientation.Vertical)
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
