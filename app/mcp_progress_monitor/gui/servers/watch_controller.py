@@ -56,7 +56,7 @@ class WatchController(QObject):
 
     @Slot(str)
     def ask_for_server(self, name: str) -> None:
-        """Show them with one checked: the saved server of that name, in all clients that have it."""
+        """Show them with the saved server of that name checked, in all clients that have it."""
         entry = self._cataloguing.saved.entries.get(name)
         self._open(None if entry is None else entry.definition)
 
