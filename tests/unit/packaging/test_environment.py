@@ -47,6 +47,7 @@ def _replace(file: Path, old: str, new: str) -> None:
 def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("CI", raising=False)
     recorder = Recorder()
     monkeypatch.setattr("environment.subprocess.run", recorder)
     environment = Environment(checkout)
