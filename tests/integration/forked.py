@@ -3,6 +3,9 @@
 A command of ours spends two thirds of a test importing itself. Here one process imports once and
 forks as often as it is asked. What it forks becomes a child of whoever asked: it has a pid, an
 environment, streams, a terminal and an exit code, as any program that `Popen` starts.
+
+What such a command starts of ours is forked from it as well: see `forked_scripts`. Commands that
+are not forked start servers as they do for users.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ import ctypes
 import functools
 import gc
 import importlib
-import io
 import os
 import pickle
 import pkgutil
@@ -25,12 +27,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
+from tests.integration.forked_scripts import (
+    end_with,
+    fork_scripts,
+    take_environment,
+    take_streams,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 CAN_FORK: Final = sys.platform == "linux"
 """Elsewhere nobody adopts what another process has forked."""
 _IMPORTED: Final = ("cli", "sessions", "exports", "recording", "catalogue", "store", "engine")
+_IMPORTED_LATE: Final = ("anyio._backends._asyncio", "jsonschema", "sqlite3")
+"""What most commands import of others while they run."""
 _SERVER: Final = "import sys; from tests.integration.forked import serve; sys.exit(serve())"
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -165,33 +176,11 @@ def _be_the_command(asked: _Asked, streams: Sequence[int]) -> NoReturn:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(asked.folder)
-    os.environ.clear()
-    os.environ.update(asked.environment)
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = _as_text(number)
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
+    take_environment(asked.environment)
+    take_streams()
     program = importlib.import_module("mcp_progress_monitor.__main__")
     sys.argv = [str(program.__file__), *asked.words]  # as of python -m
-    code = int(program.main())
-    # What an interpreter does at its end, but for taking apart all that was imported.
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
-    atexit._run_exitfuncs()  # noqa: SLF001
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def _as_text(number: int) -> io.TextIOWrapper:
-    """A standard stream as a new interpreter makes it."""
-    return io.TextIOWrapper(
-        open(number, "wb" if number else "rb", closefd=False),
-        encoding="utf-8",
-        errors="backslashreplace" if number == 2 else "strict",
-        line_buffering=number == 2 or os.isatty(number),
-    )
+    end_with(int(program.main()))
 
 
 def _import_everything() -> None:
@@ -200,4 +189,7 @@ def _import_everything() -> None:
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if module.name.startswith(prefixes) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
+    fork_scripts()
     gc.freeze()  # what the forked share stays shared

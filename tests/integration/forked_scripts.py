@@ -1,0 +1,141 @@
+"""Scripts of ours that a program of a test starts: forked from it, for they are imported there.
+
+An interpreter that starts and imports a server takes seven times as long as the server then works
+for a test. A forked server is a process like any other: a pid, a session, streams, an environment
+that the system shows, an exit code. What cannot be taken over so is started as ever.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import importlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.sessions.transport.watchdog import MARK
+from tests.servers.definition import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SCRIPTS: Final = {
+    tuple(paths.internal_command(paths.DEMO)): "mcp_progress_monitor.demo.__main__",
+    tuple(paths.internal_command(paths.WATCHDOG)): (
+        "mcp_progress_monitor.sessions.transport.watchdog"
+    ),
+    COMMAND: "tests.servers.__main__",
+}
+"""The module of each script, by the words that start it."""
+_ENVIRONMENT_AT: Final = 47
+"""Where the third part of /proc/self/stat has the start of the environment, and then its end."""
+_execute_child: Final[Any] = vars(subprocess.Popen)["_execute_child"]
+
+
+def fork_scripts() -> None:
+    """From now on fork what `Popen` would start, where it is a script of ours."""
+    for name in _SCRIPTS.values():
+        importlib.import_module(name)
+    setattr(subprocess.Popen, "_execute_child", _fork_or_execute)  # noqa: B010  # not ours
+
+
+def _fork_or_execute(process: Any, args: Any, *others: Any) -> None:
+    words: list[Any] = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
+    script = next((each for each in _SCRIPTS if tuple(words[: len(each)]) == each), None)
+    executable, prepare, _, passed, folder, environment, _, _, is_shell = others[:9]
+    is_unusual = executable or prepare or passed or is_shell or not Path(folder or ".").is_dir()
+    if script is None or is_unusual:
+        _execute_child(process, args, *others)
+        return
+    pipes = others[9:15]
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if others[20]:
+                os.setsid()
+            os.chdir(folder or ".")
+            be_alone((pipes[0], pipes[3], pipes[5]))
+            take_environment(os.environ if environment is None else environment)
+            _run(_SCRIPTS[script], words[len(script) :])
+        finally:
+            os._exit(1)
+    process.pid = pid
+    process._child_created = True  # noqa: SLF001  # as the method does that this stands for
+    process._close_pipe_fds(*pipes)  # noqa: SLF001
+
+
+def be_alone(streams: Sequence[int]) -> None:
+    """Keep nothing of the process that forked this one but these streams and what is imported."""
+    atexit._clear()  # noqa: SLF001
+    gc.enable()
+    signal.set_wakeup_fd(-1)
+    for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number, end in enumerate(streams):
+        if end != -1:
+            os.dup2(end, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    take_streams()
+
+
+def take_streams() -> None:
+    """Open the standard streams as a new interpreter does."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = io.TextIOWrapper(
+            open(number, "wb" if number else "rb", closefd=False),  # noqa: SIM115
+            encoding="utf-8",
+            errors="backslashreplace" if number == 2 else "strict",
+            line_buffering=number == 2 or os.isatty(number),
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def take_environment(environment: Mapping[str, str]) -> None:
+    """Have these variables, and show them to the system: all, or as many as there is room for."""
+    variables = dict(environment)
+    os.environ.clear()
+    os.environ.update(variables)
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    start, end = map(int, fields[_ENVIRONMENT_AT : _ENVIRONMENT_AT + 2])
+    # That by which servers are found comes first.
+    names = sorted(variables, key=lambda name: name != MARK)
+    shown = b"".join(os.fsencode(f"{name}={variables[name]}") + b"\0" for name in names)
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, shown, min(len(shown), end - start - 1))
+
+
+def _run(name: str, words: list[str]) -> NoReturn:
+    module = importlib.import_module(name)
+    sys.argv = [str(module.__file__), *words]
+    try:
+        code = int(module.main(words))
+    except SystemExit as ending:  # of argparse, which has written why
+        code = int(ending.code or 0)
+    except BaseException:  # noqa: BLE001  # as an interpreter does
+        traceback.print_exc()
+        code = 1
+    end_with(code)
+
+
+def end_with(code: int) -> NoReturn:
+    """Do what an interpreter does at its end, but for taking apart all that was imported."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
