@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PATIENCE_S = 7.0
+_LOW = 5
+"""A third of a processor beside one that goes first, and all of one that is idle."""
 
 
 class Beside:
@@ -32,6 +35,11 @@ class Beside:
         self._process = subprocess.Popen(
             command, cwd=folder, env=environ, stdout=self._printed, stderr=subprocess.STDOUT
         )
+
+    def give_way(self) -> None:
+        """Work only while the others wait, as far as the system can be told so."""
+        if sys.platform != "win32":
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, _LOW)
 
     def has_ended(self) -> bool:
         """Whether it runs no more."""

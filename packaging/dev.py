@@ -68,9 +68,14 @@ _WINDOWS = "tests/gui"
 _SOURCE = "tests/architecture"
 """Its tests parse the whole source, once for all of them."""
 _SHARES = 4
-_AT_A_TIME = 2 + (os.cpu_count() or 1)
+_LINT = "lint"
+_OTHERS = "all other tests"
+_AT_A_TIME = 3 + (os.cpu_count() or 1)
 """Parts wait for processes and clocks for almost half of their time: so many keep two processors
 busy. With all at once each would be slow enough to run into the limits of its tests."""
+_TERSE = ("--assert=plain", "--showlocals")
+"""Rewriting every assertion takes longer than many of the tests: only those that failed are run
+again with it, and till then the values of variables tell why."""
 _LOOK_S = 0.1
 _COVERED = ("tests/unit", "tests/gui")
 """Tests of the process that they run in: others would have to be measured in their children."""
@@ -122,10 +127,10 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     # Where a shell started this in the background, it would go on after an interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tests.append("--durations=5")  # what made it slow, should it be
-    commands = {"lint": [str(ROOT / "packaging" / "dev.py"), "lint"]}
     with tempfile.TemporaryDirectory() as folder:
+        commands = {_LINT: [str(ROOT / "packaging" / "dev.py"), "lint"]}
         for name, paths in _test_parts().items():
-            commands[name] = [*tests, "-o", f"cache_dir={Path(folder, name)}", *paths]
+            commands[name] = [*tests, *_TERSE, "-o", f"cache_dir={Path(folder, name)}", *paths]
         failed = _side_by_side(environment, commands)
         return _verdict(
             [part.name for part in failed if not _passes_alone(part, Path(folder, part.name))]
@@ -143,7 +148,11 @@ def _passes_alone(part: Beside, cache: Path) -> bool:
     names = sorted(json.loads(found.read_text("utf-8"))) if found.exists() else []
     if not 0 < len(names) <= _FEW or part.took_s >= _SESSION_TIMEOUT_S:
         return False
-    again = [*part.command, "--last-failed", "--last-failed-no-failures=none"]
+    again = [
+        *[word for word in part.command if word not in _TERSE],
+        "--last-failed",
+        "--last-failed-no-failures=none",
+    ]
     alone = Beside(f"{part.name}, again", again, ROOT, _environ())
     if not alone.succeeds():
         return False
@@ -168,13 +177,16 @@ def _coverage(environment: Environment, tests: Sequence[str]) -> int:
 
 
 def _test_parts() -> dict[str, list[str]]:
-    """Divide the tests: the paths of each part, by its name, the longest parts first."""
+    """Divide the tests: the paths of each part, by its name.
+
+    Those that wait the most come first, and what only computes last: it fills what they leave.
+    """
     not_shared = (f"{_REAL_PROCESSES}/", f"{_WINDOWS}/", f"{_SOURCE}/")
     rest = [each for each in _test_files("tests") if not each.startswith(not_shared)]
     return {
-        **_shares(_WINDOWS, _test_files(_WINDOWS)),
         **_shares(_REAL_PROCESSES, _test_files(_REAL_PROCESSES)),
-        **_shares("all other tests", [_SOURCE, *rest]),
+        **_shares(_WINDOWS, _test_files(_WINDOWS)),
+        **_shares(_OTHERS, [_SOURCE, *rest]),
     }
 
 
@@ -202,6 +214,8 @@ def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]
                 name, command = waiting.pop(0)
                 python = [str(environment.python), *command]
                 running.append(Beside(name, python, ROOT, _environ()))
+                if name == _LINT or _OTHERS in name:
+                    running[-1].give_way()
             for part in [each for each in running if each.has_ended()]:
                 running.remove(part)
                 if not part.succeeds():

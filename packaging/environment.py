@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -110,13 +109,15 @@ class Environment:
 
     def _fill(self, pip: Sequence[str]) -> None:
         say("Installing the dependencies (packaging/constraints.txt); the first time takes a while")
-        options = ["-c", str(self.constraints)]
-        if "CI" in os.environ:  # all runs once: only what is imported is worth compiling
-            options.append("--no-compile")
+        options = ["--no-compile", "-c", str(self.constraints)]
         # The build backend first, from the same constraints: then nothing is fetched unpinned.
         # With it a pip of this year: those of older Pythons take three times as long for the rest.
         self._run(pip, "install", *options, "pip", "hatchling")
         self.pip("install", *options, "--no-build-isolation", "-e", f"{self.root}[dev]")
+        # As pip does, but with all processors. What cannot be compiled tells that when it is used.
+        compiled = [str(self.folder), str(self.root / "app")]
+        command = [str(self.python), "-m", "compileall", "-qq", "-j", "0", *compiled]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
     def pip(self, *arguments: str) -> None:
         """Run the environment's pip quietly.

@@ -4,12 +4,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from beside import Beside
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def _beside(code: str, folder: Path) -> Beside:
@@ -24,6 +24,16 @@ def test_what_it_prints_is_shown_when_it_has_ended_well(
     out, err = capsys.readouterr()
     assert out == f"3 passed{os.linesep}"
     assert err.startswith("-- tests\n-- tests: ok, ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other priorities")
+def test_it_can_let_others_go_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = os.nice(0) + 5
+    code = f"import os, time\nwhile os.nice(0) != {wanted}: time.sleep(0.01)\nprint('told')"
+    part = _beside(code, tmp_path)
+    part.give_way()
+    assert part.succeeds()
+    assert capsys.readouterr().out == "told\n"
 
 
 def test_its_end_can_be_asked_for(tmp_path: Path) -> None:

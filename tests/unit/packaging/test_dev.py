@@ -226,9 +226,14 @@ class Beside:
         self.environ = environ
         self.was_stopped = False
         self.is_over = False
+        self.gives_way = False
         self.made.append(self)
         running = sum(not part.is_over for part in self.made)
         type(self).most_at_a_time = max(running, self.most_at_a_time)
+
+    def give_way(self) -> None:
+        """Remember that others go first."""
+        self.gives_way = True
 
     def has_ended(self) -> bool:
         """Each ends at once."""
@@ -268,10 +273,11 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
 ) -> None:
     assert dev.main(["test"]) == 1
 
-    names = ["pytest tests/gui", "pytest tests/integration", "pytest all other tests"]
+    names = ["pytest tests/integration", "pytest tests/gui", "pytest all other tests"]
     shares = [f"{name} ({share} of 4)" for name in names for share in (1, 2, 3, 4)]
     assert [part.name for part in parts] == ["lint", *shares]
     assert parts[0].command[-1] == "lint"
+    assert [part.name for part in parts if part.gives_way] == ["lint", *shares[-4:]]
     assert Beside.most_at_a_time == 3
     assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 4)\n"
 
@@ -301,6 +307,8 @@ def test_the_few_that_failed_are_run_once_more_alone(
     monkeypatch.setattr(Beside, "took_s", took_s)
 
     assert dev.main(["test"]) == code
+    again = [part for part in parts if part.name.endswith(", again")]
+    assert [part for part in parts if "--assert=plain" not in part.command] == [parts[0], *again]
     printed = capsys.readouterr().err
     assert printed.startswith("UNSTEADY: " if code == 0 else "Failed: ")
     assert all(name in printed for name in tests if code == 0)

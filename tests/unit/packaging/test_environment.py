@@ -47,7 +47,6 @@ def _replace(file: Path, old: str, new: str) -> None:
 def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("CI", raising=False)
     recorder = Recorder()
     monkeypatch.setattr("environment.subprocess.run", recorder)
     environment = Environment(checkout)
@@ -55,7 +54,7 @@ def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
 
     environment.ensure()
 
-    probe, create, backend, project = recorder.commands
+    probe, create, backend, project, compiling = recorder.commands
     assert "import sys, pip" in probe
     assert f"-m venv --clear --without-pip {environment.folder}" in create
     assert f"-m pip --python {environment.python} " in backend
@@ -63,6 +62,8 @@ def test_a_new_checkout_gets_an_environment_filled_from_the_constraints(
     assert project.startswith(f"{environment.python} -m pip ")
     assert f"-c {environment.constraints}" in project
     assert project.endswith(f"-e {checkout}[dev]")
+    assert all("--no-compile" in line for line in (backend, project))
+    assert compiling.endswith(f"-j 0 {environment.folder} {checkout / 'app'}")
 
 
 def test_where_no_pip_can_fill_it_the_environment_brings_its_own(
@@ -75,27 +76,9 @@ def test_where_no_pip_can_fill_it_the_environment_brings_its_own(
 
     environment.ensure()
 
-    create, backend, _ = recorder.commands[-3:]
+    create, backend, _, _ = recorder.commands[-4:]
     assert create.endswith(f"-m venv --clear {environment.folder}")
     assert backend.startswith(f"{environment.python} -m pip ")
-
-
-@pytest.mark.parametrize("is_ci", [True, False])
-def test_only_what_stays_is_compiled_as_a_whole(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, is_ci: bool
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    if is_ci:
-        monkeypatch.setenv("CI", "true")
-    recorder = Recorder()
-    monkeypatch.setattr("environment.subprocess.run", recorder)
-
-    environment = Environment(checkout)
-    environment.folder.mkdir()
-
-    environment.ensure()
-
-    assert all(("--no-compile" in line) is is_ci for line in recorder.commands[-2:])
 
 
 def test_nothing_runs_while_nothing_changed(
@@ -123,7 +106,7 @@ def test_changed_dependencies_are_installed_into_the_same_environment(
     made.ensure()
 
     assert not any("venv" in line.split() for line in recorder.commands)
-    assert recorder.commands[-1].endswith(f"-e {made.root}[dev]")
+    assert recorder.commands[-2].endswith(f"-e {made.root}[dev]")
 
 
 def test_a_linter_setting_changes_nothing_that_is_installed(made: Environment) -> None:
