@@ -98,6 +98,15 @@ def test_many_changes_are_announced_as_one(model: FindingsModel) -> None:
     assert spans == [(0, 99)]
 
 
+def test_rows_that_follow_each_other_are_announced_together(model: FindingsModel) -> None:
+    some = [result(BLANK, number, f"s{number}") for number in range(1, 9)]
+    model.watch.changed.emit(some)
+    spans: list[tuple[int, int]] = []
+    model.dataChanged.connect(lambda first, last: spans.append((first.row(), last.row())))
+    model.watch.changed.emit([some[n] for n in (4, 1, 2, 5, 7)])
+    assert spans == [(1, 2), (4, 5), (7, 7)]
+
+
 def test_the_gravest_stand_first_and_rules_sort_by_number(model: FindingsModel) -> None:
     shown = FindingsFilter(model)
     model.watch.changed.emit([result(LEFT, 1), result(FLOOD, 2), result(BLANK, 3)])

@@ -210,8 +210,9 @@ class FindingDelegate(QStyledItemDelegate):
         option.palette = palette
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        hint = super().sizeHint(option, index)
-        return QSize(hint.width(), option.fontMetrics.height() + _ROOM)
+        metrics = option.fontMetrics
+        width = metrics.horizontalAdvance(str(index.data() or "")) + 2 * _ROOM
+        return QSize(width, metrics.height() + _ROOM)
 
     def helpEvent(
         self,
