@@ -33,7 +33,7 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import Channel, FactRun, FrameRun
+from mcp_progress_monitor.protocol.frames import Channel, FactRun, FrameRun, fact_of
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     DISCOVER,
@@ -45,8 +45,9 @@ from mcp_progress_monitor.protocol.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from mcp_progress_monitor.checking.results import Result
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.frames import Frame, PlainTick
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 CONNECTIONS_KEPT: Final = 4096
@@ -146,25 +147,41 @@ class SessionJudge:
         return known
 
     def _take_run(self, connection: JudgedConnection, run: FactRun) -> None:
-        """Take ticks in few steps, and the facts between them in order."""
+        """Take ticks in few steps, and the facts between them in order.
+
+        Notifications have nothing to do with ticks: they do not divide them.
+        """
         if run.ticks:
             self.results.see(connection, Needs.PROGRESS)
-        begin, is_logging = 0, False
+        begin, logs = 0, list[NotificationReceived]()
         for place, fact in run.others:
-            if type(fact) is NotificationReceived and messages.is_beyond_doubt(connection, fact):
-                is_logging = is_logging or fact.method == LOG_MESSAGE
+            if type(fact) is NotificationReceived and fact.sender is Side.SERVER:
+                if fact.method == LOG_MESSAGE:
+                    logs.append(fact)
+                elif not messages.is_beyond_doubt(connection, fact):
+                    self._state(connection, self._notification(connection, fact))
                 continue
             if place > begin:
                 self._state(connection, progress.take_run(connection, run, slice(begin, place)))
                 begin = place
+            self._take_logs(connection, logs)
+            logs = []
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 self._state(connection, handler(connection, fact))
-        if is_logging:
-            self.results.see(connection, Needs.LOG)
+        self._take_logs(connection, logs)
         if begin < len(run.ticks):
             rest = slice(begin, len(run.ticks))
             self._state(connection, progress.take_run(connection, run, rest))
+
+    def _take_logs(
+        self, connection: JudgedConnection, logs: Sequence[NotificationReceived]
+    ) -> None:
+        """Take log messages that came together: what is wrong with one is wrong with all."""
+        numbers = [fact.number for fact in logs[1:]]
+        for evidence in () if not logs else self._notification(connection, logs[0]):
+            result = self._state(connection, iter((evidence,)))
+            self.results.add_frames(result, evidence.finding.rule.level, numbers)
 
     def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take facts with the frames that have none, in the order of their numbers."""
@@ -188,34 +205,69 @@ class SessionJudge:
         else:
             self._state(connection, messages.take_batch(connection, frame))
 
-    def _state(self, connection: JudgedConnection, found: Iterator[Evidence]) -> None:
+    def _state(
+        self, connection: JudgedConnection, found: Iterator[Evidence]
+    ) -> list[Result | None]:
+        """Add evidence; the results that it is of, None where one is not kept."""
+        results: list[Result | None] = []
         for evidence in found:
             call = connection.call_of(evidence.request)
             is_probe = call is not None and call.method == DISCOVER
             finding = _of_revision(connection.revision, evidence.finding)
             if finding is not None and not (is_probe and finding.rule.id in _OF_PROBES):
-                self.results.add(connection, call, evidence._replace(finding=finding))
+                whole = evidence._replace(finding=finding)
+                results.append(self.results.add(connection, call, whole))
+        return results
 
     def _take_marked(
         self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
         """Take what conversation and tracker have stated, with whom and what it is about."""
-        named = facts.of_numbers(marked) if type(facts) is FactRun else facts
+        named: Sequence[Fact] = facts
+        if type(facts) is FactRun:
+            if not any(fact.number in marked for _, fact in facts.others):
+                self._take_marked_ticks(facts, marked)
+                return
+            named = facts.of_numbers(marked)
         for fact in named:
             found = marked.get(fact.number)
-            if found is None or type(fact) is TaskStated:
-                continue
-            connection = self.connection(fact.connection)
-            request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
-            if isinstance(fact, NotificationReceived):
-                request = tasks.begun_by(connection, fact)
-            if type(fact) is ProgressReceived and request is None:
-                request = _alike(connection, fact)
-            request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
-            if not _answers_probe(connection, fact):
-                whole = (progress.as_crossing(connection, fact, _whole(each)) for each in found)
-                stated = (Evidence(each, fact.number, request, by) for each in whole)
-                self._state(connection, tasks.without_early(connection, fact, stated))
+            if found is not None and type(fact) is not TaskStated:
+                self._take_found(fact, found)
+
+    def _take_marked_ticks(self, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]) -> None:
+        """Take ticks of a run: those of a request that break one rule alone are counted at once."""
+        ticks = [tick for tick in run.ticks if tick[0] in marked]
+        numbers = [tick[0] for tick in ticks]
+        broken = {each.rule for tick in ticks for each in marked[tick[0]]}
+        are_simple = (
+            len({rule.id for rule in broken}) == len(broken)
+            and max(map(len, map(marked.__getitem__, numbers)), default=0) < 2
+        )
+        alike: dict[tuple[object, ...], list[PlainTick]] = {}
+        for tick in ticks:
+            found = marked[tick[0]]
+            alike.setdefault((tick[3], found[0].rule) if are_simple else (tick[0],), []).append(
+                tick
+            )
+        for first, *more in alike.values():
+            found = marked[first[0]]
+            results = self._take_found(fact_of(first), found)
+            self.results.add_frames(results, found[0].rule.level, [tick[0] for tick in more])
+
+    def _take_found(self, fact: Fact, found: Sequence[Finding]) -> list[Result | None]:
+        """Take what is wrong with a message, with whom and what it is about."""
+        connection = self.connection(fact.connection)
+        request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
+        if isinstance(fact, NotificationReceived):
+            request = tasks.begun_by(connection, fact)
+        if type(fact) is ProgressReceived and request is None:
+            request = _alike(connection, fact)
+        request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
+        if _answers_probe(connection, fact):
+            return []
+        whole = (progress.as_crossing(connection, fact, _whole(each)) for each in found)
+        stated = (Evidence(each, fact.number, request, by) for each in whole)
+        return self._state(connection, tasks.without_early(connection, fact, stated))
 
     # One fact
 

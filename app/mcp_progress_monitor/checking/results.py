@@ -10,7 +10,7 @@ from mcp_progress_monitor.findings.advice import ADVICE, REVISIONS_OF, Needs
 from mcp_progress_monitor.findings.finding import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.findings.finding import Finding
@@ -92,6 +92,12 @@ class Result:
             self.frames.append(evidence.frame)
         return True
 
+    def add_frames(self, frames: Sequence[int]) -> None:
+        """Count further frames in which the same was found."""
+        self.count += len(frames)
+        self.last = frames[-1]
+        self.frames += frames[: max(0, FRAMES_KEPT - len(self.frames))]
+
 
 class RuleState(NamedTuple):
     """What became of the rules on one server, by their ids."""
@@ -137,7 +143,8 @@ class Results:
 
     def add(
         self, connection: JudgedConnection, call: JudgedCall | None, evidence: Evidence
-    ) -> None:
+    ) -> Result | None:
+        """Count a piece of evidence; its result, None if that is not kept."""
         if evidence.finding.rule.level is Level.ERROR:
             self._grave.add(evidence.frame)
         request = evidence.request
@@ -148,11 +155,28 @@ class Results:
         if known is None:
             if len(self._by_key) >= MOST_RESULTS:
                 self.dropped += 1
-                return
+                return None
             known = self._by_key[key] = Result(connection, call, evidence, job)
             self._fresh.append(known)
         if known.add(evidence):
             self._changed[id(known)] = known
+        return known
+
+    def add_frames(
+        self, results: Sequence[Result | None], level: Level, frames: Sequence[int]
+    ) -> None:
+        """Count further frames, which follow, with findings of that level, of each of these.
+
+        None stands for a result that is not kept.
+        """
+        if results and level is Level.ERROR:
+            self._grave.update(frames)
+        for result in results if frames else ():
+            if result is None:
+                self.dropped += len(frames)
+                continue
+            result.add_frames(frames)
+            self._changed[id(result)] = result
 
     def see(self, connection: JudgedConnection, needs: Needs) -> None:
         """Remember what took place: rules that need it are tried."""

@@ -39,6 +39,9 @@ _messages = st.one_of(
         notification, st.just("notifications/message"), data=st.just("a"), level=st.just("i")
     ),
     st.builds(notification, st.sampled_from(["notifications/tools/list_changed", "x", "y/z"])),
+    st.builds(
+        progress, st.just("a"), st.sampled_from([1, 7, True]), total=st.sampled_from([None, 7])
+    ),
     st.builds(result, st.integers(0, 5)),
     st.builds(request, st.integers(0, 3), st.just("ping")),
     st.builds(progress, st.sampled_from(["unknown", "7", None]), st.integers(0, 3)),
@@ -99,7 +102,7 @@ class Session:
 
     def whole(self) -> dict[str, Any]:
         timeline = self.recorder.timeline
-        places = range(timeline.end)
+        places, columns = range(timeline.end), timeline.columns
         results = self.check.judge.results
         return {
             "facts": sorted(map(repr, self.kept)),
@@ -108,17 +111,23 @@ class Session:
                 (timeline.kind(n), timeline.exchange(n), timeline.is_marked(n)) for n in places
             ],
             "columns": [
-                (each.methods, each.tokens, each.sizes, each.offsets, each.sources)
-                for each in timeline.columns.segments
+                (
+                    *map(columns.methods.value, each.methods),
+                    *map(columns.tokens.value, each.tokens),
+                    *map(columns.sources.value, each.sources),
+                    *each.sizes,
+                    *each.ats,
+                )
+                for each in columns.segments
             ],
-            "size": timeline.columns.end,
+            "size": columns.end,
             "jobs": [repr(self.tracker.detail(job, 9.0)) for job in self.tracker.jobs()],
             "results": sorted(repr((r.finding, r.by, r.job, r.count, r.frames)) for r in results),
             "rules": results.servers(),
         }
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(_lines, min_size=1, max_size=3),
     st.sampled_from(["2025-03-26", "2025-11-25", "2024-11-05"]),
