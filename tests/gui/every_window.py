@@ -405,7 +405,7 @@ def _schema(words: str) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": [words, "inner", "list"]}
 
 
-def screen_environ(width: int, height: int, scale: int, folder: Path) -> dict[str, str]:
+def screen_environ(width: int, height: int, scale: float, folder: Path) -> dict[str, str]:
     """The environment in which Qt has such a screen; what describes it is put into `folder`."""
     screen = {"name": "small", "x": 0, "y": 0, "width": width, "height": height}
     dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 SCREENS: Final = (
     "1280x800",
     "900x600",
+    "900x600@1.5",
+    "900x600@2",
     "1366x768",
     "2560x1440",
     "1366x768@2",
@@ -111,7 +113,7 @@ def main(arguments: list[str]) -> int:
                 command = [sys.executable, "-m", __spec__.name, "--screen", screen]
                 size, _, scale = screen.partition("@")
                 width, height = map(int, size.split("x"))
-                environ = screen_environ(width, height, int(scale or 1), Path(data))
+                environ = screen_environ(width, height, float(scale or 1), Path(data))
                 command += [str(folder.absolute()), str(Path(data, screen).absolute())]
                 running.append(subprocess.Popen(command, cwd=ROOT, env=environ))
             failed += running.pop(0).wait() != 0

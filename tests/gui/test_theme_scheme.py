@@ -65,6 +65,7 @@ _TEXTS = (
     (QPalette.ColorRole.ButtonText, QPalette.ColorRole.Button),
     (QPalette.ColorRole.HighlightedText, QPalette.ColorRole.Highlight),
     (QPalette.ColorRole.ToolTipText, QPalette.ColorRole.ToolTipBase),
+    (QPalette.ColorRole.Link, QPalette.ColorRole.Base),
 )
 
 

@@ -227,7 +227,7 @@ class _Shares(NamedTuple):
 
 
 _USUAL: Final = _Shares(hovered=0.05, selected=0.20, behind=0.14)
-_STRONG: Final = _Shares(hovered=0.14, selected=0.38, behind=0.26)
+_STRONG: Final = _Shares(hovered=0.12, selected=0.30, behind=0.20)
 
 
 def row_grounds(palette: QPalette) -> RowGrounds:
@@ -531,7 +531,7 @@ def _palette(button: str, window: str, base: str, text: str, link: str) -> QPale
         roles.ToolTipText: text,
         roles.Highlight: link,
         roles.Accent: link,
-        roles.Link: link,
+        roles.Link: _readable(QColor(link), QColor(base), QColor(text)).name(),
         roles.HighlightedText: max("#ffffff", "#000000", key=partial(_contrast_of, link)),
     }.items():
         palette.setColor(role, QColor(colour))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
+from PySide6.QtWidgets import QApplication, QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.pane import JobPane
@@ -135,6 +135,17 @@ def test_a_name_that_does_not_fit_is_read_in_its_tip_as_plain_text(
     pane.show_job(1)
     tips = [label.toolTip() for label in pane.header.findChildren(QLabel)]
     assert any("&lt;b&gt;xxx" in tip for tip in tips)
+
+
+def test_in_a_narrow_pane_buttons_make_room_for_the_name(pane: JobPane) -> None:
+    pane.show_job(1)
+    cancel = next(each for each in pane.header.findChildren(QToolButton) if each.text() == "Cancel")
+    style = Qt.ToolButtonStyle
+    for width, wanted in ((500, style.ToolButtonIconOnly), (900, style.ToolButtonTextBesideIcon)):
+        pane.resize(width, 400)
+        QApplication.processEvents()
+        assert cancel.toolButtonStyle() is wanted
+        assert cancel.toolTip().startswith("Cancel")
 
 
 def test_a_failure_is_told_in_the_servers_words(pane: JobPane) -> None:

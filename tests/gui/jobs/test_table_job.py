@@ -262,3 +262,21 @@ def test_rows_that_come_into_sight_by_a_resize_are_made_before_they_are_painted(
     assert len(_in_sight(table)) > 8
     assert {job - 1 for job in source.asked} >= set(_in_sight(table)[8:])
     assert made_in_paint == []
+
+
+def test_a_narrow_list_gives_the_room_of_the_server_to_the_progress(
+    pane: JobList, table: JobTable, qtbot: QtBot, appearance: Appearance
+) -> None:
+    header = table.header()
+    pane.resize(430, 300)
+    qtbot.waitUntil(lambda: header.isSectionHidden(Column.SERVER))
+    assert header.sectionSize(Column.PROGRESS) > 60
+    other = JobTable(appearance)
+    qtbot.addWidget(other)
+    other.show_jobs(table.model())
+    other.resize(1080, 300)
+    assert other.restore_header(table.save_header())
+    assert not other.header().isSectionHidden(Column.SERVER)
+    assert header.isSectionHidden(Column.SERVER)
+    pane.resize(1080, 300)
+    qtbot.waitUntil(lambda: not header.isSectionHidden(Column.SERVER))

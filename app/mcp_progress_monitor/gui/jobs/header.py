@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QPainter, QPalette
+from PySide6.QtGui import QKeySequence, QPainter, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -206,6 +206,8 @@ class ClockLine(QWidget):
             self.limit_wanted.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
 
 
+_NARROW: Final = 70
+"""Digits; in a narrower pane the buttons have no words."""
 _ICON: Final = 20
 _EYE: Final = 16
 _BAR: Final = 14
@@ -350,6 +352,15 @@ class JobHeader(QWidget):
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         return button
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the room of a narrow pane to the job: its buttons have icons and tips."""
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < self.fontMetrics().horizontalAdvance("0") * _NARROW
+        style = Qt.ToolButtonStyle
+        wanted = style.ToolButtonIconOnly if is_narrow else style.ToolButtonTextBesideIcon
+        for button in (self._cancel, self._resume, self._pick_up, self._reissue, self._save):
+            button.setToolButtonStyle(wanted)
 
     def _made_save_menu(self) -> QMenu:
         menu = QMenu(self._save)

@@ -53,6 +53,8 @@ _LEAST_JOB: Final = 120
 """A smaller saved width was not set by the user: layouts of earlier versions may have it."""
 _PROGRESS_LEAST: Final = 254  # with the buttons
 _PROGRESS_EASY: Final = 460
+_WITH_SERVER: Final = 560
+"""A narrower list shows no servers, unless the user wants them there."""
 _SHARES: Final = {Column.JOB: 0.45, Column.SERVER: 0.15, Column.STATUS: 0.1}
 """Shares of a wide window that the progress column leaves to columns of text."""
 _TWO_BUTTONS: Final = 62
@@ -81,6 +83,7 @@ class JobTable(QTreeView):
         self._is_narrowed = False
         self._wanted: dict[int, int] = {}
         self._is_fitting = False
+        self._is_server_dropped = self._keeps_server = False
         self._cells: list[tuple[int, int, int]] = []
         self._hover = RowHover(self, is_painted=False)
         self._hovered = -1
@@ -118,6 +121,7 @@ class JobTable(QTreeView):
         Shrunk widths would be shrunk again by the next window, until no name could be read.
         """
         self._resize_columns(self._wanted)
+        self._set_server_dropped(is_dropped=False)
         state = self.header().saveState()
         self._fit_columns()
         return state
@@ -334,6 +338,8 @@ class JobTable(QTreeView):
     def _fit_columns(self) -> None:
         """Shrink columns for the progress bar in a narrow window, and widen them in a wide one."""
         header = self.header()
+        is_narrow = self.viewport().width() < self._scaled(_WITH_SERVER)
+        self._set_server_dropped(is_dropped=is_narrow and not self._keeps_server)
         wanted = {
             column: width
             for column, width in self._wanted.items()
@@ -341,6 +347,16 @@ class JobTable(QTreeView):
         }
         room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
         self._resize_columns(self._widened(fitted(wanted, room), room))
+
+    def _set_server_dropped(self, *, is_dropped: bool) -> None:
+        """Leave the server out where its column would take the room of the progress."""
+        header = self.header()
+        if is_dropped == self._is_server_dropped or (
+            is_dropped and header.isSectionHidden(Column.SERVER)
+        ):
+            return
+        self._is_server_dropped = is_dropped
+        header.setSectionHidden(Column.SERVER, is_dropped)
 
     def _widened(self, widths: dict[int, int], room: int) -> dict[int, int]:
         """Let columns of text share the spare width, unless the user has set their widths."""
@@ -387,6 +403,8 @@ class JobTable(QTreeView):
     def _on_column_toggled(self, is_shown: bool) -> None:
         action = self.sender()
         if isinstance(action, QAction):
+            if action.data() == Column.SERVER:
+                self._keeps_server, self._is_server_dropped = is_shown, False
             self._is_fitting = True
             self.header().setSectionHidden(action.data(), not is_shown)
             self._fit_columns()
