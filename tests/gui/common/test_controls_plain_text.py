@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from PySide6.QtGui import QTextDocument
+from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.gui.common.controls import plain_tip, typed_text
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette, QTextDocument
+from PySide6.QtWidgets import QWidget
+
+from mcp_progress_monitor.gui.common.controls import EmptyNote, plain_tip, typed_text
 from mcp_progress_monitor.gui.jobs.table import fitted
+from mcp_progress_monitor.gui.theme import contrast
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
 
 
 def test_a_tip_reads_as_what_was_sent() -> None:
@@ -36,3 +46,18 @@ def test_what_was_typed_comes_out_of_a_document_exactly(text: str) -> None:
     document = QTextDocument()
     document.setPlainText(text)
     assert typed_text(document) == text
+
+
+def test_the_note_of_an_empty_pane_can_be_read_in_every_theme(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    note = EmptyNote("Nothing <b>yet", appearance, parent)
+    for base, text in (("#ffffff", "#000000"), ("#1d1f22", "#e4e6e9")):
+        palette = QPalette()
+        palette.setColor(QPalette.ColorRole.Base, QColor(base))
+        palette.setColor(QPalette.ColorRole.Text, QColor(text))
+        appearance.follow(palette)
+        assert contrast(note.palette().color(QPalette.ColorRole.WindowText), QColor(base)) >= 4.5
+    assert note.textFormat() is Qt.TextFormat.PlainText

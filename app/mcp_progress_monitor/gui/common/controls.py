@@ -225,6 +225,24 @@ def show_warning_sign(box: QMessageBox) -> None:
     box.setIconPixmap(sign)
 
 
+class EmptyNote(QLabel):
+    """Says in the middle of an empty pane why it is empty."""
+
+    def __init__(self, words: str, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(words, parent)
+        self._appearance = appearance
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setWordWrap(True)
+        self.setMinimumSize(1, 1)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        set_text_colour(self, self._appearance, Tone.MUTED)
+
+
 def heading(words: str, parent: QWidget) -> QLabel:
     """The title of a group of controls."""
     label = QLabel(words, parent)

@@ -274,6 +274,22 @@ def paint_empty(view: QAbstractItemView, words: str) -> None:
     painter.end()
 
 
+class EmptyWords(QObject):
+    """Has a list that somebody else paints say why it has no rows."""
+
+    def __init__(self, view: QAbstractItemView, words: str) -> None:
+        super().__init__(view)
+        self._view = view
+        self._words = words
+        view.viewport().installEventFilter(self)
+
+    def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:
+        """Paint the words: the list paints nothing over them."""
+        if event.type() is QEvent.Type.Paint and not self._view.model().rowCount():
+            paint_empty(self._view, self._words)
+        return False
+
+
 class PlainTable(QTableView):
     """A dense, read-only table of plain text; Ctrl+C copies the selected rows.
 

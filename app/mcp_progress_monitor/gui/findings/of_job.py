@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
+from PySide6.QtCore import QModelIndex, Signal, Slot
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
-from mcp_progress_monitor.gui.common.controls import set_text_colour
+from mcp_progress_monitor.gui.common.controls import EmptyNote
 from mcp_progress_monitor.gui.common.layout import JobSection
 from mcp_progress_monitor.gui.findings.groups import FindingsFilter
 from mcp_progress_monitor.gui.findings.model import FINDING, JOB, SERVER
 from mcp_progress_monitor.gui.findings.view import FindingTree
-from mcp_progress_monitor.gui.theme import Appearance, Tone
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.gui.findings.model import FindingsModel
+    from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 
@@ -28,22 +28,17 @@ class JobFindings(JobSection):
         self, model: FindingsModel, appearance: Appearance, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._appearance = appearance
         self._job: JobId | None = None
         self.shown = FindingsFilter(model, self)
         self.tree = FindingTree(self.shown, appearance, self, without=(SERVER, JOB))
         self.tree.setAccessibleName("Findings of the job")
         self.tree.setToolTip("Show the first message in Traffic (Enter)")
-        self.empty = QLabel("No findings: nothing is wrong with this job", self)
-        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.empty.setMinimumSize(1, 1)
+        self.empty = EmptyNote("No findings: nothing is wrong with this job", appearance, self)
         self._pages = QStackedLayout(self)
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.tree)
         self.tree.activated.connect(self._on_activated)
         model.badges_changed.connect(self._count)
-        appearance.changed.connect(self._recolour)
-        self._recolour()
         self.show_job(None)
 
     def show_job(self, job: JobId | None) -> None:
@@ -63,7 +58,3 @@ class JobFindings(JobSection):
         finding = index.data(FINDING)
         if finding is not None:
             self.jump_requested.emit(finding)
-
-    @Slot()
-    def _recolour(self) -> None:
-        set_text_colour(self.empty, self._appearance, Tone.MUTED)

@@ -20,6 +20,7 @@ from PySide6.QtGui import QKeySequence, QPainter, QShortcut
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
+from mcp_progress_monitor.gui.common.tables import EmptyWords
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.jobs.model import NEWEST
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
@@ -28,7 +29,7 @@ from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
-    from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
+    from PySide6.QtGui import QHideEvent, QShowEvent
 
     from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.gui.preferences import Preferences
@@ -99,20 +100,6 @@ class _MiniDelegate(SideDelegate):
         painter.restore()
 
 
-class _MiniList(QListView):
-    """The rows; with a text if there are none."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.model().rowCount() == 0:
-            painter = QPainter(self.viewport())
-            painter.setPen(self.palette().placeholderText().color())
-            painter.drawText(
-                self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), "No running jobs"
-            )
-            painter.end()
-
-
 class MiniWindow(QWidget):
     """A small window that stays on top, if the desktop allows it."""
 
@@ -131,7 +118,8 @@ class MiniWindow(QWidget):
         self._jobs = jobs
         self._preferences = preferences
         self._active = ActiveJobs(jobs, self)
-        self.view: Final = _MiniList(self)
+        self.view: Final = QListView(self)
+        EmptyWords(self.view, "No running jobs")
         self.view.setFrameShape(QListView.Shape.NoFrame)
         self.view.setUniformItemSizes(True)
         self.view.setMouseTracking(True)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import EmptyNote
 from mcp_progress_monitor.gui.common.json_view import JsonPage
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
@@ -185,9 +186,7 @@ class JobPane(QWidget):
         column.addWidget(self.tabs, 1)
         # If there is little room the pages shrink, not the header: its buttons stay complete.
         self.tabs.setMinimumHeight(self.tabs.tabBar().sizeHint().height() + _LEAST_PAGE)
-        nothing = QLabel("Select a job to see its details", self)
-        nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        nothing.setEnabled(False)
+        nothing = EmptyNote("Select a job to see its details", self._appearance, self)
         pages = QStackedLayout(self)
         pages.addWidget(nothing)
         pages.addWidget(story)

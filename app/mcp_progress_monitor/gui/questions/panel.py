@@ -16,7 +16,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QLabel,
     QListView,
     QSplitter,
     QStackedWidget,
@@ -24,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.gui.common.controls import recolour
+from mcp_progress_monitor.gui.common.controls import EmptyNote, recolour
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.questions.model import ABOUT, QUESTION, QuestionsModel
@@ -155,13 +154,12 @@ class QuestionPanel(QWidget):
         view.setEditTriggers(view.EditTrigger.NoEditTriggers)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setMinimumWidth(view.fontMetrics().averageCharWidth() * 16)
+        view.viewport().setAutoFillBackground(False)
         view.setAccessibleName("Open questions from servers")
         view.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def _lay_out(self) -> None:
-        nothing = QLabel("No open questions", self)
-        nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        nothing.setEnabled(False)
+        nothing = EmptyNote("No open questions", self._appearance, self)
         self._stack.addWidget(nothing)
         halves = QSplitter(self)
         halves.setChildrenCollapsible(False)

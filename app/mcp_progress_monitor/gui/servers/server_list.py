@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLay
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
-from mcp_progress_monitor.gui.common.tables import RowMenu
+from mcp_progress_monitor.gui.common.tables import EmptyWords, RowMenu
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
     WITHOUT_CHANGE,
@@ -235,6 +235,7 @@ class ServerList(QWidget):
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
         view.viewport().setAutoFillBackground(False)
+        EmptyWords(view, "No servers")
         view.setAccessibleName("Servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowMenu(view)

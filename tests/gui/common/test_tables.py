@@ -10,7 +10,12 @@ from PySide6.QtGui import QRegion, QStandardItem, QStandardItemModel, QWheelEven
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QListView, QTreeView
 
-from mcp_progress_monitor.gui.common.tables import PlainTable, RowHover, dress_rows
+from mcp_progress_monitor.gui.common.tables import (
+    EmptyWords,
+    PlainTable,
+    RowHover,
+    dress_rows,
+)
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
 
 if TYPE_CHECKING:
@@ -148,6 +153,28 @@ def test_beside_the_last_title_is_the_ground_of_the_rows(qtbot: QtBot, table: Pa
     image = header.viewport().grab().toImage()
     wanted = header.palette().base().color().name()
     assert image.pixelColor(header.viewport().width() - 3, 4).name() == wanted
+
+
+def test_a_list_of_another_painter_says_why_it_is_empty(qtbot: QtBot) -> None:
+    model = QStringListModel()
+    view = QListView()
+    view.setModel(model)
+    EmptyWords(view, "No servers")
+    shown(qtbot, view)
+
+    def inks() -> set[str]:
+        image = view.viewport().grab().toImage()
+        y = image.height() // 2
+        return {
+            image.pixelColor(x, each).name()
+            for x in range(image.width())
+            for each in range(y - 6, y + 6)
+        }
+
+    assert len(inks()) > 1
+    model.setStringList(["a"])
+    QApplication.processEvents()
+    assert len(inks()) == 1
 
 
 def _wheel(view: QAbstractItemView) -> QEvent:
