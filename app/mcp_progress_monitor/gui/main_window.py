@@ -322,10 +322,18 @@ class MainWindow(QMainWindow):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("&Close").triggered.connect(partial(self._close, dock))
+        close = menu.addAction("&Close")
+        close.setData(next(name for name, each in self.docks.items() if each is dock))
+        close.triggered.connect(self._on_close_chosen)
         menu.addSeparator()
         menu.addActions([each.toggleViewAction() for each in self.docks.values()])
         menu.popup(event.globalPos())
+
+    @Slot()
+    def _on_close_chosen(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._close(self.docks[action.data()])
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Close a pane by the middle button on its tab."""
