@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
+from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE
 from mcp_progress_monitor.gui.traffic import view as view_module
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
+from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
 from tests.unit.gui.traffic.log_frames import ticks
@@ -163,3 +165,48 @@ def test_of_a_flood_the_newest_rows_are_shown_twice_a_second(
     monkeypatch.setattr(view_module, "_FLOOD_MS", 0)
     model.append(ticks(1_800, 3))
     assert last_in_sight(view) == 1_802
+
+
+def test_the_row_under_the_mouse_is_tinted_and_only_two_rows_are_painted_for_it(
+    qtbot: QtBot,
+    view: TrafficView,
+    model: CountingLog,
+    monkeypatch: pytest.MonkeyPatch,
+    appearance: Appearance,
+) -> None:
+    model.append(ticks(0, 8))
+    painted: list[tuple[int, str]] = []
+    paint = TrafficDelegate.paint_row
+
+    def watched(self: Any, painter: Any, place: Any, row: int, look: RowLook) -> None:
+        painted.append((row, look.ground.name()))
+        paint(self, painter, place, row, look)
+
+    monkeypatch.setattr(TrafficDelegate, "paint_row", watched)
+    plain, hovered = (appearance.row_ground(state).name() for state in (0, UNDER_MOUSE))
+    height = view.rowHeight(0)
+    QTest.mouseMove(view.viewport(), QPoint(50, height // 2))
+    qtbot.waitUntil(lambda: (0, hovered) in painted)
+    QApplication.processEvents()
+    painted.clear()
+    QTest.mouseMove(view.viewport(), QPoint(50, 4 * height + height // 2))
+    QApplication.processEvents()
+    assert painted == [(0, plain), (4, hovered)]
+    painted.clear()
+    QTest.mouseMove(view.viewport(), QPoint(250, 4 * height + 2))  # along the same row
+    QApplication.processEvents()
+    assert {row for row, _ground in painted} <= {4}
+
+
+def test_a_row_is_selected_more_strongly_where_the_keyboard_acts_on_it(
+    view: TrafficView, model: CountingLog, appearance: Appearance
+) -> None:
+    model.append(ticks(0, 5))
+    view.choose(2)
+    view.activateWindow()
+    for has_focus, state in ((True, SELECTED | ACTIVE), (False, SELECTED)):
+        view.setFocus() if has_focus else view.clearFocus()
+        QApplication.processEvents()
+        y = view.rowViewportPosition(2) + 2
+        ground = view.viewport().grab().toImage().pixelColor(view.viewport().width() - 2, y)
+        assert ground.name() == appearance.row_ground(state).name()
