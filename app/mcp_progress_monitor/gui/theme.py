@@ -210,8 +210,8 @@ def _linear(part: float) -> float:
 def _readable(colour: QColor, base: QColor, text: QColor, *grounds: QColor) -> QColor:
     """`colour`, moved towards the text colour until it can be read on `base` and other grounds."""
     wanted = _HIGH_CONTRAST if base == Qt.GlobalColor.black else _CONTRAST
-    for step in range(11):
-        moved = mixed(colour, text, step / 10)
+    for step in range(21):
+        moved = mixed(colour, text, step / 20)
         is_read = all(contrast(moved, ground) >= _CONTRAST for ground in grounds)
         if is_read and contrast(moved, base) >= wanted:
             return moved
@@ -226,7 +226,7 @@ class _Shares(NamedTuple):
     behind: float
 
 
-_USUAL: Final = _Shares(hovered=0.05, selected=0.20, behind=0.14)
+_USUAL: Final = _Shares(hovered=0.05, selected=0.18, behind=0.13)
 _STRONG: Final = _Shares(hovered=0.12, selected=0.30, behind=0.20)
 
 
