@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.command_palette.palette import Palette, PaletteEntry
+from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED
 from tests.gui.jobs.job_lists import heard
 
 if TYPE_CHECKING:
@@ -119,3 +120,12 @@ def test_of_very_many_the_first_are_shown(palette: Palette) -> None:
     palette.model.add([entry("Recording", "a.mcprec")])
     palette.edit.setText("a.mc")
     assert shown(palette) == ["a.mcprec"]
+
+
+def test_the_chosen_entry_stands_out_as_where_the_focus_is(
+    palette: Palette, appearance: Appearance
+) -> None:
+    place = palette.list.visualRect(palette.list.currentIndex())
+    image = palette.list.viewport().grab().toImage()
+    ground = image.pixelColor(place.right() - 12, place.top() + 4).name()
+    assert ground == appearance.row_ground(SELECTED | ACTIVE).name()

@@ -226,3 +226,17 @@ def test_a_mistake_at_the_end_underlines_the_last_character(form: _Form) -> None
     form.field.show_mistake((4, 0))
     assert _reds(form.field) > 0
     assert form.field.text() == "😀 =="
+
+
+def test_the_chosen_suggestion_stands_out_as_where_the_focus_is(form: _Form, qtbot: QtBot) -> None:
+    popup = form.field.popup
+    colours = popup.palette()
+    colours.setColor(QPalette.ColorGroup.Inactive, QPalette.ColorRole.Highlight, QColor("#aabbcc"))
+    popup.setPalette(colours)
+    popup.offer([Candidate("method", ""), Candidate("message", "")], QPoint(10, 10))
+    qtbot.waitExposed(popup)
+    popup.take_key(Qt.Key.Key_Down)
+    place = popup.visualRect(popup.currentIndex())
+    image = popup.viewport().grab().toImage()
+    wanted = popup.palette().color(QPalette.ColorGroup.Active, QPalette.ColorRole.Highlight)
+    assert image.pixelColor(place.right() - 3, place.top() + 2).name() == wanted.name()

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
+    QStyle,
     QStyleOptionViewItem,
     QWidget,
 )
@@ -132,6 +133,7 @@ class PaletteDelegate(SideDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry: PaletteEntry = index.data(_ENTRY)
         painter.save()
+        option.state |= QStyle.StateFlag.State_Active  # the keys of the field act on this list
         area = self.begin(painter, option, entry.icon, Tone.MUTED)
         faces = self.faces(option.font)
         if entry.key:

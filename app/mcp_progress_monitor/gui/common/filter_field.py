@@ -18,7 +18,15 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextCharFormat
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QLineEdit, QTreeView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QLineEdit,
+    QStyle,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import mark_invalid
@@ -123,6 +131,11 @@ class CompletionPopup(QTreeView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.clicked.connect(self._on_clicked)
         self.hide()
+
+    def initViewItemOption(self, option: QStyleOptionViewItem) -> None:
+        """Paint the chosen row as one with the focus: the keys of the field act on it."""
+        super().initViewItemOption(option)
+        option.state |= QStyle.StateFlag.State_Active
 
     def offer(self, candidates: Sequence[Candidate], below: QPoint) -> None:
         """Show candidates below a point of the screen; without any, hide the list."""
