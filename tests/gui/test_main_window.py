@@ -260,6 +260,24 @@ def test_the_menu_of_the_current_row_opens_by_key(window: MainWindow, qtbot: QtB
     menu.close()
 
 
+def test_a_key_acts_on_the_current_row_where_none_is_selected(window: MainWindow) -> None:
+    table = window.job_list.table
+    table.setFocus()
+    table.selectionModel().clearSelection()
+    opened = heard(window.job_list.action("open").triggered)
+    QTest.keyClick(table, Qt.Key.Key_Tab, CONTROL)
+    assert not window.job_list.selected()
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    assert len(window.job_list.selected()) == 1
+    assert len(opened) == 1
+
+
+def test_the_focus_stays_where_a_pane_has_nothing_for_it(window: MainWindow) -> None:
+    window.job_list.setFocus()
+    window.pane_focus.go_to("job")
+    assert window.focusWidget() is window.job_list.table
+
+
 def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainWindow) -> None:
     window.open_dock("stderr")
     window.stderr_pane.text.setFocus()

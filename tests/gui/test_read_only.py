@@ -115,13 +115,15 @@ def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> 
     with qtbot.waitExposed(pane):
         pane.show()
     said = heard(pane.connect_requested), heard(pane.server_remove_requested)
+    opened = heard(pane.server_opened)
     pane.view.setCurrentIndex(pane.shown.index(0, 0))
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete):
         QTest.keyClick(pane.view, key)
     pane.view.doubleClicked.emit(pane.shown.index(0, 0))
     pane.view.customContextMenuRequested.emit(pane.view.visualRect(pane.shown.index(0, 0)).center())
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
-    offered = [action.text() for action in menu.actions() if action.text()]
-    assert offered == ["Show &jobs", "Show in Tr&affic", "Show fi&ndings", "Co&py details"]
+    words = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert words == ["&Open", "Show &jobs", "Show in Tr&affic", "Show fi&ndings", "Co&py details"]
     menu.close()
+    assert opened == ["db", "db"]
     assert said == ([], [])

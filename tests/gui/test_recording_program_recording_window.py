@@ -9,9 +9,11 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.gui.calls.server_page import ServerPage
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.gui.servers.actions import ServerAction
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -104,6 +106,38 @@ async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
         assert not window.tool_bar.connect_button.isVisible()
         assert not window.tool_bar.resume_button.isVisible()
         assert window.actions_.open_recording in window.tool_bar.actions()
+
+
+async def test_a_server_shows_what_the_recording_knows_of_it(
+    qapp: QApplication, tmp_path: Path, data_dir: Path
+) -> None:
+    made = Written()
+    opening: dict[str, Any] = {"protocolVersion": "2025-11-25"}
+    made.send("initialize", opening, 0)
+    said = {"serverInfo": {"name": "db", "version": "2"}, "capabilities": {"tools": {}}}
+    made.reply(0, result=opening | said)
+    made.send("tools/list", {}, 1)
+    tool = {"name": "export", "description": "Writes rows", "inputSchema": {"type": "object"}}
+    made.reply(1, 1.0, result={"tools": [tool]})
+    made.call(2, "abc", 2.0)
+    async with showing(qapp, made.save(tmp_path / "a.mcprec"), data_dir) as program:
+        await shown(program)
+        window = program.window
+        window.servers.view.setCurrentIndex(window.servers.shown.index(0, 0))
+        window.servers.actions_[ServerAction.OPEN].trigger()
+        page = window.middle
+        assert isinstance(page, ServerPage)
+        assert page.details.title.text() == "export"
+        assert page.details.description.toPlainText() == "Writes rows"
+        assert "db 2" in page.state.text()
+        assert page.about.model().rowCount() == 3
+        assert "MCP 2025-11-25" in page.state.text()
+        program.replay.restart()
+        program.replay.read_all()
+        await shown(program)
+        assert page.details.title.text() == "export"
+        page.back.click()
+        assert window.middle is window.job_list
 
 
 async def test_a_cut_end_is_told_once_in_the_line_and_whole_on_demand(

@@ -100,6 +100,8 @@ class PaneFocus(QObject):
         last = self._last.get(pane)
         within = usable(pane)
         target = last if last in within else first_control(pane)
+        if target is _content(pane) and not within:
+            return  # nothing there can have the focus, or show it
         target.window().activateWindow()
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import anyio
 
     from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.calls.server_page import ServerPage
     from mcp_progress_monitor.gui.launch_options import RecordingOptions
     from mcp_progress_monitor.imports.convert import ImportForm
 
@@ -138,6 +139,7 @@ class RecordingProgram(WindowProgram):
         super().__init__()
         self.life: Final = Lifetime(application, self) if life is None else life
         self._options = options
+        self._page: ServerPage | None = None
 
     @property
     def ready(self) -> anyio.Event:
@@ -197,11 +199,34 @@ class RecordingProgram(WindowProgram):
         window = self.window
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
+        self._models.feed.servers_changed.connect(self._refresh_page)
+        window.servers.server_opened.connect(self.show_server)
+        self.palette.server_chosen.connect(self.show_server)
+        self.palette.connect_chosen.connect(self.show_server)
         self.banner.problems_opened.connect(self._on_problems_opened)
         self._models.keep_notes_beside(self.playback.first_path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
         window.session_ended.connect(self.quit)
+
+    @Slot(str)
+    def show_server(self, name: str) -> None:
+        """Show what the recording knows of a server, in place of the jobs."""
+        if self._page is None:
+            from mcp_progress_monitor.gui.calls.server_page import ServerPage  # when first wanted
+
+            self._page = ServerPage(self.window.appearance, self.window, is_read_only=True)
+            self._page.back_requested.connect(self.window.show_job_list)
+        self._page.show_server(self.playback.servers.snapshot(name))
+        self.window.show_in_middle(self._page)
+        self._page.begins_at.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def _refresh_page(self) -> None:
+        """Follow the replay with the page; from the beginning again, its server comes again."""
+        page, servers = self._page, self.playback.servers
+        if page is not None and page is self.window.middle and page.server in servers.names():
+            page.show_server(servers.snapshot(page.server))
 
     def _begin(self) -> None:
         options = self._options

@@ -16,6 +16,7 @@ from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT
 from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from tests.gui.jobs.job_lists import heard
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -86,9 +87,40 @@ def press_button(page: ServerPage, row: int) -> None:
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, none, place)
 
 
+def test_the_server_itself_is_shown_as_it_declared_itself(page: ServerPage) -> None:
+    page.kinds.setCurrentIndex(3)
+    assert page.about.isVisible()
+    assert not page.list.isVisible()
+    rows = [page.about.model().index(row, 0) for row in range(page.about.model().rowCount())]
+    assert [row.data() for row in rows] == ["serverInfo", "protocolVersion", "instructions"]
+    page.kinds.setCurrentIndex(0)
+    assert names(page) == ["export", "crawl"]
+    assert page.list.isVisible()
+
+
+def test_of_a_recording_nothing_is_called(qtbot: QtBot, appearance: Appearance) -> None:
+    page = ServerPage(appearance, is_read_only=True)
+    qtbot.addWidget(page)
+    page.show_server(SERVER)
+    with qtbot.waitExposed(page):
+        page.show()
+    called = heard(page.call_requested)
+    page.list.activated.emit(page.list.currentIndex())
+    place = page.list.visualRect(page.list.currentIndex()).center()
+    place.setX(page.list.viewport().width() - 20)
+    button, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QTest.mouseClick(page.list.viewport(), button, none, place)
+    assert called == []
+    assert not page.details.call.isVisible()
+    assert page.details.arguments.rowCount() == 4
+    page.show_server(dataclasses.replace(SERVER, state=ServerState.CLOSED, tools=()))
+    assert not page.connect_button.isVisible()
+    assert page.empty.text() == "The recording has no list of its tools."
+
+
 def test_tools_prompts_and_resources_are_counted_and_listed(page: ServerPage) -> None:
     tabs = [page.kinds.tabText(place) for place in range(page.kinds.count())]
-    assert tabs == ["Tools 2", "Prompts 1", "Resources 1"]
+    assert tabs == ["Tools 2", "Prompts 1", "Resources 1", "About"]
     assert names(page) == ["export", "crawl"]
     page.kinds.setCurrentIndex(1)
     assert names(page) == ["ask"]

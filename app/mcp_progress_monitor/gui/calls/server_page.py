@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QSplitter,
+    QStackedWidget,
     QStyleOptionViewItem,
     QTabBar,
     QTabWidget,
@@ -73,6 +74,8 @@ class OfferDelegate(SideDelegate):
 
     can_call = True
     """Whether the server can be called now."""
+    has_button = True
+    """Whether it ever can."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Two lines."""
@@ -94,7 +97,8 @@ class OfferDelegate(SideDelegate):
         painter.save()
         area = self.begin(painter, option, _ICONS[offer.kind], Tone.MUTED)
         faces, button = self.faces(option.font), self.button(option)
-        area.setRight(button.left() - GAP)
+        if self.has_button:
+            area.setRight(button.left() - GAP)
         top = area.top() + (area.height() - faces.heavy.height - faces.second.height) // 2
         line = QRect(area.left(), top, area.width(), faces.heavy.height)
         name = one_line(offer.name)
@@ -105,7 +109,8 @@ class OfferDelegate(SideDelegate):
         second = QRect(area.left(), top + faces.heavy.height, area.width(), faces.second.height)
         about = one_line(offer.description) or "No description"
         self.write(painter, faces.second, second, about, Tone.MUTED)
-        self._paint_button(painter, button)
+        if self.has_button:
+            self._paint_button(painter, button)
         painter.restore()
 
     def _paint_button(self, painter: QPainter, place: QRect) -> None:
@@ -143,6 +148,11 @@ class OfferList(QListView):
         self._delegate.can_call = is_callable
         self.viewport().update()
 
+    def set_read_only(self) -> None:
+        """Never call anything."""
+        self._delegate.has_button = self._delegate.can_call = False
+        self.setToolTip("Choose what to read about")
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Call the offer whose button was clicked."""
         super().mouseReleaseEvent(event)
@@ -152,7 +162,7 @@ class OfferList(QListView):
             option = QStyleOptionViewItem()
             self.initViewItemOption(option)
             option.rect = self.visualRect(index)
-            if self._delegate.button(option).contains(place):
+            if self._delegate.has_button and self._delegate.button(option).contains(place):
                 self._on_activated(index)
 
     @Slot(QModelIndex)
@@ -272,8 +282,16 @@ class ServerPage(QWidget):
     call_requested = Signal(str, str, str)
     """The server, the method, and the name of the tool, prompt or resource."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        *,
+        is_read_only: bool = False,
+    ) -> None:
+        """Where it `is_read_only`, the server is one of a recording: nothing is called there."""
         super().__init__(parent)
+        self._is_read_only = is_read_only
         self._appearance = appearance
         self._server: ServerSnapshot | None = None
         self.back = QToolButton(self)
@@ -287,6 +305,7 @@ class ServerPage(QWidget):
         self.list = OfferList(self.offers, appearance, self)
         self.empty = QLabel(self)
         self.details = OfferDetails(appearance, self)
+        self.about = JsonTree(self)
         self._set_up()
         self._lay_out()
         self._connect()
@@ -309,8 +328,8 @@ class ServerPage(QWidget):
         self.instructions.set_text(one_line(words, 400))
         self.instructions.setToolTip(plain_tip(words))
         self.instructions.setVisible(bool(words))
-        is_up = server.state is ServerState.CONNECTED
-        self.connect_button.setVisible(not server.state.is_up)
+        is_up = server.state is ServerState.CONNECTED and not self._is_read_only
+        self.connect_button.setVisible(not server.state.is_up and not self._is_read_only)
         self.list.set_callable(is_callable=is_up)
         self.details.call.setEnabled(is_up)
         tip = "Fill in the arguments and call it" if is_up else "The server is not connected"
@@ -319,6 +338,8 @@ class ServerPage(QWidget):
             self.search.clear()
         if is_other or before is None or _lists(before) != _lists(server):
             self._show_kinds(is_other=is_other)
+        if before is None or _declared(before) != _declared(server):
+            self.about.show_value(_declared(server))
 
     def _show_kinds(self, *, is_other: bool) -> None:
         counts = [len(found) for found in _lists(self._server)]
@@ -340,9 +361,14 @@ class ServerPage(QWidget):
         self.connect_button.setToolTip("Connect the server")
         for _kind, title, _word, _icon in _KINDS:
             self.kinds.addTab(title)
+        self.kinds.addTab("About")
+        self.about.setAccessibleName("What the server says about itself")
+        if self._is_read_only:
+            self.list.set_read_only()
+            self.details.call.hide()
         self.kinds.setDrawBase(False)
         self.kinds.setExpanding(False)
-        self.kinds.setAccessibleName("Tools, prompts or resources")
+        self.kinds.setAccessibleName("Tools, prompts, resources or the server itself")
         self.search.setPlaceholderText("Search by name and description")
         self.search.setAccessibleName("Search by name and description")
         self.search.setToolTip("Show only entries that contain all these words")
@@ -361,7 +387,7 @@ class ServerPage(QWidget):
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP_S)
-        for widget in (self.kinds, self.search, self.list, self.empty):
+        for widget in (self.search, self.list, self.empty):
             column.addWidget(widget, 1 if widget in (self.list, self.empty) else 0)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.setChildrenCollapsible(False)
@@ -374,13 +400,17 @@ class ServerPage(QWidget):
         whole.setSpacing(GAP_S)
         whole.addLayout(head)
         whole.addWidget(self.instructions)
-        whole.addWidget(splitter, 1)
+        whole.addWidget(self.kinds)
+        self._pages = QStackedWidget(self)
+        self._pages.addWidget(splitter)
+        self._pages.addWidget(self.about)
+        whole.addWidget(self._pages, 1)
         order_tabs(self)
 
     def _connect(self) -> None:
         self.back.clicked.connect(self.back_requested)
         self.connect_button.clicked.connect(self._on_connect_clicked)
-        self.kinds.currentChanged.connect(self._show_offers)
+        self.kinds.currentChanged.connect(self._on_kind_chosen)
         self.search.textChanged.connect(self._on_searched)
         self.list.selectionModel().currentChanged.connect(self._on_current_changed)
         self.list.call_requested.connect(self._on_call_requested)
@@ -409,7 +439,7 @@ class ServerPage(QWidget):
         if self._server is None:
             return
         chosen = self.list.currentIndex().data(OffersModel.OFFER)
-        kind = _KINDS[max(0, self.kinds.currentIndex())][0]
+        kind = self._kind[0]
         self.offers.set_offers(offers_of(self._server, kind))
         row = self.offers.row_of(chosen.name) if isinstance(chosen, Offer) else None
         self._choose(row or 0)
@@ -419,11 +449,28 @@ class ServerPage(QWidget):
         is_any = self.offers.rowCount() > 0
         self.list.setVisible(is_any)
         self.empty.setVisible(not is_any)
-        word = _KINDS[max(0, self.kinds.currentIndex())][2]
-        found = f"No {word} has these words." if self.search.text() else f"It lists no {word}s."
-        is_known = self._server is not None and self._server.state is ServerState.CONNECTED
-        self.empty.setText(found if is_known or self.search.text() else "Not connected.")
+        word = self._kind[2]
+        if self.search.text():
+            found = f"No {word} has these words."
+        elif self._is_read_only:
+            found = f"The recording has no list of its {word}s."
+        else:
+            is_known = self._server is not None and self._server.state is ServerState.CONNECTED
+            found = f"It lists no {word}s." if is_known else "Not connected."
+        self.empty.setText(found)
         self._on_current_changed()
+
+    @property
+    def _kind(self) -> tuple[OfferKind, str, str, str]:
+        """What is listed; tools, while the server itself is shown."""
+        return _KINDS[max(0, self.kinds.currentIndex()) % len(_KINDS)]
+
+    @Slot(int)
+    def _on_kind_chosen(self, place: int) -> None:
+        is_about = place == len(_KINDS)
+        self._pages.setCurrentIndex(int(is_about))
+        if not is_about:
+            self._show_offers()
 
     @Slot(str)
     def _on_searched(self, text: str) -> None:
@@ -468,6 +515,17 @@ def _lists(server: ServerSnapshot | None) -> tuple[list[Offer], ...]:
     if server is None:
         return tuple([] for _ in _KINDS)
     return tuple(offers_of(server, kind) for kind, *_rest in _KINDS)
+
+
+def _declared(server: ServerSnapshot) -> dict[str, Any]:
+    """What it says of itself, in the protocol's words; what it does not is left out."""
+    declared = {
+        "serverInfo": server.server_info,
+        "protocolVersion": server.revision,
+        "capabilities": server.capabilities,
+        "instructions": server.instructions,
+    }
+    return {name: value for name, value in declared.items() if value not in (None, {})}
 
 
 def _about(server: ServerSnapshot) -> Iterator[str]:

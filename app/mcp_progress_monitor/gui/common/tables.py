@@ -24,6 +24,7 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QCursor,
     QGuiApplication,
+    QKeyEvent,
     QKeySequence,
     QMouseEvent,
     QPainter,
@@ -46,6 +47,9 @@ from mcp_progress_monitor.gui.theme import row_grounds
 
 _AWAY: Final = 24
 """Pixels from the left of a row to the menu that the keyboard opens there."""
+_ON_ROWS: Final = frozenset(
+    {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Delete, Qt.Key.Key_F2, Qt.Key.Key_F5}
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -361,11 +365,11 @@ def fill(whole: QWidget, part: QWidget) -> None:
     layout.addWidget(part)
 
 
-class RowMenu(QObject):
-    """Has a view's own menu opened at the current row where the keyboard asks for it.
+class RowKeys(QObject):
+    """Lets the keyboard act on the current row where none is selected, as after Tab and F6.
 
-    Qt names the middle of the view, where another row may be or none; `view` has the policy
-    `CustomContextMenu`. What is current is selected first, if nothing is.
+    Its menu opens there, too: Qt names the middle of the view, where another row may be or none.
+    `view` has the policy `CustomContextMenu`.
     """
 
     def __init__(self, view: QAbstractItemView) -> None:
@@ -374,20 +378,31 @@ class RowMenu(QObject):
         view.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        """Ask for the menu of the current row."""
-        if event.type() is not QEvent.Type.ContextMenu:
-            return False
-        assert isinstance(event, QContextMenuEvent)  # noqa: S101
-        current, chosen = self._view.currentIndex(), self._view.selectionModel()
-        if event.reason() is not QContextMenuEvent.Reason.Keyboard or not current.isValid():
-            return False
-        if not chosen.hasSelection():
-            self._view.setCurrentIndex(current)
+        """Select the row before a key of it is looked up; ask for the menu of it."""
+        kind = event.type()
+        if kind is QEvent.Type.ShortcutOverride:
+            assert isinstance(event, QKeyEvent)  # noqa: S101
+            if event.key() in _ON_ROWS:
+                self._select()
+        elif kind is QEvent.Type.ContextMenu:
+            assert isinstance(event, QContextMenuEvent)  # noqa: S101
+            is_by_key = event.reason() is QContextMenuEvent.Reason.Keyboard
+            if is_by_key and self._view.currentIndex().isValid():
+                self._select()
+                self._view.customContextMenuRequested.emit(self._place())
+                return True
+        return False
+
+    def _select(self) -> None:
+        chosen = self._view.selectionModel()
+        if not chosen.hasSelection() and chosen.currentIndex().isValid():
             flags = chosen.SelectionFlag.Select | chosen.SelectionFlag.Rows
-            chosen.select(current, flags)
+            chosen.select(chosen.currentIndex(), flags)
+
+    def _place(self) -> QPoint:
+        """In the current row, as far as it is seen."""
+        current = self._view.currentIndex()
         self._view.scrollTo(current)
         row = self._view.visualRect(current)
         middle = self._view.viewport().rect().center()
-        place = QPoint(min(max(row.left(), 0) + _AWAY, middle.x()), row.center().y())
-        self._view.customContextMenuRequested.emit(place)
-        return True
+        return QPoint(min(max(row.left(), 0) + _AWAY, middle.x()), row.center().y())

@@ -27,7 +27,7 @@ from mcp_progress_monitor.gui.common.controls import (
 )
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
-from mcp_progress_monitor.gui.common.tables import PlainTable, RowMenu
+from mcp_progress_monitor.gui.common.tables import PlainTable, RowKeys
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
     FINDING,
@@ -189,7 +189,7 @@ class FindingsPane(QWidget):
     def _set_up_tables(self) -> None:
         digit = self.fontMetrics().horizontalAdvance("0")
         self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowMenu(self.tree)
+        RowKeys(self.tree)
         self.rules_table.setSelectionMode(PlainTable.SelectionMode.SingleSelection)
         self.rules_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.rules_table.setColumnWidth(1, digit * 24)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWid
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.tables import RowMenu, scroll_to_end
+from mcp_progress_monitor.gui.common.tables import RowKeys, scroll_to_end
 from mcp_progress_monitor.gui.jobs.actions import (
     ANSWER,
     CANCEL,
@@ -390,7 +390,7 @@ class JobList(QWidget):
         self.table.setItemDelegate(self._delegate)
         self.table.setAccessibleName("Jobs")
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowMenu(self.table)
+        RowKeys(self.table)
         self.table.customContextMenuRequested.connect(self._on_menu_requested)
         self.table.doubleClicked.connect(self._on_double_clicked)
         self.table.viewportEntered.connect(self._on_left_rows)

@@ -65,7 +65,13 @@ FOR_MANY = frozenset(
 )
 """What makes sense for several servers at once, each of them on its own."""
 WITHOUT_CHANGE = frozenset(
-    {ServerAction.COPY, ServerAction.FINDINGS, ServerAction.JOBS, ServerAction.TRAFFIC}
+    {
+        ServerAction.OPEN,
+        ServerAction.COPY,
+        ServerAction.FINDINGS,
+        ServerAction.JOBS,
+        ServerAction.TRAFFIC,
+    }
 )
 """What can be done with servers of a recording."""
 _SETTINGS = frozenset(

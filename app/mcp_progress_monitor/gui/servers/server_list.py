@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLay
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
-from mcp_progress_monitor.gui.common.tables import EmptyWords, RowMenu
+from mcp_progress_monitor.gui.common.tables import EmptyWords, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
     WITHOUT_CHANGE,
@@ -238,7 +238,7 @@ class ServerList(QWidget):
         EmptyWords(view, "No servers")
         view.setAccessibleName("Servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowMenu(view)
+        RowKeys(view)
 
     def _set_up_add(self) -> None:
         self._add.setAutoRaise(True)
@@ -336,7 +336,9 @@ class ServerList(QWidget):
         self._menu.popup(self.view.viewport().mapToGlobal(place))
 
     def _fill_menu(self, rows: Sequence[ServerRow]) -> None:
-        """Fill the menu with the actions that apply to `rows`."""
+        """What can be done with `rows`; what cannot is left out."""
+        if self._is_read_only:
+            self._add_group(ServerAction.OPEN)
         self._add_group(
             ServerAction.CONNECT,
             ServerAction.DISCONNECT,
@@ -426,9 +428,9 @@ class ServerList(QWidget):
     @Slot(QModelIndex)
     def _on_open(self) -> None:
         row = self._current()
-        if row is None or self._is_read_only or not row.is_there:
+        if row is None or not row.is_there:
             return
-        if row.server.state.is_up:
+        if row.server.state.is_up or self._is_read_only:
             self.server_opened.emit(row.name)
         elif not row.is_disabled:
             self.connect_requested.emit(row.name)

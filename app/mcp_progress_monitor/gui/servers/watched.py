@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
-from mcp_progress_monitor.gui.common.tables import RowMenu
+from mcp_progress_monitor.gui.common.tables import RowKeys
 from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -310,7 +310,7 @@ class WatchedList(QWidget):
         view.viewport().setAutoFillBackground(False)
         view.setAccessibleName("Watched servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowMenu(view)
+        RowKeys(view)
 
     def _connect(self) -> None:
         self.view.customContextMenuRequested.connect(self._on_menu_requested)

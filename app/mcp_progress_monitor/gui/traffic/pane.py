@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidg
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.layout import order_tabs
-from mcp_progress_monitor.gui.common.tables import RowMenu
+from mcp_progress_monitor.gui.common.tables import RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
@@ -218,7 +218,7 @@ class TrafficPane(QWidget):
         self._notice.hide()
         self._bar.add_button(self._view.jump)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowMenu(self._view)
+        RowKeys(self._view)
         self._splitter.addWidget(self._view)
         self._place = QWidget(self)  # of the details
         self._splitter.addWidget(self._place)
