@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, Qt
+from PySide6.QtCore import QByteArray, QItemSelectionModel, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -38,6 +38,7 @@ from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from tests.gui.jobs.job_lists import heard
+from tests.gui.windows import window_on
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 
 if TYPE_CHECKING:
@@ -270,6 +271,25 @@ def test_a_key_acts_on_the_current_row_where_none_is_selected(window: MainWindow
     QTest.keyClick(table, Qt.Key.Key_Return)
     assert len(window.job_list.selected()) == 1
     assert len(opened) == 1
+
+
+def test_garbage_in_what_was_kept_leaves_the_window_as_it_is_at_first(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    kept = Preferences(tmp_path)
+    kept.keep_bytes("window/geometry", QByteArray(b"\x01\xd9\xd0\xcb\x00\x03\x00\x00\xff\xff"))
+    kept.keep_bytes("window/docks", QByteArray(b"garbage\xff\x00"))
+    kept.keep_json("jobs/automatic", {"limit": 10**20})
+    kept.keep_json("keys", {"window.call": [[1], {}], "call.send": "y"})
+    for name in ("log/look", "stderr/look", "findings/look"):
+        kept.keep_json(name, {"columns": "zzz", "widths": [1, "a"], "server": 5, "filter": []})
+    first, window = window_on(qtbot, tmp_path / "other"), window_on(qtbot, tmp_path)
+    assert window.size() == first.size()
+    attempts = window.job_pane.attempts.limit.value()
+    window.restore_limit()
+    assert window.job_pane.attempts.limit.value() == attempts
+    for make in window.late.steps():
+        make()
 
 
 def test_the_focus_stays_where_a_pane_has_nothing_for_it(window: MainWindow) -> None:

@@ -76,6 +76,8 @@ _BESIDE_SIDE: Final = QSize(150, 120)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 _EARLIER_COLUMNS: Final = "jobs/columns-19"
 """A layout of other columns is left aside, but for that of the version without `Column.ENDED`."""
+_GEOMETRY: Final = 50
+"""Bytes of a window's geometry at least; of a part of one, Qt makes a window without a size."""
 _LEAST_SERVERS: Final = 110
 _FEW_SERVERS: Final = 1
 _DROPPED: Final = 10  # files that are taken at once: each recording is a window of its own
@@ -429,8 +431,9 @@ class MainWindow(QMainWindow):
     def restore_limit(self) -> None:
         """Take up the limit of automatic attempts; for when its change is listened to."""
         limit = self._preferences.json_of("jobs/automatic").get("limit")
-        if isinstance(limit, int):
-            self.job_pane.attempts.limit.setValue(limit)
+        field = self.job_pane.attempts.limit
+        if isinstance(limit, int) and field.minimum() <= limit <= field.maximum():
+            field.setValue(limit)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their first sizes; Qt takes them only once there is a layout."""
@@ -660,7 +663,9 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         kept = self._preferences
-        self.restoreGeometry(kept.bytes_of("window/geometry"))
+        geometry = kept.bytes_of("window/geometry")
+        if geometry.size() >= _GEOMETRY:
+            self.restoreGeometry(geometry)
         self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
         self.docks["questions"].hide()  # there were questions then; now there are none yet
         if not self.job_list.restore_layout(kept.bytes_of(_COLUMNS)):
