@@ -434,9 +434,7 @@ class ServersController(QObject):
         entry = self.saved.entries.get(name)
         if entry is None:
             self.saved.release(name)
-            if (
-                name in self._engine.servers.names()
-            ):  # else it was removed by an update from the file
+            if name in self._engine.servers.names():  # else the file's update removed it
                 self._remove_unsaved(name)
             return
         unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
