@@ -1,1 +1,1 @@
-"""The window: panes of Qt over the engine. Rooms by feature; the application joins them."""
+"""The window: Qt panes over the engine. One room for each feature; the application joins them."""

@@ -1,4 +1,4 @@
-"""The window's own actions, each once, with text, key and icon."""
+"""The actions of the main window, with text, key and icon."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _ROLES: Final = {
     "about": QAction.MenuRole.AboutRole,
     "quit": QAction.MenuRole.QuitRole,
 }
-"""Where macOS has places of its own; it would guess others by their words."""
+"""Menu roles on macOS, which would otherwise guess them from the texts."""
 
 
 class Actions(QObject):

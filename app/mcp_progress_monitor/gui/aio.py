@@ -1,9 +1,9 @@
-"""The only module that knows qasync: asyncio on Qt's event loop, and who owns each task.
+"""The only module that knows qasync: asyncio on Qt's event loop, and the owners of tasks.
 
-Qt runs all timers that are due in one go, and qasync gives each callback a timer of its own: three
-hundred callbacks of half a millisecond held the window for all of their 160 ms, and a step of one
-of a hundred tasks cost 15 µs beside its work. With `ReadyQueue` the window waits for 16 ms, and
-such a step costs 3 to 5 µs (measured, 2 cores).
+Qt runs all timers that are due in one go, and qasync uses a timer for each callback: three hundred
+callbacks of half a millisecond blocked the window for all of their 160 ms, and a step of one of a
+hundred tasks cost 15 µs beside its work. With `ReadyQueue` the window waits for 16 ms, and such a
+step costs 3 to 5 µs (measured, 2 cores).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
 
 SLICE_S: Final = 0.008
-"""After so much work Qt has its turn; one callback that takes longer is not interrupted.
+"""After so much work Qt has its turn; a single longer callback is not interrupted.
 
-Of our own processor's time: on a machine that is busy with others, a slice by the clock would be
-one callback for each time that Qt does all it has.
+Measured in our own processor time: on a busy machine, a slice by the clock would be one callback
+for each round of Qt's work.
 """
 
 
 class ReadyQueue(QObject):
-    """Runs handles in the order they came, as asyncio does: none within the turn that added it."""
+    """Runs handles in order, as asyncio does: none within the turn that added it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,8 +65,8 @@ class ReadyQueue(QObject):
         """Run what is ready now, until the slice is over."""
         if event.timerId() != self._timer:
             return
-        # A timer is not due again within its own event. A callback may run a loop of Qt's in
-        # itself (a drag does): the rest is served there by a new one.
+        # A timer does not fire within its own event. A callback may run a nested Qt loop (a drag
+        # does): a new timer serves the rest there.
         self._stop_timer()
         left, ends_at = len(self._handles), time.thread_time() + SLICE_S
         if left > 1:
@@ -94,16 +94,16 @@ _Args = TypeVarTuple("_Args")
 _log = logging.getLogger(__name__)
 
 _WATCHERS: Final = "asyncio-waitpid-"
-"""How asyncio names the threads that wait for the end of child processes."""
+"""asyncio's name for the threads that wait for the end of child processes."""
 _WATCHER_S: Final = 1.0
-"""How long such a thread may take; it has nothing more to do once its process has ended."""
+"""How long such a thread may take; it has nothing left to do once its process has ended."""
 _WORKERS: Final = "AnyIO worker thread"
-"""How anyio names the threads of `to_thread`: idle now, unless one was abandoned."""
+"""anyio's name for the threads of `to_thread`: idle now, unless one was abandoned."""
 _WORKER_S: Final = 0.2
 
 
 class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
-    """qasync's loop, but for callbacks that are ready: these go in slices (see `ReadyQueue`)."""
+    """qasync's loop, except that ready callbacks run in slices (see `ReadyQueue`)."""
 
     def __init__(self, application: QApplication) -> None:
         self._ready_queue = ReadyQueue()
@@ -117,7 +117,7 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
         return handle
 
     def close(self) -> None:
-        """Release everything; what was not run is never run."""
+        """Release everything; remaining callbacks are never run."""
         super().close()
         self._ready_queue.close()
 
@@ -125,8 +125,8 @@ class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
 def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Run `main` to its end on an event loop that serves both Qt and asyncio.
 
-    `main` awaits its own end: closing the last window must not stop the loop under it, so
-    the application is told not to quit by itself.
+    `main` awaits its own end: closing the last window must not stop the loop under it, so the
+    application's automatic quit is switched off.
     """
     application.setQuitOnLastWindowClosed(False)
     loop = QtLoop(application)
@@ -138,23 +138,23 @@ def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, 
 
 
 def _join_watchers() -> None:
-    """Wait for the threads that told the loop of ended processes.
+    """Wait for the threads that reported ended processes to the loop.
 
-    They are daemons, and tell by a Qt signal. One that is still within it when the interpreter
-    ends is stopped by unwinding C++ that allows none: the process then aborts ("terminate called
-    without an active exception"), which was seen at the end of every twentieth short run.
+    They are daemons, and report by a Qt signal. If one is still within it when the interpreter
+    ends, the process aborts ("terminate called without an active exception"), which was seen at the
+    end of every twentieth short run.
     """
     for thread in threading.enumerate():
         if thread.name.startswith(_WATCHERS):
             thread.join(_WATCHER_S)
         elif thread.name == _WORKERS:
-            thread.join(_WORKER_S)  # what it did last, and for whom, is kept until it ends
+            thread.join(_WORKER_S)  # it keeps its last work and result until it ends
 
 
 def new_event() -> asyncio.Event:
-    """An event on the window's loop, for what is awaited before the window is painted.
+    """An event on the window's loop, awaited before the window is painted.
 
-    anyio's own asks for all that anyio has for asyncio: twenty modules with streams and sockets.
+    anyio's own imports twenty modules with streams and sockets.
     """
     return asyncio.Event()
 
@@ -162,10 +162,9 @@ def new_event() -> asyncio.Event:
 class BackgroundTasks:
     """Owns every coroutine that a button starts; an async context manager.
 
-    A task that raises is told of once, through one of two places, and never ends the others:
-    `on_problem` for what users, servers and disks do wrong, `on_bug` for our own errors. Leaving
-    the context cancels what still runs and waits for it. What is started before it is entered
-    waits for that.
+    An error in a task is reported once, and never ends the others: to `on_problem` if users,
+    servers or disks cause it, to `on_bug` if it is our own. Leaving the context cancels the
+    remaining tasks and waits for them. Tasks started before it is entered wait for that.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ def run_window(options: WindowOptions, end_servers: Callable[[], None]) -> int:
 
 
 async def run(opening: WindowStartup) -> int:
-    """Show the window, then be the program behind it; returns the exit code."""
+    """Show the window, then run the program behind it; returns the exit code."""
     await opening.painted()
-    from mcp_progress_monitor.gui.program import Program  # late: what acts takes long to load
+    from mcp_progress_monitor.gui.program import Program  # late: slow to import
 
     return await Program(opening.application, opening.options, opening).run()

@@ -1,6 +1,6 @@
 """Confirmations before something is lost, such as running jobs; their page in the settings.
 
-Dialogs are opened, never run in an event loop of their own.
+Dialogs are opened, never run in a nested event loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST: Final = 5
 _LONGEST_NAME: Final = 60
 _RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
-"""A job that is being cancelled is missed by nobody."""
+"""Nobody misses a job that is being cancelled."""
 
 
 class EndAction(enum.Enum):
@@ -95,7 +95,7 @@ def running_jobs(
 
 
 def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
-    """What becomes of `jobs` when their connection ends: what is lost, what can be resumed."""
+    """What happens to `jobs` when their connection ends: lost, or resumable."""
     tasks = [job for job in jobs if job.task is not None]
     saved = [job for job in jobs if job.task is None and job.chain is not None]
     lost = [job for job in jobs if job.task is None and job.chain is None]
@@ -114,7 +114,7 @@ def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
 
 
 class EndQuestion(QMessageBox):
-    """Asks before running jobs end: once for each action, however many servers it is about."""
+    """Asks before running jobs end: once for each action, however many servers it affects."""
 
     end_confirmed = Signal(object, object, bool)
     """The `EndAction`, the names of the servers as `tuple[str, ...]`, none for quitting, and
@@ -136,7 +136,7 @@ class EndQuestion(QMessageBox):
         self.accepted.connect(self._on_accepted)
 
     def add(self, jobs: Iterable[JobSnapshot], server: str | None = None) -> None:
-        """Ask about `jobs` as well; `server` is the one that the action is about."""
+        """Include `jobs` in the question; `server` is affected by the action."""
         self._jobs.update((job.id, job) for job in jobs)
         if server is not None and server not in self._servers:
             self._servers += (server,)
@@ -197,7 +197,7 @@ class ForgetQuestion(QMessageBox):
 
 
 class ReissueQuestion(QMessageBox):
-    """Asks whether to send requests again from the start, and whether to ask so again."""
+    """Asks whether to send requests again from the start."""
 
     reissue_confirmed = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether to ask next time as well."""
@@ -216,7 +216,7 @@ class ReissueQuestion(QMessageBox):
         )
         self.setInformativeText(_lines_of([*_lines(jobs), "", *self._warnings(jobs)]))
         self.addButton("&Re-issue", self.ButtonRole.AcceptRole)
-        # Enter, pressed too soon, must not run work twice.
+        # Enter, pressed too soon, must not do work twice.
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self.never_again = _never_again(self)
         self.accepted.connect(self._on_accepted)
@@ -259,7 +259,7 @@ def _lines(jobs: Sequence[JobSnapshot], most: int = _NAMED_AT_MOST) -> list[str]
 
 
 def _line(job: JobSnapshot) -> str:
-    """A job in a line: its name, server, how far it is, how old its token."""
+    """A job in one line: its name, server, progress, and the age of its token."""
     name = job_texts.name(job)[:_LONGEST_NAME]
     server = job_texts.line(job.server)[:_LONGEST_NAME]
     parts = (name, server, job_texts.amount(job), job_texts.saved(job))
@@ -286,7 +286,7 @@ class RemoveQuestion(QMessageBox):
         is_saved: bool,
         secrets: Sequence[str] = (),
     ) -> None:
-        """`secrets` are those that the keyring has for this server alone, by name."""
+        """`secrets` are those that only this server uses in the keyring, by name."""
         super().__init__(parent)
         self._server = server
         self._secrets = tuple(secrets)
@@ -307,7 +307,7 @@ class RemoveQuestion(QMessageBox):
             self._never_again = _never_again(self)
 
     def _offer_secrets(self) -> None:
-        """Not ticked: a key that was shown once may be nowhere else."""
+        """Unchecked: a key that was shown only once may exist nowhere else."""
         number = count(len(self._secrets), "secret")
         words = f"Also &delete its {number} from the system keyring"
         box = QCheckBox(words, self)
@@ -337,10 +337,10 @@ class RemoveQuestion(QMessageBox):
 
 
 class EndGuard(QObject):
-    """Lets actions through that end no running job, and the others once the user confirms.
+    """Lets actions through that end no running job, and others once the user confirms.
 
-    The question is opened, never run in a loop: jobs go on while it is read. A second request for
-    the same action joins the question that is open. Signals of the system do not come by here.
+    The question is opened, never run in a nested loop: jobs continue meanwhile. A second request
+    for the same action joins the open question. Signals of the system bypass it.
     """
 
     quit_confirmed = Signal()
@@ -370,7 +370,7 @@ class EndGuard(QObject):
 
     @Slot(str, bool)
     def set_disabled(self, name: str, is_disabled: bool) -> None:
-        """Disable a server, which stops it, or enable it."""
+        """Disable a server, which disconnects it, or enable it."""
         if is_disabled:
             self._ask(EndAction.DISABLE, name)
         else:
@@ -431,7 +431,7 @@ class EndGuard(QObject):
 
 
 def _show_again(window: QWidget) -> None:
-    """Bring up a minimized window, which may be closed from the task bar: it would hide this."""
+    """Restore a minimized window, which would hide the question."""
     if window.isMinimized():
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
 

@@ -1,4 +1,4 @@
-"""Offers the reports of this program's failures that are new since the last start."""
+"""Offers reports of this program's failures that are new since the last start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIRST_SIZE: Final = QSize(720, 460)
 
 
 class CrashBar(QFrame):
-    """Says that there are reports, and shows the newest."""
+    """Announces reports, and shows the newest."""
 
     def __init__(self, found: Sequence[Path], parent: QWidget) -> None:
         """`found` are the reports, at least one, the oldest first."""
@@ -65,7 +65,7 @@ class CrashBar(QFrame):
 
 
 class CrashReportDialog(QDialog):
-    """One report as plain text, to be read before anybody gets it."""
+    """One report as plain text, to be reviewed before it is shared."""
 
     def __init__(self, path: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)

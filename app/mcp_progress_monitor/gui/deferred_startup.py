@@ -1,4 +1,4 @@
-"""Deferred start-up: runs what can wait until the window is painted, one step per turn.
+"""Deferred start-up: runs steps after the window is painted, one per turn.
 
 `loading` names the modules that an empty window does not need, but will soon.
 """
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-_AT_LATEST_MS: Final = 300  # a window that starts minimised is not painted
-_SHOWN_MS: Final = 5  # for what is painted to reach the screen
+_AT_LATEST_MS: Final = 300  # for a window that starts minimised and is not painted
+_SHOWN_MS: Final = 5  # time for the painted content to reach the screen
 
 
 class DeferredStartup(QObject):
@@ -38,7 +38,7 @@ class DeferredStartup(QObject):
         window.installEventFilter(self)
 
     async def painted(self) -> None:
-        """Wait for the first painting, but not for long."""
+        """Wait for the first paint, but not for long."""
         await self._painted.wait()
 
     def take(self, steps: Iterable[Callable[[], object]]) -> None:
@@ -50,7 +50,7 @@ class DeferredStartup(QObject):
         self._timer.stop()
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        """Wait for the first painting; what is in the window is painted in the same turn."""
+        """Wait for the first paint; all of the window is painted in the same turn."""
         if event.type() is QEvent.Type.Paint:
             self._window.removeEventFilter(self)
             self._is_drawing = True
@@ -59,7 +59,7 @@ class DeferredStartup(QObject):
 
     @Slot()
     def _on_due(self) -> None:
-        if self._is_drawing:  # now all of it is drawn
+        if self._is_drawing:  # all of it is painted now
             self._is_drawing = False
             self._timer.setInterval(_SHOWN_MS)
             return
@@ -91,7 +91,7 @@ _SCHEMAS: Final = (
     "jsonschema.exceptions",
     "jsonschema",
 )
-"""In this order none of them takes long; the first form of a server would load all at once."""
+"""In this order no step takes long; a server's first form would import everything at once."""
 
 
 def loading_schemas() -> tuple[Callable[[], object], ...]:

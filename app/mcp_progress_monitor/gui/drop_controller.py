@@ -1,7 +1,7 @@
-"""What is dropped on the window: recordings, configurations, programs and addresses.
+"""Handles drops on the window: recordings, configurations, programs and addresses.
 
-Nothing runs by that: recordings are opened read-only, configurations are shown to be imported, and
-programs and addresses are filled in to be looked at.
+Nothing is run: recordings are opened read-only, the import dialog shows configurations, and
+programs and addresses are filled in for review.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _INTERPRETERS: Final = {
     ".mjs": "node",
     ".cjs": "node",
 }
-"""The programs that run scripts, which cannot be executed directly."""
+"""The programs that run scripts which cannot be executed directly."""
 
 
 class DropKind(enum.Enum):
-    """What a file is taken for."""
+    """What a file is treated as."""
 
     RECORDING = "recording"
     CONFIGURATION = "configuration"
@@ -46,7 +46,7 @@ class DropKind(enum.Enum):
 
 
 def kind_of(path: Path) -> DropKind:
-    """What a file is, by its content and its name; a recording of another program counts as one."""
+    """The kind of a file, by content and name; another program's recording counts as one."""
     kind = path_kind(path)
     if kind is PathKind.FOLDER:
         return DropKind.FOLDER
@@ -89,7 +89,7 @@ def command_of(path: Path) -> tuple[str, ...]:
 
 
 class Drops(QObject):
-    """Tells what is to be done with what was dropped; disks are read in threads."""
+    """Decides what to do with a drop; disks are read in threads."""
 
     recording_dropped = Signal(object)  # `Path`
     configuration_dropped = Signal(object)  # `Path`
@@ -104,7 +104,7 @@ class Drops(QObject):
         *,
         is_live: bool = True,
     ) -> None:
-        """Where nothing is live, only recordings can be opened."""
+        """If nothing is live, only recordings can be opened."""
         super().__init__(parent)
         self._tasks = tasks
         self._tell = tell
@@ -112,7 +112,7 @@ class Drops(QObject):
 
     @Slot(object)
     def take(self, names: Sequence[str]) -> None:
-        """Take what was dropped: see `MainWindow.dropped`."""
+        """Handle a drop: see `MainWindow.dropped`."""
         self._tasks.start("look at what was dropped", self._look, tuple(names))
 
     async def _look(self, names: Sequence[str]) -> None:

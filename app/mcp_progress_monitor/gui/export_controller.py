@@ -47,7 +47,7 @@ class ExportDialog(QFileDialog):
     """Asks for a file and its format, with or without secrets."""
 
     file_chosen = Signal(object, object, bool)
-    """The `Wish`, the `Path`, and whether secrets are to stay."""
+    """The `ExportOptions`, the `Path`, and whether to keep secrets."""
 
     def __init__(
         self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]], parent: QWidget
@@ -87,7 +87,7 @@ class ExportDialog(QFileDialog):
 class ExportController(QObject):
     """Saves or copies what the panes of `window` request; a child of the window."""
 
-    saved = Signal(object)  # the `Path` of a file that is there now
+    saved = Signal(object)  # the `Path` of a saved file
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ExportController(QObject):
 
     @Slot(object)
     def add_findings(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
-        """Keep what is wrong with frames for the exports of them (`Feed.frames_marked`)."""
+        """Keep the findings of frames for exports (`Feed.frames_marked`)."""
         self._marks.add(marked)
 
     @Slot(object)
@@ -133,12 +133,12 @@ class ExportController(QObject):
 
     @Slot()
     def ask_for_session(self) -> None:
-        """Save all there is."""
+        """Save the whole session."""
         self._ask("Export session", self._stem(), self._forms(None))
 
     @Slot()
     def ask_for_shown(self) -> None:
-        """Save what the log's filter shows; of a report, the jobs that it shows anything of."""
+        """Save what the Traffic filter shows; a report contains the jobs of these messages."""
         wanted = self._window.log_pane.bar.filter()
         forms = self._forms(wanted)
         title = "Export filtered messages"
@@ -185,7 +185,7 @@ class ExportController(QObject):
         self._tasks.start(f"export {path.name}", self._export, request, path, with_secrets)
 
     async def _export(self, request: ExportOptions, path: Path, with_secrets: bool) -> None:
-        # The making of exports takes 10 ms to load: not before somebody wants one.
+        # Importing the exporters takes 10 ms: only when needed.
         from mcp_progress_monitor.exports.output_file import OutputFile
         from mcp_progress_monitor.exports.redaction import Redaction
 
@@ -196,7 +196,7 @@ class ExportController(QObject):
             try:
                 await anyio.to_thread.run_sync(file.begin)
                 while (block := _block(made)) is not None:
-                    # The disk in a thread; and meanwhile the window has its turn.
+                    # The disk is accessed in a thread, so that the window stays responsive.
                     await anyio.to_thread.run_sync(file.write, block)
                 await anyio.to_thread.run_sync(file.finish)
             finally:
@@ -251,10 +251,10 @@ def _block(made: Iterator[bytes]) -> bytes | None:
 
 
 def _with_ending(path: Path, form: ExportFormat) -> Path:
-    """The path with the ending of its form.
+    """The path with the suffix of its format.
 
-    Not every dialog follows a change of form in the name. A file of the name that results, which
-    nobody agreed to lose, is left alone.
+    Not every dialog updates the name when the format changes. An existing file with the resulting
+    name, which the user did not confirm, is not overwritten.
     """
     endings = {f".{other.value}" for other in ExportFormat}
     if path.suffix == f".{form.value}":
@@ -265,7 +265,7 @@ def _with_ending(path: Path, form: ExportFormat) -> Path:
 
 
 def _file_name(words: str) -> str:
-    """A name that every system takes for a file's, from whatever a server calls its tools."""
+    """A valid file name on every system, for a tool's arbitrary name."""
     kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in words[:_NAME])
     return kept.strip("-.")
 
@@ -296,7 +296,7 @@ class StderrSaver(QObject):
 
     @Slot(str)
     def save(self, name: str) -> None:
-        """Write what is shown now; a file of that name is replaced only by a whole one."""
+        """Write what is shown now; an existing file is replaced atomically."""
         words = self._window.stderr_pane.plain_text()
         self._tasks.start(f"save {name}", self._save, Path(name), words)
 

@@ -1,4 +1,4 @@
-"""The engine's event stream in batches that a window can keep up with: at most ten a second."""
+"""The engine's event stream in batches for the window: at most ten a second."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 INTERVAL_MS: Final = 100
 """Time between two batches of a kind: at most ten updates a second for each token."""
 FORGIVEN_MS: Final = 10
-"""What a batch may be late, or take, and still the next keeps its moment.
+"""How late or long a batch may be without delaying the next one.
 
-Were every millisecond of a timer added up, updates that come ten times a second would fall behind
-their batches more each time: then half an interval late on average, where they could be published
-at once, and painted just when the next come in.
+If every millisecond of a timer were added up, updates that come ten times a second would fall
+behind their batches more each time: then they would wait half an interval on average, although they
+could be published at once, and be painted just when the next ones arrive.
 """
 APART_MS: Final = 33
-"""Least time between batches of two kinds, so that Qt paints what one changed before the next."""
+"""Least time between batches of two kinds, so that Qt paints the effect of one before the next."""
 
 
 _LOGGED: Final = 10_000
@@ -49,14 +49,14 @@ def _logged(facts: Sequence[Fact]) -> Iterator[NotificationReceived]:
 
 
 class Publisher(Protocol):
-    """Where updates come from: an engine or a playback."""
+    """The source of updates: an engine or a playback."""
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
 
 
 def merged(earlier: ChangeSet, later: ChangeSet) -> ChangeSet:
-    """Both changes as one, of jobs alone; a job that came and went within them is left out."""
+    """Two sets of changes as one; a job added and removed within them is left out."""
     gone = set(later.removed)
     passing = gone.intersection((*earlier.added, *later.added))
     return ChangeSet(
@@ -79,10 +79,10 @@ class Throttle:
         self._begun_at = -math.inf
 
     def note_published(self, begun_at: float, ended_at: float, *, has_ticks: bool = True) -> None:
-        """Set when the next is due. One that was late or long moves those after it.
+        """Set when the next batch is due. A late or long one delays those after it.
 
-        After a pause one without ticks leaves the next its moment: what begins is published so
-        first, and its first tick need not wait for that.
+        After a pause, a batch without ticks does not delay the next one: it publishes the start of
+        a job, whose first tick need not wait.
         """
         pause, self._begun_at = begun_at - self._begun_at, begun_at
         if not has_ticks and pause >= 2 * INTERVAL_MS:
@@ -93,7 +93,7 @@ class Throttle:
 
 
 class _FeedBatch(Throttle):
-    """Updates of one kind, which are published together: whether any wait, and how urgently."""
+    """Pending updates of one kind, which are published together."""
 
     def __init__(self, publish: Callable[[], None]) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class _FeedBatch(Throttle):
         """Publishes what waits."""
         self.is_waiting = False
         self.is_urgent = False
-        """Whether some of it is more than the passing of time."""
+        """Whether it contains more than the passing of time."""
 
 
 _due_at = operator.attrgetter("due_at")
@@ -111,31 +111,31 @@ class Feed(QObject):
     """Publishes the engine's updates: the first change at once, then ten times a second.
 
     Between batches changes are merged, so nothing is lost and nothing is published twice; after a
-    long batch the views get time to breathe, however long it took them. Frames are only counted:
-    the timeline has them, and what is gathered must not grow with a flood.
+    long batch the views get time to recover. Frames are only counted: the timeline has them, and
+    pending data must not grow with a flood.
 
-    There are three kinds of batches, each at its own moment: servers, then jobs with their
-    questions, then marks with the frames they are of. A window that repaints all of its panes at
-    once stands still three times as long (35 ms of one core with twenty busy servers, measured).
-    What waits is published an interval after the batch before of its kind, or `APART_MS` after one
-    of another kind that was in its way.
+    There are three kinds of batches, each with its own schedule: servers, then jobs with their
+    questions, then findings with their frames. A window that repaints all of its panes at once
+    blocks three times as long (35 ms of one core with twenty busy servers, measured). A pending
+    batch is published an interval after the last of its kind, or `APART_MS` after one of another
+    kind that delayed it.
     """
 
     frames_marked = Signal(object)
-    """`dict[int, str]`: what is wrong with a frame, by its number, in order; never empty."""
+    """The findings of frames, by their numbers, in order; never empty."""
     frames_added = Signal(object)
-    """How many frames came; never 0."""
+    """The number of new frames; never 0."""
     stderr_added = Signal(object)
     """`list[Frame]`: those of them that are lines of standard error, or tell of a connection's
     begin or end, in order; never empty."""
     jobs_changed = Signal(object)
-    """`Changes` of jobs alone: frames, marks and snapshots tell the rest."""
+    """`ChangeSet` of jobs only: frames, findings and snapshots have their own signals."""
     servers_changed = Signal(object)
     """`frozenset[str]`, never empty."""
     messages_logged = Signal(object)
-    """`list[NotificationReceived]`: log messages of servers, the newest in order; never empty."""
+    """`list[NotificationReceived]`: the newest log messages of servers, in order; never empty."""
     questions_changed = Signal(object)
-    """`frozenset[int]`: questions of servers that came, went or changed; never empty."""
+    """`frozenset[int]`: questions that opened, closed or changed; never empty."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -155,7 +155,7 @@ class Feed(QObject):
         self._of_frames = _FeedBatch(self._publish_frames)
         self._kinds = (self._of_servers, self._of_jobs, self._of_frames)
         self._newest: tuple[_FeedBatch | None, float] = (None, -math.inf)
-        """The kind that was published last, and when that had ended."""
+        """The kind that was published last, and when that ended."""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         # A coarse timer may fire five per cent early, which is more than ten a second.
@@ -164,27 +164,27 @@ class Feed(QObject):
 
     @property
     def pending(self) -> int:
-        """How many frames wait for the next batch."""
+        """The number of frames that wait for the next batch."""
         return self._frame_count
 
     def attach(self, publisher: Publisher, before: Callable[[], object] | None = None) -> None:
-        """Listen to `publisher` instead of whatever was listened to before.
+        """Listen to `publisher` instead of the previous one.
 
-        `before` is called each time before views are updated: to have on disk what they show.
+        `before` is called each time before views are updated, to save what they are about to show.
         """
         self.detach()
         self._before = before
         self._unsubscribe = publisher.subscribe(self._gather)
 
     def detach(self) -> None:
-        """Stop listening; what was gathered is passed on first."""
+        """Stop listening; pending updates are published first."""
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
         self.flush()
 
     def flush(self) -> None:
-        """Pass on at once what waits. For the end of a session; views are fed by the timer."""
+        """Publish pending updates now, at the end of a session; views are fed by the timer."""
         self._timer.stop()
         for kind in self._kinds:
             if kind.is_waiting:
@@ -233,10 +233,10 @@ class Feed(QObject):
             self.messages_logged.emit(logged)
 
     def _gather(self, update: Update) -> None:
-        """Keep an update; quick, for it runs between reading and tracking."""
+        """Store an update; must be quick, since it runs between reading and tracking."""
         frames = update.frames
         self._frame_count += len(frames)
-        # A chunk is of one channel: one look at its first frame, whatever comes.
+        # A chunk has one channel: its first frame tells.
         if frames and frames[0].channel is Channel.STDERR:
             self._stderr.extend(frames)
         elif frames and frames[0].channel is Channel.EVENT:
@@ -260,7 +260,7 @@ class Feed(QObject):
             self._changes = merged(self._changes, changes)
             self._progressed.difference_update(changes.removed)
         else:
-            # A flood over a thousand tokens: a set that grows, not a new one for each chunk.
+            # For a flood of a thousand tokens: a growing set, not a new one for each chunk.
             self._progressed |= changes.progressed
         if changes.ticks:
             self._has_ticks = True
@@ -270,7 +270,7 @@ class Feed(QObject):
             self._expect(self._of_jobs, is_urgent=False)
 
     def _expect(self, kind: _FeedBatch, *, is_urgent: bool = True) -> None:
-        """Have a kind published when it is due next."""
+        """Schedule a kind to be published when it is next due."""
         if kind.is_waiting and (kind.is_urgent or not is_urgent):
             return
         kind.is_waiting = True
@@ -278,22 +278,22 @@ class Feed(QObject):
         self._schedule()
 
     def _schedule(self) -> None:
-        """Start the timer for what is due first."""
+        """Start the timer for the kind that is due first."""
         due = [self._due_at(kind) for kind in self._kinds if kind.is_waiting]
         if due:
             self._timer.start(math.ceil(max(0.0, min(due) - _now_ms())))
 
     def _due_at(self, kind: _FeedBatch) -> float:
-        # That a job got older is published with its next tick, if that comes at once.
+        # The age of a job is published with its next tick, if that comes at once.
         due_at = kind.due_at if kind.is_urgent else kind.due_at + INTERVAL_MS
         newest, ended_at = self._newest
         return due_at if newest is kind else max(due_at, ended_at + APART_MS)
 
     @Slot()
     def _on_timeout(self) -> None:
-        """Publish one kind alone: what it changes is painted before the next."""
+        """Publish only one kind: its effect is painted before the next."""
         now = _now_ms()
         due = [kind for kind in self._kinds if kind.is_waiting and self._due_at(kind) <= now]
         if due:
-            self._publish(min(due, key=_due_at))  # what is overdue for longest
+            self._publish(min(due, key=_due_at))  # the most overdue
         self._schedule()

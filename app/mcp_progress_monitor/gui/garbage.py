@@ -1,14 +1,15 @@
 """Collects cyclic garbage while the window is idle, never under load.
 
 Thousands of jobs with their histories are a million objects, none of them garbage. Python's own
-schedule walks all of them several times a second under a flood: with as many objects the 5 ms
+schedule visits all of them several times a second in a flood: with as many objects the 5 ms
 heartbeat was 140 ms late at its 99th percentile, and 18 ms without any collection (measured, 2
-cores, 500,000 messages). What is not in a cycle, all of a flood, is freed at once without the
-collector.
+cores, 500,000 messages). Objects that are not in a cycle, such as all of a flood, are freed at once
+without the collector.
 
-What is there when the window opens (modules, most of it) stays as long as the program, and is never
-walked. A collection walks what came since the last two; the rest is walked every ten minutes.
-Walking everything held the window for 110 ms each time (measured, fifty servers connecting).
+Objects that exist when the window opens (modules, mostly) live as long as the program, and are
+never visited. A collection visits objects since the last two; the others are visited every ten
+minutes. Visiting everything blocked the window for 110 ms each time (measured, fifty servers
+connecting).
 """
 
 from __future__ import annotations
@@ -23,23 +24,26 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 _WORTH_A_LOOK: Final = 5_000
-"""New objects since the last look; fewer are left for later. Of four times as many each look took
-30 ms of one core while fifty servers were connected (measured)."""
+"""New objects since the last collection that make another one worthwhile.
+
+With four times as many, each collection took 30 ms of one core while fifty servers were connected
+(measured).
+"""
 _QUIET: Final = 100
-"""Fewer messages between two looks are no flood: a pause of some 8 ms is not felt."""
+"""Messages between two checks below which there is no flood: a pause of 8 ms is unnoticeable."""
 _LOOK_MS: Final = 1_000
 _AT_LEAST_EVERY_S: Final = 600.0
-"""A flood of hours may hold cycles, too: one pause in ten minutes is the lesser evil."""
+"""A flood of hours may create cycles, too: one pause in ten minutes is acceptable."""
 _YOUNG: Final = 1
 _ALL: Final = 2
-"""Generations of objects as Python counts them: what lived through two looks is not young."""
+"""Python's oldest generation: objects that survived two collections."""
 
 
 class Garbage(QObject):
     """Replaces Python's own schedule until `restore`."""
 
     def __init__(self, timeline: Timeline, parent: QObject | None = None) -> None:
-        """A flood is seen by how fast `timeline` grows."""
+        """A flood is detected by the growth of `timeline`."""
         super().__init__(parent)
         self._timeline = timeline
         self._seen = timeline.end
@@ -52,7 +56,7 @@ class Garbage(QObject):
         self._timer.start()
 
     def settle(self) -> None:
-        """Count what came since the window opened among what stays."""
+        """Exclude objects created since the window opened from collections."""
         gc.freeze()
 
     def restore(self) -> None:

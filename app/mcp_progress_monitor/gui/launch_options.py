@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class WindowOptions:
     """How to open the window.
 
-    `definitions` are the servers to connect to at once, the demo server among them when `is_demo`.
-    Those of a configuration file (`config`) are shown first and run only with the user's consent.
-    `saved` names servers of the catalogue to connect to at once, with that consent as well.
-    `data_dir` exists. The session is recorded into `record`, a new file, if that is given, else
-    into one in `data_dir`. With `screenshot`, a picture of the window is saved there (PNG) after
-    `after_s` seconds, and the program ends.
+    `definitions` are the servers to connect to at once, including the demo server if `is_demo`.
+    Those of a configuration file (`config`) are shown first, and run only with the user's approval.
+    `saved` names servers of the catalogue to connect to at once, also with approval. `data_dir`
+    exists. The session is recorded into `record`, a new file, if given, else into one in
+    `data_dir`. With `screenshot`, a picture of the window is saved there (PNG) after `after_s`
+    seconds, and the program ends.
     """
 
     data_dir: Path
@@ -35,13 +35,13 @@ class WindowOptions:
     config: Path | None = None
     record: Path | None = None
     saved: tuple[str, ...] = ()
-    problem: ErrorDetails | None = None  # what is wrong with the data folder, to be shown first
+    problem: ErrorDetails | None = None  # the error of the data folder, to be shown first
     is_safe: bool = False
-    """Safe mode: nothing is connected or watched, and the layout is the first one."""
+    """Safe mode: nothing is connected or watched, and the layout is the default."""
     resets_layout: bool = False
 
     def is_told_of(self, problem: ErrorDetails) -> bool:
-        """Whether `problem`, of a file, follows from what is wrong with the data folder."""
+        """Whether `problem`, of a file, follows from the error of the data folder."""
         folder = self.problem
         return folder is not None and problem.where.startswith(f"{folder.where}{os.sep}")
 
@@ -50,9 +50,8 @@ class WindowOptions:
 class RecordingOptions:
     """How to open the window of a recording.
 
-    `speed` is how many times faster than it happened it is replayed; None shows all of it at once.
-    `filter_text` is an expression of the filter language that the log begins with. The rest is as
-    in `WindowOptions`.
+    `speed` is the factor of the replay's speed; None shows everything at once. `filter_text` is the
+    initial filter of Traffic. The rest is as in `WindowOptions`.
     """
 
     playback: Playback

@@ -1,6 +1,6 @@
 """Lazy panes: those behind others are created after the first paint or when first shown.
 
-They and what they import would take a tenth of the time until the window is there.
+They and their imports would take a tenth of the time until the window is visible.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=QWidget)
 
 _JOB_PANE_HEIGHT: Final = 200
-"""Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
+"""Its chart may be squeezed: ten rows of jobs fit above it at the first size."""
 BESIDE_PANE: Final = QSize(150, 240)
-"""What the rest of the window needs at least, beside a pane at the bottom."""
+"""Least size of the rest of the window, beside a pane at the bottom."""
 
 
 class LazyPane(Generic[P]):
-    """One pane: a dock that holds its place, and how to make it."""
+    """One pane: a dock as its placeholder, and its maker."""
 
     def __init__(self, dock: QDockWidget, make: Callable[[], P], least_height: int = 0) -> None:
         self.dock = dock
@@ -53,12 +53,12 @@ class LazyPane(Generic[P]):
 
     @property
     def is_seen(self) -> bool:
-        """Whether its dock is in front; Qt keeps those behind it shown, beyond the window."""
+        """Whether its dock is in front; Qt keeps those behind it shown, outside the window."""
         geometry = self.dock.geometry()
         return self.dock.isVisible() and geometry.right() >= 0 and geometry.bottom() >= 0
 
     def pane(self) -> P:
-        """The pane, which is made now if it was not."""
+        """The pane, which is created on first use."""
         if self._made is None:
             self._made = self._make()
             place = self.dock.widget()
@@ -72,7 +72,7 @@ class LazyPane(Generic[P]):
         return self._made
 
     def when_made(self, join: Callable[[], None]) -> None:
-        """Call `join` once the pane is there, which may be now."""
+        """Call `join` once the pane exists, possibly now."""
         if self.is_made:
             join()
         else:
@@ -123,7 +123,7 @@ class LazyPanes(QObject):
             each.dock.visibilityChanged.connect(self._on_visibility_changed)
 
     def steps(self) -> tuple[Callable[[], object], ...]:
-        """What makes one pane each, for when there is time."""
+        """Steps that create one pane each, when there is time."""
         return tuple(each.pane for each in self.panes)
 
     def _dock(self, name: str, title: str) -> QDockWidget:

@@ -1,4 +1,4 @@
-"""The life of the window's process: signals, exit code, screenshot, and the one exception hook."""
+"""The life of the window's process: signals, exit code, screenshot, and the exception hook."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _log = logging.getLogger(__name__)
 class Failures:
     """Collects programming errors.
 
-    An exception in a model's `data` reaches the hook once per cell and repaint (measured), hence
-    each place in the code is logged and told once.
+    An exception in a model's `data` reaches the hook once per cell and repaint (measured), so each
+    place in the code is logged and reported once.
     """
 
     def __init__(self, log_file: Path, tell: Callable[[ErrorDetails], None]) -> None:
@@ -47,7 +47,7 @@ class Failures:
         self._hook_before: Callable[[threading.ExceptHookArgs], object] | None = None
 
     def install(self) -> None:
-        """Be told of what nobody catches: in slots, in callbacks of the loop, in threads."""
+        """Install hooks for uncaught errors: in slots, in callbacks of the loop, in threads."""
         sys.excepthook = self._hook
         try:
             loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ class Failures:
         threading.excepthook = functools.partial(self._on_thread_error, loop)
 
     def give_back(self) -> None:
-        """Let threads fail as before: there is nobody any more who could be told."""
+        """Restore the hook for threads: nobody can be notified any more."""
         if self._hook_before is not None:
             threading.excepthook, self._hook_before = self._hook_before, None
 
@@ -90,7 +90,7 @@ class Failures:
         self, loop: asyncio.AbstractEventLoop, failed: threading.ExceptHookArgs
     ) -> None:
         if failed.exc_value is not None:
-            with suppress(RuntimeError):  # the loop is over
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(self.note, failed.exc_value)
 
     def _hook(
@@ -106,13 +106,13 @@ _LAST_S: Final = 10.0  # how long the program may take to end: servers have five
 
 
 class Lifetime(QObject):
-    """Runs from when the window is shown until the user or a signal quits."""
+    """Runs from the first paint until the user or a signal quits."""
 
-    beat = Signal()  # four times a second, from `show` to `quit`: polls what emits no signal
+    beat = Signal()  # four times a second, from `show` to `quit`, for polling
 
     def __init__(self, application: QApplication, parent: QObject) -> None:
         super().__init__(parent)
-        self.ready = anyio.Event()  # set when the window is up and everything behind it is there
+        self.ready = anyio.Event()  # set when the window and everything behind it is ready
         self.exit_code = 0
         self._over = anyio.Event()
         self._window: QWidget | None = None
@@ -130,10 +130,10 @@ class Lifetime(QObject):
     async def attended(
         self, main: Callable[[], Awaitable[int]], end_servers: Callable[[], None] | None = None
     ) -> int:
-        """Run `main`, the whole program, and see that it ends when it is asked to.
+        """Run `main`, the whole program, and make sure that it ends when requested.
 
-        Signals quit it from now on until the process ends. What takes too long then is not waited
-        for: the process ends after `end_servers`, which a window without servers does not have.
+        Signals quit it from now on until the process ends. If that takes too long, the process ends
+        after `end_servers`, which a window without servers does not have.
         """
         self._end_servers = end_servers
         self._loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ class Lifetime(QObject):
         window.show()
 
     async def last(self) -> None:
-        """Wait until somebody quits; then nothing beats any more, all that listens is going."""
+        """Wait for the end; then no more beats are emitted, since their listeners are ending."""
         self.ready.set()
         await self._over.wait()
         self._timer.stop()
@@ -164,17 +164,17 @@ class Lifetime(QObject):
     def take_picture(self, target: Path, after_s: float) -> None:
         """Save a screenshot of the window (PNG) after a while, and end the program.
 
-        Exit code 8 when it cannot be saved.
+        Exit code 8 if it cannot be saved.
         """
         self._picture = target
         QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
 
     def _on_signal(self, _number: signal.Signals) -> None:
-        """Quit as the user would; the second time, and when that takes too long, leave at once."""
+        """Quit as the user would; the second time, or if that takes too long, exit at once."""
         if self._is_asked:
             self._leave(CANCELLED)
         self._is_asked = True
-        with suppress(RuntimeError):  # the loop is over
+        with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self.quit)
 
     @Slot()
@@ -186,12 +186,12 @@ class Lifetime(QObject):
         self.quit()
 
     def _leave_late(self) -> None:
-        """Leave unless the process, and this thread with it, has come to its end in time."""
+        """Exit unless the process has ended in time."""
         time.sleep(_LAST_S)
         self._leave(self.exit_code)
 
     def _leave(self, code: int) -> None:
-        """End here and now, servers first: the main thread does not come to it."""
+        """Exit immediately, ending servers first: the main thread is blocked."""
         if self._end_servers is not None:
             self._end_servers()
         os._exit(code)

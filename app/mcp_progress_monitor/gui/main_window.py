@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 _FIRST_SIZE: Final = QSize(1280, 800)
 _BESIDE_MIDDLE: Final = QSize(150, 390)
-"""What the rest of the window needs at least, beside the jobs."""
+"""Least size of the rest of the window, beside the jobs."""
 _BESIDE_SIDE: Final = QSize(150, 120)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 _EARLIER_COLUMNS: Final = "jobs/columns-19"
@@ -176,7 +176,7 @@ class MainWindow(QMainWindow):
 
     @property
     def job_pane(self) -> JobPane:
-        """What is known of one job; made at its first use, like the next five."""
+        """The pane of one job; created on first use, like the next five."""
         return self.late.job.pane()
 
     @property
@@ -201,7 +201,7 @@ class MainWindow(QMainWindow):
 
     @property
     def shortcuts(self) -> Shortcuts:
-        """The commands with their keys; made at the first use, which most starts do without."""
+        """The commands with their keys; created on first use, which most starts do not need."""
         if self._shortcuts is None:
             from mcp_progress_monitor.gui.shortcuts import Shortcuts
 
@@ -214,12 +214,12 @@ class MainWindow(QMainWindow):
 
     @property
     def middle(self) -> QWidget:
-        """What stands in the middle now: the jobs, the first choices, or a server's page."""
+        """The current middle: the jobs, the welcome page, or a server's page."""
         found: QWidget = self._middle.currentWidget() or self.job_list
         return found
 
     def panes(self) -> list[QWidget]:
-        """The panes in the order in which F6 goes round."""
+        """The panes in the order of F6."""
         side = (self.job_filters, self.servers, self.watched)
         docks = [dock for name, dock in self.docks.items() if name != "side"]
         return [*side, self.middle, *docks, self.notices, self.tool_bar]
@@ -247,7 +247,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_jobs_selected(self) -> None:
-        """Sum up the selected jobs, whose figures change every second."""
+        """Summarise the selected jobs, whose figures change every second."""
         chosen = map(self._jobs.snapshot, self.job_list.selected())
         self._sums.setText(selection([job for job in chosen if job is not None]))
 
@@ -270,21 +270,21 @@ class MainWindow(QMainWindow):
             self._put_in_middle(self.job_list)
 
     def show_jobs(self, *, are_any: bool) -> None:
-        """Show the list, or the first choices while there is neither a job nor a server.
+        """Show the list, or the welcome page while there is neither a job nor a server.
 
-        A server's page stays for as long as there is anything.
+        A server's page stays as long as there is any.
         """
         if not are_any or self.middle is self.welcome:
             self._put_in_middle(self.job_list if are_any else self.welcome)
 
     def show_in_middle(self, page: QWidget) -> None:
-        """Show a page where the jobs are, until these are wanted again."""
+        """Show a page instead of the jobs."""
         if self._middle.indexOf(page) < 0:
             self._middle.addWidget(page)
         self._put_in_middle(page)
 
     def _put_in_middle(self, page: QWidget) -> None:
-        """Show a page in the middle; the focus goes with it, if it was in the one before."""
+        """Show a page in the middle; it takes over the focus of the previous one."""
         is_first = not self.isVisible()
         hides_focus = _has_focus(self.middle)
         self._middle.setCurrentWidget(page)
@@ -294,7 +294,7 @@ class MainWindow(QMainWindow):
     def open_dock(self, name: str) -> None:
         """Bring the pane `name`, one of `_TABS`, to the front.
 
-        The focus goes with it, if it was in the one that was there.
+        It takes over the focus of the previous one.
         """
         dock = self.docks[name]
         dock.show()
@@ -357,10 +357,10 @@ class MainWindow(QMainWindow):
         return next((dock for dock in self.docks.values() if dock.windowTitle() == title), None)
 
     def show_questions(self, count: int, *, is_new: bool) -> None:
-        """Say how many questions are open; a new one opens their pane, none left closes it.
+        """Show the number of open questions; a new one opens their pane, none closes it.
 
-        The focus stays where it is, and the pane that has it stays in front. Closed, the pane
-        makes room for the one that was in front before.
+        The focus stays where it is, and the pane that has it stays in front. When closed, the pane
+        that was in front before is raised.
         """
         dock = self.docks["questions"]
         words = "Questions"
@@ -371,7 +371,7 @@ class MainWindow(QMainWindow):
             self._close_quietly(dock)
 
     def _open_quietly(self, dock: QDockWidget) -> None:
-        dock.show()  # only what is shown has tabs beside it
+        dock.show()  # only visible docks have tabs beside them
         beside = [each for each in self.tabifiedDockWidgets(dock) if _has_focus(each)]
         (beside[0] if beside else dock).raise_()
 
@@ -379,7 +379,7 @@ class MainWindow(QMainWindow):
         had_focus = _has_focus(dock)
         before = self._front_before_questions
         if not _is_behind(dock) and before in self.tabifiedDockWidgets(dock):
-            before.raise_()  # Qt would take the tab beside it
+            before.raise_()  # Qt would raise the adjacent tab
         dock.hide()
         if had_focus:
             self.job_list.setFocus()
@@ -389,7 +389,7 @@ class MainWindow(QMainWindow):
         self._apply_keys()
 
     def _end_tabs_with_tool_bar(self, late: LazyPane[Any]) -> None:
-        """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
+        """Place a new pane before the tool bar in the Tab order, like the other panes."""
         # Not along Qt's own chain: wrappers of its inner widgets crash Python's collector.
         last = controls_in(late.pane())[-1:]
         for one, next_one in itertools.pairwise((*last, *controls_in(self.tool_bar))):
@@ -397,13 +397,13 @@ class MainWindow(QMainWindow):
 
     @Slot(bool)
     def _on_dock_seen(self, is_seen: bool) -> None:
-        """Remember the pane that is in front of those that share its place with the questions."""
+        """Remember the front pane among those that share their place with the questions."""
         dock = self.sender()
         if is_seen and isinstance(dock, QDockWidget) and dock is not self.docks["questions"]:
             self._front_before_questions = dock
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
-        """Pass by panes that lie behind others: the focus would not be seen there."""
+        """Skip panes behind others: the focus would be invisible there."""
         moved = super().focusNextPrevChild(is_next)
         first = self.focusWidget()
         while moved and any(_is_behind(dock) and _has_focus(dock) for dock in self.docks.values()):
@@ -422,21 +422,21 @@ class MainWindow(QMainWindow):
             keep.keep_json("findings/look", self.findings_pane.state())
 
     def remember_limit(self) -> None:
-        """Keep the limit of automatic attempts; a recording's window has none of its own."""
+        """Save the limit of automatic attempts; a recording's window has none."""
         if not self.late.job.is_made:
             return
         limit = self.job_pane.attempts.limit.value()
         self._preferences.keep_json("jobs/automatic", {"limit": limit})
 
     def restore_limit(self) -> None:
-        """Take up the limit of automatic attempts; for when its change is listened to."""
+        """Restore the limit of automatic attempts, once its change is listened to."""
         limit = self._preferences.json_of("jobs/automatic").get("limit")
         field = self.job_pane.attempts.limit
         if isinstance(limit, int) and field.minimum() <= limit <= field.maximum():
             field.setValue(limit)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Give the docks their first sizes; Qt takes them only once there is a layout."""
+        """Set the first sizes of the docks; Qt accepts them only once there is a layout."""
         super().showEvent(event)
         self._fit_titles()
         if self._is_first:
@@ -478,9 +478,9 @@ class MainWindow(QMainWindow):
             self.resizeDocks([dock], [wanted], Qt.Orientation.Vertical)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask for the end of the program, which hides the window when it comes to that.
+        """Request the end of the program, which hides the window.
 
-        When the desktop's session ends there is nobody to answer a question.
+        When the desktop's session ends, nobody can answer a question.
         """
         application = QApplication.instance()
         if isinstance(application, QApplication) and application.isSavingSession():
@@ -491,14 +491,14 @@ class MainWindow(QMainWindow):
             self.close_requested.emit()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files and addresses, and say what can be done with them."""
+        """Accept files and addresses, and show what would happen."""
         if dropped(event.mimeData()):
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             self.statusBar().showMessage(_DROP_HINT)
 
     def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
-        """Say no more about it."""
+        """Remove that message."""
         self.statusBar().clearMessage()
 
     def dropEvent(self, event: QDropEvent) -> None:
@@ -531,7 +531,7 @@ class MainWindow(QMainWindow):
         self._dock("log", "Traffic", self.log_pane, _BOTTOM)
 
     def _late_panes(self, models: Models) -> LazyPanes:
-        """The panes behind the log, as tabs."""
+        """The panes behind Traffic, as tabs."""
         late = LazyPanes(self, models, self.appearance, self._preferences)
         before = self.docks["log"]
         for name, pane in (
@@ -549,9 +549,9 @@ class MainWindow(QMainWindow):
         return late
 
     def _slim_titles(self) -> None:
-        """Leave out titles that say what is there anyway: the tab's, and the first heading's.
+        """Remove redundant titles: the tab's, and the first heading's.
 
-        A tab is dragged as a title is; a pane that stands alone has its title back.
+        A tab can be dragged like a title; a separate pane has its title back.
         """
         self.setTabPosition(_BOTTOM, QTabWidget.TabPosition.North)
         self.setDocumentMode(True)
@@ -583,7 +583,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _make_room_for_watched(self) -> None:
-        """Give the watched servers the room they need, as far as our own leave it."""
+        """Give the watched servers the room they need, as far as our own allow."""
         filters, servers, watched = self._parts.sizes()
         both, rows = servers + watched, self.servers.view.model().rowCount()
         least = both // 2 if rows > _FEW_SERVERS else _LEAST_SERVERS
@@ -635,7 +635,7 @@ class MainWindow(QMainWindow):
             menu.setToolTipsVisible(True)
 
     def _place_find(self) -> None:
-        """Let the key look for jobs everywhere but where there is another use of it."""
+        """Let the key focus the job filter, except where it has another use."""
         find = self.actions_.find
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         others = [
@@ -680,13 +680,13 @@ class MainWindow(QMainWindow):
 
 
 def _is_behind(dock: QDockWidget) -> bool:
-    """Whether another pane is in front: Qt keeps those behind it shown, beyond the window."""
+    """Whether another pane is in front: Qt keeps those behind it shown, outside the window."""
     geometry = dock.geometry()
     return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
 
 
 def dropped(data: QMimeData) -> tuple[str, ...]:
-    """The local files, or else the address, in what is dragged; empty for everything else."""
+    """The local files, or else the address, in a drag; empty for everything else."""
     files = tuple(url.toLocalFile() for url in data.urls() if url.isLocalFile())
     if files:
         return files[:_DROPPED]

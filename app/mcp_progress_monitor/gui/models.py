@@ -1,4 +1,4 @@
-"""The item models that the panes show: each built once, all fed by one feed."""
+"""The item models of the panes: each created once, all fed by one feed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Models:
         self.findings.badges_changed.connect(self._on_badges_changed)
 
     def follow(self, source: Engine | Playback, before: Callable[[], object] | None = None) -> None:
-        """Show what `source`, whose timeline it is, has and publishes, from now on.
+        """Show the content and updates of `source`, whose timeline it is.
 
         `before` is called each time before anything is shown.
         """
@@ -95,18 +95,18 @@ class Models:
         self._on_badges_changed()
 
     def when_followed(self, join: Callable[[Engine | Playback], object]) -> None:
-        """Call `join` with the source once there is one, which may be now."""
+        """Call `join` with the source once there is one, possibly now."""
         if self.followed.source is None:
             self._joins.append(join)
         else:
             join(self.followed.source)
 
     def keep_notes_beside(self, recording: Path | None) -> None:
-        """Keep marks and notes on messages beside the recording, as soon as there is one."""
+        """Keep marks and notes on messages beside the recording, once there is one."""
         self.notes.open(None if recording is None else notes_path(recording))
 
     def detach(self) -> None:
-        """Stop following; what was gathered is shown first."""
+        """Stop following; pending updates are shown first."""
         self.feed.detach()
         self.findings.watch.detach()
 

@@ -1,4 +1,4 @@
-"""Navigation between panes, and copying: what needs no server."""
+"""Navigation between panes, and copying: actions that need no server."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Navigation(QObject):
 
     @Slot(object)
     def compare(self, jobs: tuple[JobId, JobId]) -> None:
-        """Show two jobs beside each other, as they are now."""
+        """Compare two jobs in their current state."""
         first, second = map(self._jobs.detail, jobs)
         if first is None or second is None:
             return
-        from mcp_progress_monitor.gui.jobs.compare import CompareDialog  # late, as all dialogs
+        from mcp_progress_monitor.gui.jobs.compare import CompareDialog  # late, like all dialogs
 
         dialog = CompareDialog(first, second, self._window.appearance, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -145,7 +145,7 @@ class Navigation(QObject):
 
     @Slot(object)
     def _on_follow_requested(self, job: JobId) -> None:
-        """Show the messages of the job; of one of an earlier run, those with its token."""
+        """Show the messages of the job; for one of an earlier run, those with its token."""
         found = self._jobs.snapshot(job)
         if found is None:
             return
@@ -160,7 +160,7 @@ class Navigation(QObject):
 
 
 def token_words(token: object) -> str:
-    """A progress token as one would look for it on the wire: a string bare, a number as JSON."""
+    """A progress token as searched for: a string unquoted, a number as JSON."""
     return token if isinstance(token, str) else json.dumps(token)
 
 

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 50
 _MOST_LINES: Final = 9
-_LEAST_LINES: Final = 3  # lines in sight, with room and without: the rest is scrolled to
+_LEAST_LINES: Final = 3  # fewest visible lines: the rest can be scrolled to
 
 
 class NoticeBar(QFrame):
-    """Shows one notice at a time, the newest first; hidden when there is none.
+    """Shows one notice at a time, the newest first; hidden if there is none.
 
-    Server text may be in it: everything is plain text, and of bounded length. However long, it
-    asks for three lines at least, so that it makes no window grow.
+    It may contain server text: everything is plain text, and of bounded length. However long, its
+    hint is three lines, so that it never makes a window grow.
     """
 
     emptied = Signal()
     doctor_requested = Signal(object)
-    """The `Problem` whose server is to be looked into; see `set_doctor`."""
+    """The `ErrorDetails` of a server for the doctor; see `set_doctor`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class NoticeBar(QFrame):
         self._hint = self._label(bold=False)
         self._detail = self._label(bold=False)
         self._detail.setAccessibleName("Notice details")
-        self._detail.setFont(monospaced(self.font()))  # a caret stands below what it points at
+        self._detail.setFont(monospaced(self.font()))  # aligns carets
         page = QWidget(self)
         self._words = _NoticeText(page, self)
         self._next = QPushButton(self)
@@ -74,7 +74,7 @@ class NoticeBar(QFrame):
         self.hide()
 
     def show_problem(self, problem: ErrorDetails) -> None:
-        """Show `problem` in front of those not yet dismissed; the same one twice is shown once."""
+        """Show `problem` before those not yet dismissed; equal ones are shown once."""
         if problem in self._problems:
             self._problems.remove(problem)
         self._problems.append(problem)
@@ -82,7 +82,7 @@ class NoticeBar(QFrame):
         self._refresh()
 
     def set_doctor(self, can_help: Callable[[ErrorDetails], bool]) -> None:
-        """Offer the doctor at problems for which `can_help` is true: those of a server."""
+        """Offer the doctor for errors for which `can_help` is true: those of a server."""
         self._can_help = can_help
         self._refresh()
 
@@ -157,7 +157,7 @@ class _NoticeText(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        # The bar's own ground shows through.
+        # Transparent, to show the bar's background.
         self.viewport().setAutoFillBackground(False)
 
     def begin(self) -> None:
@@ -168,11 +168,11 @@ class _NoticeText(QScrollArea):
         return QSize(300, min(self._height(), _MOST_LINES * self.fontMetrics().lineSpacing()))
 
     def minimumSizeHint(self) -> QSize:
-        """A few lines: the rest is scrolled to."""
+        """A few lines: the rest can be scrolled to."""
         return QSize(80, min(self._height(), _LEAST_LINES * self.fontMetrics().lineSpacing()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Ask for another height: words wrap at another width."""
+        """Update the height: text wraps differently at another width."""
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()

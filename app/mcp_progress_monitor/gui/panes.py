@@ -1,4 +1,4 @@
-"""The focus from pane to pane: F6 goes round, and each pane has a key of its own."""
+"""Moves the focus from pane to pane: F6 cycles, and each pane has its own key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PANES: Final = (
 
 
 class PaneFocus(QObject):
-    """Moves the focus to a pane, or to the next one; a pane has it again where it had it last."""
+    """Moves the focus to a pane, or to the next one; each pane remembers its focus."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class PaneFocus(QObject):
         panes: Callable[[], Sequence[QWidget]],
         show: Callable[[str], QWidget],
     ) -> None:
-        """`panes` are those of `window` in their order; `show` brings one to the front."""
+        """`panes` are those of `window` in order; `show` brings one to the front."""
         super().__init__(window)
         self._window = window
         self._panes = panes
@@ -51,7 +51,7 @@ class PaneFocus(QObject):
 
     @Slot()
     def go_on(self) -> None:
-        """Move the focus to the next pane that is seen, after the last one to the first."""
+        """Move the focus to the next visible pane, after the last one to the first."""
         self._step(1)
 
     @Slot()
@@ -107,19 +107,19 @@ class PaneFocus(QObject):
 
 
 def is_seen(pane: QWidget) -> bool:
-    """Whether any of a pane can be seen: Qt keeps those behind others shown, beyond the window."""
+    """Whether any part of a pane is visible: Qt keeps those behind others shown."""
     geometry = pane.geometry()
     is_behind = not pane.isWindow() and (geometry.right() < 0 or geometry.bottom() < 0)
     return pane.isVisible() and not is_behind
 
 
 def usable(pane: QWidget) -> list[QWidget]:
-    """The controls within a pane that can have the focus now."""
+    """The focusable controls within a pane."""
     return [each for each in controls_in(_content(pane)) if each.isVisible() and each.isEnabled()]
 
 
 def first_control(pane: QWidget) -> QWidget:
-    """Where one begins in a pane: where it says, at its first list, or at what stands first."""
+    """The initial focus of a pane: its own choice, its first list, or its first control."""
     pane = _content(pane)
     # No focus proxy where anything stands before it: Tab would skip that.
     begin = getattr(pane, "begins_at", pane.focusProxy())

@@ -1,4 +1,4 @@
-"""What the window remembers between starts: geometry, columns, the last arguments of each tool."""
+"""What the window saves between starts: geometry, columns, the last arguments of each tool."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Preferences:
     """Settings in one private file of the data directory."""
 
     def __init__(self, data_dir: Path, *, keeps_layout: bool = True) -> None:
-        """Without `keeps_layout` the layout of before is neither read nor written over."""
+        """Without `keeps_layout` the saved layout is neither read nor overwritten."""
         path = data_dir / "window.ini"
-        with contextlib.suppress(OSError):  # what is not kept is told by `save`
+        with contextlib.suppress(OSError):  # `save` reports it
             path.touch(mode=0o600)
         self._settings = QSettings(str(path), QSettings.Format.IniFormat)
         self._path = path
         self._keeps_layout = keeps_layout
 
     def reset_layout(self) -> None:
-        """Forget where everything was in the window, of any version; settings stay."""
+        """Forget the layout of the window, of any version; settings stay."""
         for key in self._settings.allKeys():
             _, _, name = key.partition("/")
             if _is_layout(name) or isinstance(self._settings.value(key), QByteArray):
@@ -47,12 +47,12 @@ class Preferences:
         return value if isinstance(value, QByteArray) else QByteArray()
 
     def keep_bytes(self, key: str, value: QByteArray) -> None:
-        """Keep Qt's own state of a widget."""
+        """Save Qt's state of a widget."""
         if self._keeps_layout:
             self._settings.setValue(f"v{_VERSION}/{key}", value)
 
     def json_of(self, key: str) -> dict[str, Any]:
-        """The object kept under `key`, empty when there is none or it cannot be read."""
+        """The object saved under `key`; empty if there is none or it cannot be read."""
         is_read = self._keeps_layout or not _is_layout(key)
         text = self._settings.value(f"v{_VERSION}/{key}") if is_read else None
         try:
@@ -66,17 +66,17 @@ class Preferences:
             self._settings.setValue(f"v{_VERSION}/{key}", json.dumps(value))
 
     def save(self) -> bool:
-        """Write to disk; False when that failed (a full or read-only disk)."""
+        """Write to disk; False if that failed (a full or read-only disk)."""
         self._settings.sync()
         if os.name == "posix":
-            # QSettings writes a new file in place of the old one, with the umask's mode.
-            with contextlib.suppress(OSError):  # there is none, or it is somebody else's
+            # QSettings replaces the file by a new one, with the umask's mode.
+            with contextlib.suppress(OSError):  # missing, or owned by another user
                 self._path.chmod(0o600)
         return self._settings.status() is QSettings.Status.NoError
 
 
 def is_on(preferences: Preferences, key: str, name: str) -> bool:
-    """Whether a choice of the settings is on; all of them are until they are switched off."""
+    """Whether a setting is on; all of them are until they are switched off."""
     return preferences.json_of(key).get(name) is not False
 
 

@@ -1,4 +1,4 @@
-"""The program behind the window: builds each object once, joins them, and ends them in order."""
+"""The program behind the window: creates each object once, joins them, and ends them in order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Program(WindowProgram):
         options: WindowOptions,
         opening: WindowStartup | None = None,
     ) -> None:
-        """`opening` is the window, if that is shown by now."""
+        """`opening` is the window, if it is already shown."""
         super().__init__()
         self._opening = WindowStartup(application, options) if opening is None else opening
         self._opening.setParent(self)
@@ -79,7 +79,7 @@ class Program(WindowProgram):
 
     @property
     def window(self) -> MainWindow:
-        """The window; there once it is shown."""
+        """The window, once it is shown."""
         return self._opening.window
 
     async def run(self) -> int:
@@ -103,7 +103,7 @@ class Program(WindowProgram):
         if engine.settings.problem is not None:
             self._tell(engine.settings.problem)
         async with engine, tasks:
-            if not self._life.is_over:  # the window may be closed before all was opened
+            if not self._life.is_over:  # the window may be closed before everything is ready
                 self._begin()
             await self._life.last()
             self.undo.settle()
@@ -113,7 +113,7 @@ class Program(WindowProgram):
 
     @Slot()
     def quit(self) -> None:
-        """End the program: the window goes at once, servers get their time to end."""
+        """End the program: the window closes at once, servers get time to end."""
         self._life.quit()
 
     def _build(self, tasks: BackgroundTasks) -> None:
@@ -236,7 +236,7 @@ class Program(WindowProgram):
             request.connect(self.watches.ask)
 
     def _join_end_guard(self) -> None:
-        """Let everything that ends running jobs ask first."""
+        """Route everything that ends running jobs through confirmations."""
         guard, servers, saving = self.end_guard, self.window.servers, self.servers
         servers.restart_requested.connect(guard.restart_server)
         saving.restart_wanted.connect(guard.restart_server)
@@ -279,7 +279,7 @@ class Program(WindowProgram):
 
     @Slot(str)
     def _on_forget_requested(self, what: str) -> None:
-        """Forget what the user does not want to be remembered any more."""
+        """Delete remembered data that the user wants forgotten."""
         forget: Mapping[str, Callable[[], None]] = {
             "arguments": self.calls.forget_arguments,
             "palette": self.palette.forget,
@@ -355,7 +355,7 @@ class Program(WindowProgram):
             self._life.take_picture(options.screenshot, options.after_s)
 
     def _late_steps(self) -> Sequence[Callable[[], object]]:
-        """What is not seen in a new window, and is soon wanted all the same."""
+        """What is not visible in a new window, but soon needed."""
         window = self.window
         return (
             window.log_pane.make_details,
@@ -375,7 +375,7 @@ class Program(WindowProgram):
             self._tasks.start("look for configurations", self._name_files)
 
     async def _name_files(self) -> None:
-        """Name the programs from which servers can be imported; nothing of theirs is read."""
+        """Name the programs from which servers can be imported, without reading their files."""
         found = await files_here()
         self.window.welcome.show_found([each.client.title for each in found])
         own = [each.client.title for each in found if not each.is_shared]
@@ -399,7 +399,7 @@ class Program(WindowProgram):
 
     @Slot()
     def _on_beat(self) -> None:
-        """Tell once, and again when it is another one, what is not kept on disk any more."""
+        """Report once what can no longer be saved, and again if that changes."""
         self._models.keep_notes_beside(self.engine.recording.path)
         found = (self.engine.resumer.problem, self.engine.recording.problem)
         for problem, known in zip(found, self._disk_problems, strict=True):

@@ -59,7 +59,7 @@ class RecordingStatus(QStatusBar):
         self.refresh()
 
     def count_findings(self, findings: int) -> None:
-        """Say how many findings there are that are not ignored."""
+        """Show the number of findings that are not ignored."""
         self._findings = findings
         self.refresh()
 
@@ -95,8 +95,8 @@ class RecordingStatus(QStatusBar):
 def run_recording(options: RecordingOptions) -> int:
     """Open the window of a recording and run until it is closed; returns the exit code.
 
-    One that shows the recording already comes to the front instead, unless something else than the
-    recording is wanted of this one.
+    If another window shows the recording, it comes to the front instead, unless the options ask for
+    more.
     """
     application = QApplication(sys.argv[:1])
     is_plain = options.screenshot is None and options.speed is None and not options.filter_text
@@ -109,7 +109,7 @@ def run_recording(options: RecordingOptions) -> int:
 def run_imported(
     path: Path, form: ImportForm, target: Path, options_of: Callable[[Playback], RecordingOptions]
 ) -> int:
-    """Import another program's file as `target`, then be its window; returns the exit code.
+    """Import another program's file as `target`, then open it; returns the exit code.
 
     `UserError` if it cannot be imported.
     """
@@ -135,7 +135,7 @@ class RecordingProgram(WindowProgram):
     def __init__(
         self, application: QApplication, options: RecordingOptions, life: Lifetime | None = None
     ) -> None:
-        """`life` is that of the program if it has begun already."""
+        """`life` is that of the program, if it has already begun."""
         super().__init__()
         self.life: Final = Lifetime(application, self) if life is None else life
         self._options = options
@@ -143,7 +143,7 @@ class RecordingProgram(WindowProgram):
 
     @property
     def ready(self) -> anyio.Event:
-        """Set when the window is up and reading has begun."""
+        """Set when the window is visible and reading has begun."""
         return self.life.ready
 
     @property
@@ -246,7 +246,7 @@ class RecordingProgram(WindowProgram):
             self.life.take_picture(options.screenshot, options.after_s)
 
     def _be_found(self) -> None:
-        """Come before the window that this one was opened from, and be the only one."""
+        """Raise this window over the one it was opened from, and register it as the only one."""
         self.window.activateWindow()
         self._only: SingleInstance | None = None
         if self._options.screenshot is None:
@@ -274,7 +274,7 @@ class RecordingProgram(WindowProgram):
 
     @Slot()
     def _on_replay_changed(self) -> None:
-        """Tell of what has been found by now, each problem once."""
+        """Report new errors, each once."""
         playback = self.playback
         self.banner.show_facts(playback.begun_when, playback.length_s, playback.size)
         found = tuple(playback.problems)
@@ -285,7 +285,7 @@ class RecordingProgram(WindowProgram):
 
     @Slot()
     def _on_restarted(self) -> None:
-        """Show at once that all is gone: what comes next must not be mixed with it."""
+        """Clear the views at once: what comes next must not be mixed with the old content."""
         self._models.feed.flush()
         self._models.log.refresh()
         self.window.stderr_pane.clear()

@@ -51,10 +51,10 @@ def fill_in_one_thread() -> None:
 
 
 class WindowStartup(QObject):
-    """The window by itself: it looks as it will, and whoever closes it ends the program.
+    """The window alone: it looks as it will, and closing it ends the program.
 
-    What acts, the monitor above all, takes as long to load as the window takes to be there. It
-    follows with the first painting, before anybody could have a wish.
+    The engine takes as long to load as the window takes to be visible. It is loaded after the first
+    paint, before anybody could use it.
     """
 
     window: MainWindow
@@ -91,7 +91,7 @@ class WindowStartup(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """End the program: for as long as there is nothing behind the window that has work."""
+        """End the program while nothing behind the window is running."""
         self.window.hide()
         self.life.quit()
 
@@ -114,7 +114,7 @@ class WindowStartup(QObject):
         self.window.actions_.quit.triggered.connect(self.quit)
 
     def _show(self) -> None:
-        """Show the window as it was last left, until what was saved is read."""
+        """Show the window in its last layout, until the saved data is read."""
         options = self.options
         kept = self.preferences.json_of(FIRST)
         named = options.config or options.definitions or options.saved or options.is_demo

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 
 _WINDOW_S: Final = 2.0
-"""Over how long the rate is taken: short enough to follow, long enough to be read."""
+"""Interval for the rate: short enough to follow, long enough to be read."""
 
 
 class StatusBar(QStatusBar):
-    """Counts the feed's messages; idle when nothing arrives.
+    """Counts the feed's messages; idle if nothing arrives.
 
     Without a recorder the messages in memory are counted.
     """
@@ -71,7 +71,7 @@ class StatusBar(QStatusBar):
 
     @property
     def warning(self) -> str:
-        """What it says of messages that are not recorded; empty while they are."""
+        """The warning about unrecorded messages; empty if all are recorded."""
         return "" if self._warning.isHidden() else self._warning.text()
 
     @Slot(object)
@@ -111,7 +111,7 @@ class StatusBar(QStatusBar):
             self._say()
 
     def rate(self) -> float:
-        """Messages a second over the last two seconds."""
+        """Messages per second over the last two seconds."""
         now = time.monotonic()
         while len(self._marks) > 1 and now - self._marks[1][0] >= _WINDOW_S:
             del self._marks[0]

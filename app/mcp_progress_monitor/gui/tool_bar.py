@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.jobs.job_list import JobList
     from mcp_progress_monitor.gui.theme import Appearance
 
-_ARROW: Final = 16  # pixels at the end that belong to the arrow
+_ARROW: Final = 16  # pixels of the arrow at the end
 
 
 class SplitButton(QToolButton):
     """A button with a menu, opened by its arrow, a long press or the Down key.
 
-    Qt's own kind of button in two parts draws the arrow far from the words and wants half as much
-    room again.
+    Qt's own split button draws the arrow far from the text and needs half as much room again.
     """
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -47,7 +46,7 @@ class SplitButton(QToolButton):
     def open_menu(self) -> None:
         menu = self.menu()
         if menu is not None:
-            # Not `showMenu`: that runs a loop of its own, in which other tasks stand still.
+            # Not `showMenu`: that runs a nested loop, in which other tasks stop.
             menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
     def _is_on_arrow(self, x: float) -> bool:
@@ -70,9 +69,9 @@ class SavedServer(NamedTuple):
 
 
 class ToolBar(QToolBar):
-    """Connect, new call, cancel, resume, re-issue; the filter at the right."""
+    """Connect, new call, cancel, resume, re-issue; the filter on the right."""
 
-    connect_requested = Signal(str)  # the name of a saved server, chosen in the menu
+    connect_requested = Signal(str)  # the name of a saved server, selected in the menu
 
     def __init__(
         self,
@@ -113,7 +112,7 @@ class ToolBar(QToolBar):
         appearance.changed.connect(self._recolour)
 
     def set_servers(self, servers: Sequence[SavedServer]) -> None:
-        """Offer saved servers below the ways to add one; of many, the first."""
+        """Add saved servers below the ways to add one; of many, the first."""
         if tuple(servers) == self._servers:
             return
         self._servers = tuple(servers)
@@ -121,12 +120,12 @@ class ToolBar(QToolBar):
         for action in menu.actions():
             menu.removeAction(action)
             if action not in self._adding:
-                action.deleteLater()  # else the menu has it for as long as it lasts itself
+                action.deleteLater()  # else it lives as long as the menu
         menu.addActions(list(self._adding))
         if servers:
             menu.addSeparator()
         for server in self._servers[:_OFFERED]:
-            # An ampersand would be taken for a key.
+            # An ampersand would become a mnemonic.
             action = QAction(one_line(server.name, _NAME).replace("&", "&&"), menu)
             action.setData(server.name)
             action.setEnabled(not server.is_disabled and not server.is_up)
@@ -140,7 +139,7 @@ class ToolBar(QToolBar):
             more.setEnabled(False)
 
     def set_read_only(self, actions: Actions) -> None:
-        """Take away what asks something of a server; offer other recordings in its place."""
+        """Remove what sends something to a server; offer other recordings instead."""
         *live, gap, _search = self.actions()
         for action in live:
             self.removeAction(action)
@@ -174,7 +173,7 @@ class ToolBar(QToolBar):
 
     @Slot()
     def _enable(self) -> None:
-        """Offer what can work; to resume automatically later is in the menus of the jobs."""
+        """Enable what applies; later automatic resuming is in the menus of the jobs."""
         self.resume_button.setEnabled(self._resumption[0].isEnabled())
         self.resume_button.setText(self._resumption[0].text().replace("&", ""))
 

@@ -1,4 +1,4 @@
-"""Undo for what was just removed: a line in the status bar, and Ctrl+Z while it stands there."""
+"""Undo for the last removal: a line in the status bar, and Ctrl+Z while it is shown."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMainWindow
 
 OFFERED_MS: Final = 15_000
-"""For how long an action can be undone; WCAG 2.2 asks for more time than one needs to read it."""
+"""How long an action can be undone; WCAG 2.2 asks for more time than needed to read it."""
 
 
 class UndoOffer(QWidget):
-    """Offers to undo the newest removal; hidden while there is none.
+    """Offers to undo the newest removal; hidden if there is none.
 
-    A removal may be final only once the offer ends (`settled`): then undoing it loses nothing.
+    A removal may become final only when the offer ends (`settled`): until then undoing it loses
+    nothing.
     """
 
     def __init__(self, window: QMainWindow) -> None:
@@ -51,7 +52,7 @@ class UndoOffer(QWidget):
         self._timer.timeout.connect(self.settle)
         self.hide()
         window.statusBar().insertWidget(0, self)
-        self.hide()  # a status bar shows what it is given
+        self.hide()  # a status bar shows its widgets
 
     @property
     def text(self) -> str:
@@ -63,9 +64,9 @@ class UndoOffer(QWidget):
         undo: Callable[[], object],
         settled: Callable[[], object] | None = None,
     ) -> None:
-        """Say what was removed; `settled` is called when it cannot be undone any more.
+        """Show what was removed; `settled` is called when it can no longer be undone.
 
-        What was offered before is settled first.
+        The previous offer is settled first.
         """
         self.settle()
         self._undo, self._settled = undo, settled
@@ -83,7 +84,7 @@ class UndoOffer(QWidget):
 
     @Slot()
     def settle(self) -> None:
-        """Offer it no more: it is final."""
+        """End the offer: the removal is final."""
         settled = self._settled
         self._end()
         if settled is not None:

@@ -1,4 +1,4 @@
-"""What the user chose in Settings: when to be notified, and before what to be asked."""
+"""The user's choices in Settings: notifications and confirmations."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.validated import Check
 
 ServerRule: TypeAlias = Literal["all", "attention", "none"]
-"""Of one server: every event that is chosen, only what needs the user, or nothing.
+"""For one server: all chosen events, only those that need the user, or none.
 
-What needs the user: failed, stalled, resumable, and questions.
+Those that need the user: failed, stalled, resumable, and questions.
 """
 _LONGEST_S: Final = 86_400
 _NOTIFICATIONS: Final = "settings/notifications"
 _CONFIRMATIONS: Final = "settings/confirmations"
 _EARLIER_REISSUE: Final = "questions/reissue"
-"""Where earlier versions kept whether to ask before a request is re-issued."""
+"""Where earlier versions saved whether to ask before a request is re-issued."""
 
 _Model = TypeVar("_Model", bound=Validated)
 
 
 def _time(value: Any) -> datetime.time:
-    """A time of day, as such or as ISO 8601 has it."""
+    """A time of day, as such or in ISO 8601."""
     if isinstance(value, datetime.time):
         return value
     if not isinstance(value, str):
@@ -51,9 +51,9 @@ def _time(value: Any) -> datetime.time:
 class NotificationSettings(Validated):
     """When and how the user is notified while the window is not in front.
 
-    Jobs that ran for less than `least_s` are not worth a notification; questions always are.
-    Quiet hours begin and end at a local time of day, and may span midnight. `servers` has the rules
-    of servers that do not follow the default, by name.
+    Jobs shorter than `least_s` are not notified; questions always are. Quiet hours begin and end at
+    a local time of day, and may span midnight. `servers` has the rules of servers that do not
+    follow the default, by name.
     """
 
     is_on: bool = True
@@ -94,7 +94,7 @@ class NotificationSettings(Validated):
         return self.servers.get(server, "all")
 
     def is_quiet(self, now: datetime.time) -> bool:
-        """Whether `now`, a local time of day, lies in the quiet hours."""
+        """Whether `now`, a local time of day, is within the quiet hours."""
         if not self.has_quiet_hours:
             return False
         begin, end = self.quiet_from, self.quiet_until
@@ -103,7 +103,7 @@ class NotificationSettings(Validated):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConfirmationSettings(Validated):
-    """Before what the user is asked; "Don't ask again" turns one off, Settings turns it on."""
+    """Before what to ask the user; "Don't ask again" turns one off, Settings turns it on."""
 
     quit: bool = True
     disconnect: bool = True
@@ -121,7 +121,7 @@ class ConfirmationSettings(Validated):
 
 
 class UserSettings(QObject):
-    """Holds both, kept in the window's preferences; what cannot be read has its default."""
+    """Holds both, saved in the window's preferences; what cannot be read has its default."""
 
     notifications_changed = Signal()
     confirmations_changed = Signal()
@@ -161,7 +161,7 @@ class UserSettings(QObject):
         return bool(getattr(self._confirmations, what))
 
     def stop_asking(self, what: str) -> None:
-        """Ask no more before `what`: the user ticked "Don't ask again"."""
+        """Stop asking before `what`: the user checked "Don't ask again"."""
         self.set_confirmations(self._confirmations.model_copy(update={what: False}))
 
     def _keep(self, key: str, settings: Validated) -> None:
@@ -174,7 +174,7 @@ class UserSettings(QObject):
 
 
 def _read(model: type[_Model], kept: dict[str, Any]) -> _Model:
-    """The settings in `kept`; a field that cannot be read, or is not known, is left out."""
+    """The settings in `kept`; fields that are invalid or unknown are left out."""
     try:
         return model.model_validate(kept)
     except InvalidValueError as error:

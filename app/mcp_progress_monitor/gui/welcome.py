@@ -1,4 +1,4 @@
-"""The welcome page: a few large choices, a sentence each."""
+"""The welcome page: a few large choices with a sentence each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES: Final = 70  # characters of found programs' names
 
 
 class Choice(QCommandLinkButton):
-    """A large choice; with a line around it while it has the focus, which Qt draws of none."""
+    """A large choice; framed while it has the focus, which Qt does not show."""
 
     def __init__(self, text: str, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(text, parent)
@@ -97,7 +97,7 @@ class Welcome(QWidget):
         appearance.changed.connect(self._recolour)
 
     def show_found(self, programs: Sequence[str]) -> None:
-        """Name the programs whose files were found here; nothing of these was read."""
+        """Name the programs whose files were found here; the files were not read."""
         if programs:
             files = count(len(programs), "file")
             names = one_line(", ".join(dict.fromkeys(programs)), _NAMES)
@@ -105,7 +105,7 @@ class Welcome(QWidget):
             self._describe(self.imports, sentence)
 
     def offer_to_watch(self, clients: Sequence[str]) -> None:
-        """Offer to watch what these clients do, if there are any; Claude Code before others."""
+        """Offer to watch these clients, if there are any; Claude Code first."""
         names = sorted(dict.fromkeys(clients), key=lambda title: title != "Claude Code")
         if names:
             which = names[0] if len(names) == 1 else f"{names[0]} and others"
@@ -135,7 +135,7 @@ class Welcome(QWidget):
         return button
 
     def _describe(self, button: QCommandLinkButton, sentence: str) -> None:
-        """Give a choice its sentence, and make room: the button's own hint forgets and cuts it."""
+        """Set a choice's sentence, and reserve its height: the button's own hint is too small."""
         self._sentences[button] = sentence
         button.setDescription(sentence)
         button.setAccessibleDescription(sentence)
@@ -153,7 +153,7 @@ class Welcome(QWidget):
             button.setMinimumWidth(width)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Do without title, hint and sentences where they would take the room of a choice."""
+        """Hide title, hint and sentences if they would take the room of a choice."""
         super().resizeEvent(event)
         self._fit_width()
         has_room = self.height() > _WITH_TITLE
@@ -168,7 +168,7 @@ class Welcome(QWidget):
         column = in_column(1, self._layout, of=inner)
         column.setAlignment(self._layout, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
-        # A small window, or large letters, must not hide the last choice.
+        # A small window, or large text, must not hide the last choice.
         scrolled = QScrollArea(self)
         scrolled.setWidgetResizable(True)
         scrolled.setFrameShape(QScrollArea.Shape.NoFrame)

@@ -1,4 +1,4 @@
-"""A line above a recording: which file, from when, how long, and what of it is damaged."""
+"""A line above a recording: its file, date, length, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ICON: Final = 16
 class RecordingBanner(QWidget):
     """Names the recording and shows its first error; the button shows all errors."""
 
-    problems_opened = Signal(object)  # `tuple[Problem, ...]`: the user wants to read them
+    problems_opened = Signal(object)  # `tuple[ErrorDetails, ...]`: the user wants to read them
 
     def __init__(self, path: Path, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class RecordingBanner(QWidget):
         appearance.changed.connect(self._recolour)
 
     def show_facts(self, begun_when: float | None, length_s: float, size: int) -> None:
-        """Name the file with its date, its length and its size in bytes."""
+        """Show the file's name with its date, its length and its size in bytes."""
         self._said = " · ".join(
             (
                 formatting.one_line(self._path.name),
@@ -61,7 +61,7 @@ class RecordingBanner(QWidget):
         self._elide()
 
     def show_problems(self, problems: Sequence[ErrorDetails]) -> None:
-        """Tell what is wrong; nothing is shown when nothing is."""
+        """Show errors; hidden without any."""
         self._problems = tuple(problems)
         for part in (self._warning, self._what, self.details):
             part.setVisible(bool(problems))

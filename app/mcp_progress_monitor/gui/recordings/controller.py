@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
-_KEYED: Final = 10  # from this one on, recordings in the menu have no letter of their own
+_KEYED: Final = 10  # from this one on, recordings in the menu have no mnemonic
 
 
 def start_detached(command: Sequence[str]) -> bool:
-    """Start a program that outlives this one; False when it cannot be started."""
+    """Start a program that outlives this one; False if it cannot be started."""
     program, *arguments = command
-    # Typed as one answer, it is two: whether it was started, and its process id.
-    from PySide6.QtCore import QProcess  # late: no start waits for it
+    # Typed as one result, it is two: whether it was started, and its process id.
+    from PySide6.QtCore import QProcess  # late: not needed at startup
 
     answer: object = QProcess.startDetached(program, arguments)
     return bool(answer[0] if isinstance(answer, tuple) else answer)
@@ -55,7 +55,7 @@ class RecordingsController(QObject):
         data_dir: Path,
         remembers: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`remembers` says whether what is opened may be listed the next time."""
+        """`remembers` says whether opened recordings may be listed the next time."""
         super().__init__(window)
         self._window = window
         self._tasks = tasks
@@ -109,10 +109,10 @@ class RecordingsController(QObject):
             raise UserError(ErrorDetails(what, command[0], hint))
         self.note_opened(path)
 
-    # The last ones
+    # Recent recordings
 
     def note_opened(self, path: Path) -> None:
-        """List a recording among those opened last, unless the user does not want that."""
+        """Add a recording to the recent ones, unless the user does not want that."""
         if self._remembers():
             note_opened(self._data_dir, path.absolute())
 
@@ -121,7 +121,7 @@ class RecordingsController(QObject):
 
     @Slot()
     def _fill_recent(self) -> None:
-        """List the recordings opened last, the latest first: none of them is looked at."""
+        """List the recent recordings, the latest first, without accessing them."""
         menu = self._window.recent_menu
         menu.clear()
         for number, path in enumerate(recent_recordings(self._data_dir), 1):
@@ -179,7 +179,7 @@ class RecordingsController(QObject):
 
     @Slot()
     def show_data_folder(self) -> None:
-        """Show the folder of all that is kept, in the desktop's file manager."""
+        """Show the data folder in the desktop's file manager."""
         self._show_folder(self._data_dir)
 
     @Slot()
@@ -218,11 +218,11 @@ class RecordingsController(QObject):
         except UserError as error:
             self._tell(error.details)
 
-    # The double click
+    # File association
 
     @Slot()
     def ask_to_associate(self) -> None:
-        """Ask whether recordings are to open with this program, or no more."""
+        """Ask whether to open recordings with this program, or no longer."""
         box = _message(self._window, "File association")
         box.setText(
             f"Files that end in {SUFFIX} can open in this program when you double-click them."
@@ -253,7 +253,7 @@ class RecordingsController(QObject):
 
 
 def _must_be_recording(path: Path) -> None:
-    """`UserError` when `path` is no recording, nor a file that one can be made of."""
+    """Raise `UserError` if `path` is not a recording, nor convertible to one."""
     from mcp_progress_monitor.imports.convert import form_of
     from mcp_progress_monitor.recording.reader import RecordingReader
 

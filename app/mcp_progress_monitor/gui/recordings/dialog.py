@@ -41,7 +41,7 @@ class RecordingsDialog(QDialog):
     """Shows the entries of `show_entries`; every action is a signal."""
 
     open_requested = Signal(object)  # `Path` of a recording
-    folder_requested = Signal()  # the folder is to be shown by the desktop
+    folder_requested = Signal()  # the folder is to be shown in the file manager
     delete_requested = Signal(object)  # `tuple[RecordingEntry, ...]`, after the user has confirmed
     settings_changed = Signal(object)  # `RecordingSettings`
 
@@ -163,7 +163,7 @@ class RecordingsDialog(QDialog):
 
     @Slot()
     def _on_delete(self) -> None:
-        """Ask first; those that are being written stay."""
+        """Ask first; recordings that are being written stay."""
         chosen = self._deletable()
         if not chosen or self._question is not None:
             return

@@ -1,4 +1,4 @@
-"""Imports another program's file in a thread, and shows how far it is if that takes long."""
+"""Imports another program's file in a thread, and shows the progress if that takes long."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MARGIN: Final = 12
 
 
 class _StoppedError(Exception):
-    """The user wants the import no more."""
+    """The user cancelled the import."""
 
 
 class _ImportWindow(WorkBar):
-    """The window while there is no other; closing it cancels."""
+    """A window while there is no other; closing it cancels."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"Importing {path.name}")
@@ -36,13 +36,13 @@ class _ImportWindow(WorkBar):
         self.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Cancel; the window goes once the thread has heard it."""
+        """Cancel; the window closes once the thread has stopped."""
         self.cancel_requested.emit()
         event.ignore()
 
 
 class _Import:
-    """One import: what the thread has read, and whether it is to go on."""
+    """One import: what the thread has read, and whether to continue."""
 
     def __init__(self) -> None:
         self.share = 0.0
@@ -59,10 +59,10 @@ class _Import:
 
 
 async def import_file(path: Path, form: ImportForm, target: Path, life: Lifetime) -> bool:
-    """Make the recording `target`; False if the user cancels or quits.
+    """Create the recording `target`; False if the user cancels or quits.
 
     Raises:
-        UserError: as of `convert`.
+        UserError: as for `convert`.
     """
     work, window = _Import(), _ImportWindow(path)
     window.cancel_requested.connect(work.stop)

@@ -1,4 +1,4 @@
-"""The pace of a replay: all at once, as it happened, faster, or step by step."""
+"""The pace of a replay: all at once, in real time, faster, or step by step."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SPEEDS: Final = (1.0, 10.0, 100.0)  # how many times faster than it happened
+SPEEDS: Final = (1.0, 10.0, 100.0)  # factors of the replay's speed
 
 _SLICE_S: Final = 0.004
-"""How long the window stands still for reading, each time. What a task waits for may take three."""
+"""How long the window may be blocked for reading, each time. Tasks may wait for three."""
 _PAUSE_MS: Final = 1
-"""Between slices: a timer of no time at all would hardly let others have a turn."""
+"""Between slices: with a timer of zero, others would hardly get a turn."""
 _FOLLOW_MS: Final = 50
 _PLAY_SLICE_S: Final = 0.01
 _PLAY_MS: Final = 33
 _TOLD_EVERY_S: Final = 0.1
 _SILENCE_S: Final = 1.0
-"""A silence that has lasted so long, for the watcher, is skipped if that is wanted."""
+"""A silence of this length in real time is skipped if enabled."""
 _SLACK_S: Final = 1e-6
-"""Times of a recording are in microseconds: nearer than that is the same moment."""
+"""Times of a recording are in microseconds: closer ones are the same moment."""
 
 
 class Frames(Protocol):
-    """The frames that are here; `Timeline` fits."""
+    """The available frames; `Timeline` fits."""
 
     @property
     def end(self) -> int:
-        """How many frames have come so far."""
+        """The number of frames so far."""
 
 
 class Player(Protocol):
     """What `Replay` plays; `playback.playback.Playback` fits. Positions are seconds from its start.
 
-    What goes on returns True while there is more of the recording.
+    Methods that continue return True while there is more of the recording.
     """
 
     @property
     def timeline(self) -> Frames:
-        """The frames that are here."""
+        """The available frames."""
 
     @property
     def length_s(self) -> float:
@@ -51,7 +51,7 @@ class Player(Protocol):
 
     @property
     def position_s(self) -> float:
-        """How far it is."""
+        """The current position."""
 
     @property
     def progress(self) -> float:
@@ -59,19 +59,19 @@ class Player(Protocol):
 
     @property
     def is_following(self) -> bool:
-        """Whether all that is there was read, and more may be added."""
+        """Whether everything was read, and more may be added."""
 
     def advance(self, budget_s: float) -> bool:
         """Read on for about so long, whatever time that was in the recording."""
 
     def play_until(self, at_s: float, budget_s: float) -> bool:
-        """Go on to a position, for about so long at most."""
+        """Continue to a position, for about so long at most."""
 
     def step(self) -> bool:
-        """Go on by the frames of the next moment."""
+        """Continue by the frames of the next moment."""
 
     def restart(self) -> None:
-        """Go back to the beginning; nothing is there any more."""
+        """Return to the beginning, with no frames."""
 
 
 class Mode(enum.Enum):
@@ -91,13 +91,13 @@ _INTERVALS_MS: Final = {Mode.PLAYING: _PLAY_MS, Mode.FOLLOWING: _FOLLOW_MS}
 class Replay(QObject):
     """Plays a recording in slices, so that the window stays responsive; starts paused.
 
-    Where the recording is so dense that reading takes longer than it took to happen, replay falls
+    If the recording is so dense that reading takes longer than it took to happen, replay falls
     behind its speed, and no slice gets longer.
     """
 
     changed = Signal()
     """Mode, speed or position has changed; at most ten times a second during playback."""
-    restarted = Signal()  # all that was shown is gone
+    restarted = Signal()  # everything that was shown is gone
 
     def __init__(
         self,
@@ -113,8 +113,8 @@ class Replay(QObject):
         self._target_s = 0.0
         self._speed = SPEEDS[0]
         self._skips_silence = False
-        self._anchor = (0.0, 0.0)  # a moment of the clock, and the position at that moment
-        self._heard = (0.0, 0)  # when frames came last, and how many there were then
+        self._anchor = (0.0, 0.0)  # a clock time, and the position at that time
+        self._heard = (0.0, 0)  # when frames last arrived, and their number then
         self._told_at = 0.0
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -134,7 +134,7 @@ class Replay(QObject):
 
     @property
     def position_s(self) -> float:
-        """How far it is, in seconds of the recording."""
+        """The position in seconds of the recording."""
         return self._player.position_s
 
     @property
@@ -153,7 +153,7 @@ class Replay(QObject):
 
     @Slot()
     def play(self) -> None:
-        """Go on at the speed; from the beginning, if the end was reached."""
+        """Continue at the current speed; from the beginning, if the end was reached."""
         if self._mode is Mode.ENDED:
             self._rewind()
         self._go(Mode.PLAYING)
@@ -195,14 +195,14 @@ class Replay(QObject):
 
     @Slot(float)
     def set_speed(self, speed: float) -> None:
-        """Play so many times faster than it happened, from now on."""
+        """Set the factor of the replay's speed."""
         self._speed = speed
         self._drop_anchor()
         self._tell()
 
     @Slot(bool)
     def set_skips_silence(self, is_wanted: bool) -> None:
-        """Pass over long silence while playing, or not."""
+        """Set whether long silence is skipped while playing."""
         self._skips_silence = is_wanted
         self._tell()
 
@@ -242,7 +242,7 @@ class Replay(QObject):
             self._tell()
 
     def _read_on(self) -> bool:
-        """Read a slice, and wait for more where all was read of a recording that grows."""
+        """Read a slice, and wait for more at the end of a growing recording."""
         is_more = self._player.advance(_SLICE_S)
         mode = Mode.FOLLOWING if is_more and self._player.is_following else Mode.READING
         if mode is not self._mode:
@@ -264,7 +264,7 @@ class Replay(QObject):
         return is_more and self._skip_silence()
 
     def _skip_silence(self) -> bool:
-        """Go to the next message at once when none has come for a while, if that is wanted."""
+        """Go to the next message at once if none has come for a while and skipping is on."""
         now, count = self._clock(), self._player.timeline.end
         if count != self._heard[1]:
             self._heard = (now, count)

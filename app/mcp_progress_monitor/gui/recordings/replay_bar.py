@@ -26,10 +26,10 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
-_STEPS: Final = 10_000  # positions of the slider: finer than it has pixels
+_STEPS: Final = 10_000  # positions of the slider: finer than its pixels
 
 _ICON: Final = 16
-_WIDE: Final = 900  # from this width on, in device-independent pixels, there is room for more words
+_WIDE: Final = 900  # from this width on, in device-independent pixels, there is room for more text
 _TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 
@@ -134,7 +134,7 @@ class ReplayBar(QWidget):
         self._appearance.changed.connect(self._recolour)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Say less where there is less room; the tip of the position says all."""
+        """Shorten the texts if there is less room; the position's tool tip has all of them."""
         super().resizeEvent(event)
         is_wide = event.size().width() >= _WIDE
         if is_wide != self._is_wide:
@@ -178,7 +178,7 @@ class ReplayBar(QWidget):
         self.position.setToolTip(plain_tip(whole))
         needed = self.position.fontMetrics().horizontalAdvance(words)
         if needed > self.position.minimumWidth():
-            self.position.setMinimumWidth(needed)  # it only grows: nothing beside it trembles
+            self.position.setMinimumWidth(needed)  # it only grows, so that nothing beside it moves
 
     @Slot()
     def _recolour(self) -> None:
@@ -190,7 +190,7 @@ class ReplayBar(QWidget):
 
     @Slot()
     def _on_all_clicked(self) -> None:
-        """Stop reading when it was doing so, as with any button that stays down."""
+        """Stop reading, as with any button that stays down."""
         if self._replay.mode in (Mode.READING, Mode.FOLLOWING):
             self._replay.pause()
         else:
@@ -213,7 +213,7 @@ class ReplayBar(QWidget):
 
 
 def _position_words(replay: Replay, begun_when: float | None) -> tuple[str, str, str]:
-    """The recorded time of day, how far that is, and how much has been read."""
+    """The recorded time of day, the position, and how much has been read."""
     clock = "" if begun_when is None else formatting.clock(begun_when + replay.position_s)[:8]
     far = f"{formatting.duration(replay.position_s)} / {formatting.duration(replay.length_s)}"
     share = f"{replay.progress * 100:.0f} %" if replay.progress < 1 else ""
