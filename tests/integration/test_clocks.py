@@ -159,15 +159,15 @@ async def test_what_no_clock_can_count_down_is_refused_before_anything_is_sent(
 ) -> None:
     async with bench() as at:
         for limit in ("idle_timeout_s", "total_timeout_s"):
-            with pytest.raises(UserError, match="limit cannot be"):
+            with pytest.raises(UserError, match="timeout cannot be"):
                 await at.call("known_total", {"steps": 1}, **{limit: seconds})
         assert at.engine.jobs.ids() == ()
         async with anyio.create_task_group() as calls:
             calls.start_soon(at.silent_call)
             await at.until_ticks(1, 2)
-            with pytest.raises(UserError, match="limit cannot be"):
+            with pytest.raises(UserError, match="timeout cannot be"):
                 at.engine.calls.extend(1, idle_s=seconds)
-            with pytest.raises(UserError, match="limit cannot be"):
+            with pytest.raises(UserError, match="timeout cannot be"):
                 at.engine.calls.set_limits(1, Limits(None, seconds))
             assert at.clocks(1).idle_s == 1800
             await at.engine.calls.cancel(1)

@@ -200,8 +200,8 @@ async def test_the_doctor_shows_what_was_asked_and_why() -> None:
 async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clocks, "YOUNG_S", 2.0)
-    monkeypatch.setattr(clocks, "SIGN_S", 2.5)
+    monkeypatch.setattr(clocks, "FIRST_SILENCE_S", 2.0)
+    monkeypatch.setattr(clocks, "STDERR_EXTRA_S", 2.5)
     told: list[Waiting] = []
     async with Engine() as engine:
 
@@ -221,7 +221,7 @@ async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
 async def test_one_that_stays_silent_after_our_question_is_begun_again_with_the_handshake(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clocks, "YOUNG_S", 1.5)
+    monkeypatch.setattr(clocks, "FIRST_SILENCE_S", 1.5)
     monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.2)
     found, outcome, frames = await called(server("wedges"))
     assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 async def test_what_one_program_resumes_the_other_does_not(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.engine.keeper._LOOK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.engine.keeper._CHECK_S", 0.05)
     async with running(place) as (first, seen), running(place) as (second, watch):
         await first.calls.make(export(fault="silence", at_attempt=2))
     async with (

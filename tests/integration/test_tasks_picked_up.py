@@ -143,7 +143,7 @@ async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_remove
 async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._LOOK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._CHECK_S", 0.05)
     await left(place, "per-request", "task_never_ends", ttl_s=3600)
     query(place.data_dir, "UPDATE tasks SET began_when = began_when - 3600")
     async with running(place, is_connected=False) as (engine, watch):
@@ -161,7 +161,7 @@ async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
 async def test_two_programs_never_follow_one_task(
     place: Place, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._LOOK_S", 0.1)
+    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._CHECK_S", 0.1)
     async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(called, engine, "task_asks", era)  # which ends when it is answered

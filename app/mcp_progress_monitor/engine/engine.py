@@ -329,7 +329,7 @@ class Engine:
         try:
             origin = self._origin(job)
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
         keep = self._task_keeper.note_watched
         self._start(lambda each: keep(each, origin, fact.task, fact.at), job)

@@ -84,4 +84,4 @@ class LiveJobs(Jobs):
         changes = self._tracker.remove([job for job, _ in found])
         self._tasks.note_removed(changes.removed)
         self._publish(changes)
-        self._keeper.owe(refused)
+        self._keeper.schedule_deletion(refused)

@@ -108,7 +108,7 @@ class Keeper:
         try:
             self.origins[job] = self._origin_of(job)
         except UserError as error:
-            self.complain(error.details)
+            self.keep_problem(error.details)
 
     async def settled(self, job: JobId) -> None:
         """Wait until the end of a job's attempt is on disk, if that is in progress."""
@@ -124,7 +124,7 @@ class Keeper:
                     await self._record(self._steps.popleft())
                 else:
                     self._wake = anyio.Event()  # before writing, to notice new steps
-                    await self._pay()
+                    await self._delete_due()
                     with anyio.move_on_after(_RETRY_S if self._owed else None):
                         await self._wake.wait()
         self._over.set()
@@ -134,7 +134,7 @@ class Keeper:
         self._is_closing = True
         self._wake.set()
         await self._over.wait()
-        await self._pay()
+        await self._delete_due()
         if self._store is not None:
             await self._store.close()
 
@@ -143,7 +143,7 @@ class Keeper:
         try:
             chain = await self._written(step)
         except UserError as error:
-            self.complain(error.details)
+            self.keep_problem(error.details)
             obstacle = error.details.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
             # The one place for internal errors here: the job must not stay undecided forever.
@@ -153,7 +153,7 @@ class Keeper:
             self.origins.pop(step.job, None)
             chain = None
         self._publish(self._tracker.chains.note_saved(step.job, chain, obstacle))
-        self._note_debt(step)
+        self._report_undeleted(step)
         if not any(later.job == step.job for later in self._steps):
             self._pending.pop(step.job).set()
 
@@ -161,7 +161,7 @@ class Keeper:
         """Perform a step; returns the chain's id in the store, None if it has none."""
         if self._store is None:
             return None
-        await self._pay()
+        await self._delete_due()
         if self._is_watched(step, self._store):
             return await self._written_watched(self._store, step)
         if step.token is not None:
@@ -170,7 +170,7 @@ class Keeper:
             return None
         if step.is_complete:
             self._owed[step.chain] = step.job
-            await self._pay()
+            await self._delete_due()
         else:
             outcome = OUTCOMES.get(step.outcome, SavedOutcome.FAILED)
             standing = self._standing(step.job)
@@ -208,7 +208,7 @@ class Keeper:
         if step.is_complete:
             self._owed[saved.id] = step.job
             self._endings[saved.id] = None
-            await self._pay()
+            await self._delete_due()
         elif self._replace_restored(step.job, saved.id):
             await self._catch_up_with(store, step.job, saved)
         return saved.id
@@ -254,7 +254,7 @@ class Keeper:
             return
         chains = self._tracker.chains
         self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
-        pictures = [picture_of(each) for each in attempts if each.outcome in STATES]
+        pictures = [attempt_snapshot_of(each) for each in attempts if each.outcome in STATES]
         self._publish(chains.note_attempts(job, pictures))
 
     def _replace_restored(self, job: JobId, chain: int) -> bool:
@@ -295,14 +295,14 @@ class Keeper:
         self._problem = None
         return chain
 
-    def owe(self, chains: Iterable[int]) -> None:
+    def schedule_deletion(self, chains: Iterable[int]) -> None:
         """Schedule the deletion of chains that the user no longer needs."""
         wanted = list(chains)
         self._owed.update(dict.fromkeys(wanted))
         self._endings.update(dict.fromkeys(wanted, WatchedEnding.FORGOTTEN))
         self._wake.set()
 
-    async def _pay(self) -> None:
+    async def _delete_due(self) -> None:
         """Delete finished chains that are still on disk; their tokens have expired.
 
         Failed deletions are retried before each write, every few seconds, and at the end.
@@ -317,7 +317,7 @@ class Keeper:
                 ended = [chain for chain, how in endings.items() if how is ending]
                 await self._store.forget(ended, ending, when=when)
         except UserError as error:
-            self.complain(error.details)
+            self.keep_problem(error.details)
             return
         for chain, job in owed.items():
             del self._owed[chain]
@@ -325,7 +325,7 @@ class Keeper:
             if job is not None:
                 self._publish(self._tracker.chains.note_reason(job, ""))
 
-    def _note_debt(self, step: ChainStep) -> None:
+    def _report_undeleted(self, step: ChainStep) -> None:
         """Report that a completed job's chain is still on disk, and would be restored."""
         if step.is_complete and step.chain in self._owed and self._problem is not None:
             words = (
@@ -334,7 +334,7 @@ class Keeper:
             )
             self._publish(self._tracker.chains.note_reason(step.job, words))
 
-    def complain(self, problem: ErrorDetails) -> None:
+    def keep_problem(self, problem: ErrorDetails) -> None:
         """Keep an error of the disk until it is reported."""
         self._problem = problem
 
@@ -399,7 +399,7 @@ class Keeper:
             when = found.token_when or self._clock.wall()
             stored = await self._save(job, chain, found.token, when)
         except UserError as error:
-            self.complain(error.details)
+            self.keep_problem(error.details)
             return False
         self._publish(self._tracker.chains.note_saved(job, stored))
         return True
@@ -426,7 +426,7 @@ class Keeper:
             )
 
 
-_LOOK_S: Final = 5.0
+_CHECK_S: Final = 5.0
 """How often to check jobs that another program is resuming."""
 
 
@@ -464,7 +464,7 @@ class Restorer:
         try:
             saved = await self._store.chains() if restores else []
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
         # Jobs of one server stay together, the oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
@@ -489,9 +489,9 @@ class Restorer:
         try:
             found = await self._store.attempts(chain.id)
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
-        pictures = [picture_of(attempt) for attempt in found if attempt.outcome in STATES]
+        pictures = [attempt_snapshot_of(attempt) for attempt in found if attempt.outcome in STATES]
         self._publish(self._tracker.chains.note_attempts(job, pictures))
 
     def wants_attempts(self, job: JobId) -> bool:
@@ -503,7 +503,7 @@ class Restorer:
     async def watch(self) -> None:
         """Check the jobs that another program is resuming, every few seconds."""
         while True:
-            await anyio.sleep(_LOOK_S)
+            await anyio.sleep(_CHECK_S)
             if self._elsewhere:
                 await self.look(list(self._elsewhere))
 
@@ -515,7 +515,7 @@ class Restorer:
         try:
             on_disk = await self._store.found(ids.values())
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
         for job, chain in ids.items():
             if self._settled(job) == chain:
@@ -562,7 +562,7 @@ def _restored(saved: SavedChain) -> Restored:
     )
 
 
-def picture_of(saved: SavedAttempt) -> AttemptSnapshot:
+def attempt_snapshot_of(saved: SavedAttempt) -> AttemptSnapshot:
     """A saved attempt as a snapshot."""
     return AttemptSnapshot(
         saved.number,

@@ -122,7 +122,7 @@ class ChunkIntake:
         if self._reading is not None and next(self._reading, self) is self:
             self._reading = None
 
-    def read_out(self) -> None:
+    def finish_reading(self) -> None:
         """Read the rest of a large message."""
         while self._reading is not None:
             self.read_on()
@@ -141,20 +141,20 @@ class ChunkIntake:
         else:
             self._apply(chunk, conversation.read(frames))
 
-    def take_some(self, chunk: Chunk, slices: Iterator[Chunk | None]) -> Chunk | None:
+    def take_many(self, chunk: Chunk, slices: Iterator[Chunk | None]) -> Chunk | None:
         """Read a chunk with the small ones after it; return the first that cannot be joined.
 
         Where connections alternate, each frame is a chunk, and publishing each takes twice as long
         as reading it. The jobs are the same however facts are divided.
         """
         together, count = [chunk], len(chunk.frames)
-        most = TOGETHER if self._goes_along(chunk) else 0
+        most = TOGETHER if self._can_join(chunk) else 0
         left = None
         while count < most:
             following = next(slices, None)
             if following is None:
                 break
-            if following.part != chunk.part or not self._goes_along(following):
+            if following.part != chunk.part or not self._can_join(following):
                 left = following
                 break
             together.append(following)
@@ -165,7 +165,7 @@ class ChunkIntake:
             self._apply_all(together)
         return left
 
-    def _goes_along(self, chunk: Chunk) -> bool:
+    def _can_join(self, chunk: Chunk) -> bool:
         """Whether a chunk is small, and does not change what the next ones mean."""
         frame = chunk.frames[0]
         return (

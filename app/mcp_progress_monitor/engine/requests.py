@@ -18,7 +18,7 @@ from mcp_progress_monitor.protocol.tasks import TaskAugmentation, TaskOffer, par
 from mcp_progress_monitor.sessions.arguments import check_in_thread, check_output
 from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
-from mcp_progress_monitor.sessions.connection.failures import evidence, in_line
+from mcp_progress_monitor.sessions.connection.failures import evidence, queued_text
 from mcp_progress_monitor.sessions.tasks.follow import TaskFate, TaskRun
 from mcp_progress_monitor.snapshots.limits import (
     DEFAULT_LIMITS,
@@ -56,20 +56,22 @@ def timeout_report(
         outstanding += "; it was never sent"
     limit = Limit.TOTAL if exchange.end is ExchangeEnd.TOTAL_TIMEOUT else Limit.IDLE
     others = connection.outbox.due_count - 1
-    return _story(limit, exchange.clock, outstanding, connection, last_tick_at, others)
+    return _report(limit, exchange.clock, outstanding, connection, last_tick_at, others)
 
 
-def words_of_task(run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None) -> str:
+def task_timeout_report(
+    run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None
+) -> str:
     """A report of why a task is no longer waited for after `limit`, in several lines."""
     connection, view = run.connection, run.view
     waited = formatting.duration(connection.now() - made_at)
     name, status = formatting.one_line(view.id, _SHOWN), formatting.one_line(view.status, _SHOWN)
     outstanding = f"task {name} has not finished after {waited}; its status is {status!r}"
     others = connection.outbox.due_count
-    return _story(limit, run.clock, outstanding, connection, last_tick_at, others)
+    return _report(limit, run.clock, outstanding, connection, last_tick_at, others)
 
 
-def _story(
+def _report(
     limit: Limit,
     clock: CallClock,
     outstanding: str,
@@ -81,7 +83,7 @@ def _story(
     now = connection.now()
     last_byte, last_tick = _since(connection.last_received_at, now), _since(last_tick_at, now)
     last = f"Last byte from the server: {last_byte}. Last tick: {last_tick}"
-    unread = in_line(connection.outbox)
+    unread = queued_text(connection.outbox)
     parts = [
         f"{_limit(limit, clock.limits)}: {outstanding}.",
         f"{unread}." if unread else "",
@@ -93,11 +95,11 @@ def _story(
 
 def _limit(limit: Limit, limits: Limits) -> str:
     if limit is Limit.TOTAL:
-        return f"Total timeout of {_chosen(limits.total_s)} reached"
-    return f"Idle timeout of {_chosen(limits.idle_s)} reached"
+        return f"Total timeout of {_limit_text(limits.total_s)} reached"
+    return f"Idle timeout of {_limit_text(limits.idle_s)} reached"
 
 
-def _chosen(seconds: float | None) -> str:
+def _limit_text(seconds: float | None) -> str:
     """A limit as it was entered: without a fraction if it has none."""
     whole = int(seconds or 0)
     return formatting.duration(whole if whole == seconds else seconds or 0.0)
@@ -240,7 +242,7 @@ class Requests:
         else:
             found = self._tracker.snapshot(job, self._now())
             tick_at = None if found is None else found.last_tick_at
-            words = words_of_task(run, reached, made_at, tick_at)
+            words = task_timeout_report(run, reached, made_at, tick_at)
             with anyio.CancelScope(shield=True):
                 await run.connection.record_event("timed_out", request=run.request, text=words)
             run.give_up(words)

@@ -304,7 +304,7 @@ class Resumer:
         """Make attempts while automatic resuming is on and the last one ended resumable."""
         made = 0
         while (automatic := self._automatic.get(job)) is not None and (
-            _stopped_well(outcome) or self._awaits_reconnect(job)
+            _ended_resumable(outcome) or self._awaits_reconnect(job)
         ):
             if made >= automatic.limit:
                 self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
@@ -318,9 +318,9 @@ class Resumer:
             except UserError as error:
                 if not self._awaits_reconnect(job):  # else wait for it once more
                     self._stop(job, error.details.what)
-                outcome = self._standing_outcome(job, error.details.what, outcome)
+                outcome = self._unchanged_outcome(job, error.details.what, outcome)
         self._switch(job, None)
-        return outcome or self._standing_outcome(job, "", None)
+        return outcome or self._unchanged_outcome(job, "", None)
 
     def _awaits_reconnect(self, job: JobId) -> bool:
         """Whether a job stopped because its server ended and is being reconnected."""
@@ -436,7 +436,7 @@ class Resumer:
                 failure = Failure("local", "The request was never sent")
                 self._note_unsent(job, failure if outcome is None else outcome.failure, began_when)
         await self._keeper.settled(job)
-        return self._standing_outcome(job, "", outcome) if outcome.job is None else outcome
+        return self._unchanged_outcome(job, "", outcome) if outcome.job is None else outcome
 
     def _clash(self, server: str, origin: Origin) -> ErrorDetails | None:
         """The error if another request uses the request's progress token; else None."""
@@ -460,7 +460,7 @@ class Resumer:
         now = self._clock.monotonic()
         self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
 
-    def _standing_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
+    def _unchanged_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
         """The outcome of an attempt that was not made: the job's current state, and the reason."""
         found = self._tracker.snapshot(job, self._clock.monotonic())
         state = JobState.FAILED if found is None else found.state
@@ -525,7 +525,7 @@ class Resumer:
             del self._runs[job]
 
 
-def _stopped_well(outcome: Outcome | None) -> bool:
+def _ended_resumable(outcome: Outcome | None) -> bool:
     """Whether an attempt ended without a failure, and with a resume token."""
     return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
 

@@ -114,13 +114,13 @@ class Servers:
         self._manager.connection(server)
         session = self._manager.session(server)
         assert session is not None  # noqa: S101  # it is connected
-        assert session.news is not None  # noqa: S101  # idem
-        if is_wanted and not session.news.can_subscribe:
+        assert session.notifications is not None  # noqa: S101  # idem
+        if is_wanted and not session.notifications.can_subscribe:
             what = "The server does not send resource updates"
             raise UserError(
                 ErrorDetails(what, server, 'It does not declare "resources.subscribe".')
             )
-        session.news.subscribe(uri, is_wanted=is_wanted)
+        session.notifications.subscribe(uri, is_wanted=is_wanted)
 
     async def read_list(self, name: str, wanted: ListName) -> Listed:
         """Read all pages of a list of a connected server.

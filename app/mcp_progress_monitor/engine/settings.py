@@ -72,8 +72,8 @@ class Settings:
             self._put(self._definition(server), log_level=level)
         finally:
             session = self._manager.session(server)
-            if session is not None and session.news is not None:
-                session.news.look()
+            if session is not None and session.notifications is not None:
+                session.notifications.look()
 
     def _definition(self, server: str) -> ServerDefinition:
         return self._manager.snapshot(server).definition
@@ -89,19 +89,21 @@ class Settings:
     def _declare(self, server: str, definition: ServerDefinition) -> None:
         """Declare the capabilities in the stamps of future requests."""
         session = self._manager.session(server)
-        incoming = None if session is None else session.incoming
-        if session is None or incoming is None or incoming.era is not Era.PER_REQUEST:
+        server_requests = None if session is None else session.server_requests
+        if session is None or server_requests is None or server_requests.era is not Era.PER_REQUEST:
             return
         identity = self._manager.identity(definition)
-        incoming.declare(identity)
+        server_requests.declare(identity)
         if session.current is not None:
             peer = session.current.outbox.peer
             peer.stamps = {**peer.stamps, CAPABILITIES_KEY: identity.per_request}
 
     def _notify_roots(self, server: str) -> None:
         session = self._manager.session(server)
-        if session is None or session.incoming is None or session.current is None:
+        if session is None or session.server_requests is None or session.current is None:
             return
-        if session.incoming.era is Era.HANDSHAKE and session.incoming.has_declared("roots"):
+        if session.server_requests.era is Era.HANDSHAKE and session.server_requests.has_declared(
+            "roots"
+        ):
             outbox = session.current.outbox
             outbox.post(outbox.peer.notify(ROOTS_CHANGED))

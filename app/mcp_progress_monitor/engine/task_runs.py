@@ -78,7 +78,7 @@ class TaskKeeper:
                     times=self._times(job, at),
                 )
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
         self._publish(self._tracker.note_task_saved(job))
 
     async def note_watched(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
@@ -106,11 +106,11 @@ class TaskKeeper:
                 times=self._times(job, at),
             )
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
         if self.entries.get(job) is not entry:  # it ended meanwhile
-            self._owe(entry, None)
-            await self.pay()
+            self._schedule_deletion(entry, None)
+            await self.delete_due()
         elif entry.saved is None:  # an earlier run completed or forgot it
             del self.entries[job]
         else:
@@ -141,7 +141,7 @@ class TaskKeeper:
         try:
             await self._store.note(entry.saved, standing, when=when, is_released=True)
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
 
     async def finish(
         self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.COMPLETED
@@ -150,19 +150,19 @@ class TaskKeeper:
 
         For tasks of other clients `ending` is remembered, unless it is None.
         """
-        self.owe(jobs, ending)
-        await self.pay()
+        self.schedule_deletion(jobs, ending)
+        await self.delete_due()
 
-    def owe(
+    def schedule_deletion(
         self, jobs: Iterable[JobId], ending: WatchedEnding | None = WatchedEnding.FORGOTTEN
     ) -> None:
         """Schedule the deletion of tasks; see `finish`."""
         for job in jobs:
             entry = self.entries.pop(job, None)
             if entry is not None:
-                self._owe(entry, ending)
+                self._schedule_deletion(entry, ending)
 
-    def _owe(self, entry: Entry, ending: WatchedEnding | None) -> None:
+    def _schedule_deletion(self, entry: Entry, ending: WatchedEnding | None) -> None:
         if entry.saved is not None:
             self._owed[entry.saved] = ending
 
@@ -170,9 +170,9 @@ class TaskKeeper:
         """Wait for pending saves, then delete what is due, before the store is closed."""
         for saving in list(self._saving):
             await saving.wait()
-        await self.pay()
+        await self.delete_due()
 
-    async def pay(self) -> None:
+    async def delete_due(self) -> None:
         """Delete what is due; failed deletions are retried later."""
         owed = dict(self._owed)
         if self._store is None or not owed:
@@ -183,7 +183,7 @@ class TaskKeeper:
                 ended = [saved for saved, how in owed.items() if how is ending]
                 await self._store.forget(ended, ending, when=when)
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return
         for saved in owed:
             self._owed.pop(saved, None)
@@ -235,7 +235,7 @@ class TaskKeeper:
         try:
             return await self._store.tasks()
         except UserError as error:
-            self._keeper.complain(error.details)
+            self._keeper.keep_problem(error.details)
             return []
 
     def _times(self, job: JobId, at: float) -> Times:
@@ -375,12 +375,16 @@ class TaskRuns:
         clock: CallClock,
     ) -> TaskRun:
         """Follow a job's task over a connection, in that session's task group."""
-        agreement, rounds = session.agreement, session.rounds
+        agreement, multi_round_trips = session.agreement, session.multi_round_trips
         assert agreement is not None  # noqa: S101  # the session is connected
         offer = TaskOffer.of(agreement.revision, agreement.capabilities)
 
         async def ask(requests: JsonObject, frame: int) -> JsonObject:
-            return await rounds.ask_all(requests, frame, job) if rounds is not None else {}
+            return (
+                await multi_round_trips.ask_all(requests, frame, job)
+                if multi_round_trips is not None
+                else {}
+            )
 
         run = TaskRun(connection, offer, followed, clock, ask)
         run.is_left = self.is_closing

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOOK_S = 5.0
+_CHECK_S = 5.0
 """How often to check tasks that are not followed here."""
 
 
@@ -64,7 +64,7 @@ class Tasks:
         self._reaching: set[JobId] = set()
         self._picks_up_alone = True
 
-    def leave_alone(self) -> None:
+    def stop_automatic(self) -> None:
         """Follow no more tasks automatically, only on request.
 
         For a front end that would not show them: nobody would see how they end.
@@ -125,12 +125,12 @@ class Tasks:
         self._reaching.add(job)
         try:
             server = await self._reach(entry.origin, use_saved_definition=use_saved_definition)
-            run = await self._go_on(job, entry, server)
+            run = await self._continue(job, entry, server)
         finally:
             self._reaching.discard(job)
         return await self._requests.complete_task(run, job, self._clock.monotonic())
 
-    async def _go_on(self, job: JobId, entry: Entry, server: str) -> TaskRun:
+    async def _continue(self, job: JobId, entry: Entry, server: str) -> TaskRun:
         connection = self._manager.connection(server)
         session = self._manager.session_of(connection.id)
         assert session is not None  # noqa: S101  # it has that connection
@@ -191,9 +191,9 @@ class Tasks:
         key = self._manager.key_of(server)
         for job, entry in list(self._keeper.entries.items()):
             if entry.origin.server_key == key and self.can_pick_up(job):
-                self._spawn(self._pick_up_alone, job)
+                self._spawn(self._follow_in_background, job)
 
-    async def _pick_up_alone(self, job: JobId) -> None:
+    async def _follow_in_background(self, job: JobId) -> None:
         try:
             await self.pick_up(job)
         except UserError as error:
@@ -211,7 +211,7 @@ class Tasks:
     def note_removed(self, jobs: Iterable[JobId]) -> None:
         """Do not restore the tasks of jobs that the user removed."""
         over = [job for job in self._idle(jobs) if self._snapshot(job) is None]
-        self._keeper.owe(over)
+        self._keeper.schedule_deletion(over)
 
     def _idle(self, jobs: Iterable[JobId]) -> list[JobId]:
         """Those of `jobs` whose task nobody follows."""
@@ -226,7 +226,7 @@ class Tasks:
     async def watch(self) -> None:
         """Delete expired tasks, and check what other programs do with saved ones."""
         while True:
-            await anyio.sleep(_LOOK_S)
+            await anyio.sleep(_CHECK_S)
             entries = self._keeper.entries
             idle = self._idle(entries)
             await self._keeper.finish([job for job in idle if self._is_expired(entries[job])])

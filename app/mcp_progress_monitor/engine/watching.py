@@ -108,7 +108,7 @@ class Tap:
         self._sink = sink
         self._slices: Iterator[Chunk | None] = self._recording.slices()
         self._chunk: Chunk | None = None
-        self._intake = ChunkIntake(self.servers, self._on_taken, self._as_read)
+        self._intake = ChunkIntake(self.servers, self._on_taken, self._renumbered)
         self._closed: set[str] = set()
         self._parent: str | None = None
 
@@ -169,16 +169,16 @@ class Tap:
         if self._chunk is None:
             return not self._recording.is_waiting
         chunk, self._chunk = self._chunk, None
-        self._chunk = self._intake.take_some(chunk, self._slices)
+        self._chunk = self._intake.take_many(chunk, self._slices)
         return True
 
-    def _as_read(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+    def _renumbered(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         """Frames whose events name requests by the numbers used here."""
         if frames[0].channel is not Channel.EVENT:
             return frames
-        return [self._renumbered(frame) for frame in frames]
+        return [self._with_our_numbers(frame) for frame in frames]
 
-    def _renumbered(self, frame: Frame) -> Frame:
+    def _with_our_numbers(self, frame: Frame) -> Frame:
         if b'"request":' not in frame.raw:
             return frame
         try:

@@ -204,12 +204,12 @@ class Playback:
 
     def step(self) -> bool:
         """Play the frames of the next moment. True while there is more."""
-        self._intake.read_out()
+        self._intake.finish_reading()
         chunk = self._found()
         if chunk is not None:
             head, self._chunk = chunk.until(chunk.frames[0].at)
             self._intake.take(head)
-            self._intake.read_out()
+            self._intake.finish_reading()
         return self._found() is not None or not self.is_loaded
 
     def restart(self) -> None:
@@ -237,7 +237,7 @@ class Playback:
         if self._time_of(chunk) > until:
             return False
         if until == _FOR_EVER:
-            self._chunk = self._intake.take_some(chunk, self._slices)
+            self._chunk = self._intake.take_many(chunk, self._slices)
         else:
             head, self._chunk = chunk.until(until)
             self._intake.take(head)

@@ -34,7 +34,7 @@ _BESIDE: Final = ".notes.json"
 _UNFINISHED: Final = f"{SUFFIX}.new"
 """The suffix of a tap's file until that has its header; left by a tap that was killed early."""
 _DAY_S: Final = 24 * 3600
-_LOOK_S: Final = 0.005
+_CHECK_S: Final = 0.005
 """Longer than another program holds a lock while trying it, too short to notice."""
 _PATIENCE_S: Final = 1.0
 _HEADER_BYTES: Final = 4096
@@ -96,7 +96,7 @@ class RecordingsFolder:
         self._own = _run_path(path)
         lock = _lock(_lock_path(self._own))
         with contextlib.suppress(NotImplementedError):  # the file system has no locks
-            lock.acquire(timeout=_PATIENCE_S, poll_interval=_LOOK_S)
+            lock.acquire(timeout=_PATIENCE_S, poll_interval=_CHECK_S)
             self._lock = lock
 
     def end(self) -> None:
@@ -221,7 +221,7 @@ class RecordingsFolder:
         try:
             if not _lock_path(run).exists():
                 return False
-            lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 5)
+            lock.acquire(timeout=_CHECK_S, poll_interval=_CHECK_S / 5)
         except (OSError, NotImplementedError):  # a Timeout is an OSError
             return True
         lock.release()

@@ -33,7 +33,7 @@ READ_BYTES: Final = 64 * 1024
 """Bytes read in one go: about two milliseconds of work."""
 _LONGEST_HEADER: Final = 64 * 1024
 _STRETCHES_KEPT: Final = 1 << 16
-_LOOK_S: Final = 1.0
+_CHECK_S: Final = 1.0
 """How often to check whether a recording has ended or continues in another file."""
 
 
@@ -107,7 +107,7 @@ class GrowingRecording(RecordingReader):
         self._name_of = name_of
         self._shift_us = shift_us
         self._on_part = on_part
-        self._looked_at = -_LOOK_S
+        self._looked_at = -_CHECK_S
 
     def slices(self) -> Iterator[Chunk | None]:
         """The chunks, and None as a pause."""
@@ -166,7 +166,7 @@ class GrowingRecording(RecordingReader):
         if part.path != self.parts[-1].path:
             return True
         now = time.monotonic()
-        if now - self._looked_at < _LOOK_S:
+        if now - self._looked_at < _CHECK_S:
             return False
         self._looked_at = now
         return self._goes_on_behind(part) or self._is_over()

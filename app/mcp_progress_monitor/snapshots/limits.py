@@ -80,7 +80,7 @@ def _checked(seconds: float | None, limit: Limit) -> float | None:
     if seconds is None:
         return None
     if not 0 <= seconds <= LONGEST_LIMIT_S:  # NaN fails both comparisons
-        what = f"The {limit.value} limit cannot be {_short(seconds)} seconds"
+        what = f"The {limit.value} timeout cannot be {_short(seconds)} seconds"
         hint = f"Enter 0 for no limit, or at most {LONGEST_LIMIT_S:,.0f} seconds (1,000 days)."
         raise UserError(ErrorDetails(what, hint=hint))
     return float(seconds) or None

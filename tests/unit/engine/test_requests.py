@@ -260,7 +260,7 @@ async def test_what_runs_out_of_time_is_cancelled_in_its_own_way(is_otherwise: b
             tasks.start_soon(complete)
             await at.server.until_sent("tools/call")
             at.now += 2000
-            exchange.clock.stir()
+            exchange.clock.wake()
         connection.outbox.post(connection.outbox.peer.notify("end"))
         await at.server.until_sent("end")
         assert outcomes[0].state is JobState.TIMED_OUT

@@ -98,8 +98,8 @@ class Questioned:
         self.identity = ClientIdentity(
             {}, rules.capabilities(Era.HANDSHAKE), rules.capabilities(Era.PER_REQUEST)
         )
-        self.incoming = ServerRequests(self.connection, context, self.identity)
-        self.rounds = MultiRoundTrips(self.connection, self.incoming)
+        self.server_requests = ServerRequests(self.connection, context, self.identity)
+        self.rounds = MultiRoundTrips(self.connection, self.server_requests)
 
     def _settings(self) -> ServerSettings:
         return self.settings
@@ -159,11 +159,11 @@ async def questioned(
     request_broker = Questioned(script, rules, roots)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(request_broker.connection.run)
-        tasks.start_soon(request_broker.incoming.run)
+        tasks.start_soon(request_broker.server_requests.run)
         tasks.start_soon(request_broker.rounds.run)
         await request_broker.connection.opened()
         if era is not None:
-            request_broker.incoming.begin(era)
+            request_broker.server_requests.begin(era)
         yield request_broker
         request_broker.connection.end("the test is over")
         await request_broker.connection.over()

@@ -47,7 +47,7 @@ def test_what_no_clock_can_count_down_is_refused_in_words(name: str, seconds: fl
     limits = Limits(seconds, None) if name == "idle" else Limits(None, seconds)
     with pytest.raises(UserError) as refused:
         limits.checked()
-    assert f"The {name} limit cannot be" in refused.value.details.what
+    assert f"The {name} timeout cannot be" in refused.value.details.what
     assert "0 for no limit" in refused.value.details.hint
 
 

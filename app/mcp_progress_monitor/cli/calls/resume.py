@@ -158,7 +158,7 @@ class _Resumer(OrderedCommand):
             # Already reported; scripts still need the final event.
             self._front.fail(CommandFailed(ExitCode.UNWRITABLE, obstacle))
             return ExitCode.UNWRITABLE
-        engine.tasks.leave_alone()
+        engine.tasks.stop_automatic()
         self._ids.update(self._found(engine))
         self._labels.update({job: str(saved) for job, saved in self._ids.items()})
         for origin, definition in self._here:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LONGEST_WAIT_S: Final = 86_400.0
 """Longest single wait: Qt's timers count milliseconds in 32 bits. Longer waits are repeated."""
 
-_STOOD_STILL_S: Final = 1.0
+_SUSPENDED_S: Final = 1.0
 """A sleep that overran by this much means that the program was suspended.
 
 Received data is then read for this long before a timeout counts.
@@ -63,14 +63,14 @@ class CallClock:
         self._holds += 1
         if self._holds == 1:
             self._held_since = now
-            self.stir()
+            self.wake()
 
     def release(self, now: float) -> None:
         """Undo one `hold`: the limits continue with the time that was left."""
         if self._holds == 1 and self._held_since is not None:
             self._held_s += max(now - self._held_since, 0.0)
             self._held_since = None
-            self.stir()
+            self.wake()
         self._holds = max(self._holds - 1, 0)
 
     def set_limits(self, limits: Limits) -> None:
@@ -79,7 +79,7 @@ class CallClock:
         `UserError` for a limit that cannot be counted down; then nothing changes.
         """
         self._limits = limits.checked()
-        self.stir()
+        self.wake()
 
     def extend(self, idle_s: float = 0.0, total_s: float = 0.0) -> None:
         """Extend limits by so many seconds; a disabled one stays disabled.
@@ -103,7 +103,7 @@ class CallClock:
             *self._limits,
         )
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         self._stirred.set()
         self._stirred = anyio.Event()
 
@@ -121,10 +121,10 @@ class CallClock:
             is_reached = left is not None and left <= 0 and not self.is_suspended
             if is_reached and not stood_still:
                 return limit
-            wait_s = _STOOD_STILL_S if is_reached else left
+            wait_s = _SUSPENDED_S if is_reached else left
             is_whole = await self._pause(wait_s)
             late_s = now() - began - (wait_s or 0.0)
-            stood_still = is_whole and late_s > _STOOD_STILL_S
+            stood_still = is_whole and late_s > _SUSPENDED_S
         return None
 
     async def _pause(self, left: float | None) -> bool:
@@ -176,12 +176,12 @@ class Hold:
 
 SIGN_IN_S: Final = 300.0  # how long a user may take for each sign-in
 URL_S: Final = 15.0  # default connection timeout of a server with a URL
-YOUNG_S: Final = 30.0  # how long a new process may stay silent
-SIGN_S: Final = 15.0  # how much longer it gets after it has written to standard error
+FIRST_SILENCE_S: Final = 30.0  # how long a new process may stay silent
+STDERR_EXTRA_S: Final = 15.0  # how much longer it gets after it has written to standard error
 LONGEST_S: Final = 60.0
 """How long a process may take in total, over all its starts, whatever it writes."""
 
-_LATER_S: Final = 10.0
+_AFTER_SIGN_IN_S: Final = 10.0
 """How much later connecting times out than a sign-in, whose error is more specific."""
 
 
@@ -190,7 +190,7 @@ class ConnectLimit:
 
     def __init__(self, limit_s: float | None, *, has_process: bool = False) -> None:
         """Start counting; without `limit_s`, use the default for a URL or a process."""
-        usual_s = YOUNG_S if has_process else URL_S
+        usual_s = FIRST_SILENCE_S if has_process else URL_S
         self.began_at = anyio.current_time()
         self._is_patient = limit_s is None and has_process
         self.scope = anyio.CancelScope(
@@ -217,16 +217,17 @@ class ConnectLimit:
         return self.scope.deadline - anyio.current_time()
 
     def note_start(self) -> None:
-        self._prolong(YOUNG_S)
+        """Another process was started."""
+        self._prolong(FIRST_SILENCE_S)
 
-    def note_sign(self, ago_s: float) -> None:
+    def note_stderr(self, ago_s: float) -> None:
         """Note that the process wrote to standard error `ago_s` seconds ago."""
-        self._prolong(SIGN_S - ago_s)
+        self._prolong(STDERR_EXTRA_S - ago_s)
 
     def renew(self) -> anyio.CancelScope | None:
         """A scope for one more start after a timeout; None if no time is left."""
         now = anyio.current_time()
-        left_s = min(self.began_at + LONGEST_S - now, SIGN_S)
+        left_s = min(self.began_at + LONGEST_S - now, STDERR_EXTRA_S)
         if not self._is_patient or left_s <= 0:
             return None
         self.scope = anyio.CancelScope(deadline=now + left_s)
@@ -241,7 +242,7 @@ class ConnectLimit:
         if self._left_s is None:
             now = anyio.current_time()
             self._left_s = max(self.scope.deadline - now, 0.0)
-            self.scope.deadline = now + SIGN_IN_S + _LATER_S
+            self.scope.deadline = now + SIGN_IN_S + _AFTER_SIGN_IN_S
 
     def release(self) -> None:
         """The sign-in is over: the remaining time continues."""

@@ -48,11 +48,11 @@ _FOR_TERMINALS: Final = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\([0-~]"
 )
 """Terminal control sequences, such as colours: removed from quoted lines."""
-_DYING_S: Final = 2.0
+_DRAIN_S: Final = 2.0
 """How long a server that no longer reads may keep sending before the connection ends."""
 _LAST_READ_S: Final = 0.5
 """How long remaining data is read after the server has ended at our request."""
-_SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
+_ACTIVITY_EVENTS: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
 """Prefixes of events that prove that the server sent bytes, although they are not messages."""
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
@@ -354,16 +354,16 @@ class Connection:
                 await self.outbox.room()
                 await self._room()
                 now = self._clock.monotonic()
-                self._note_life(frames, now)
+                self._note_activity(frames, now)
                 if now >= turn_ends:
                     await checkpoint()
                     turn_ends = self._clock.monotonic() + _TURN_S
         self._is_read.set()
 
-    def _note_life(self, frames: Sequence[Frame], now: float) -> None:
+    def _note_activity(self, frames: Sequence[Frame], now: float) -> None:
         first = frames[0]
         is_message = first.channel is Channel.RECEIVED
-        if is_message or first.raw.startswith(_SIGNS_OF_LIFE):
+        if is_message or first.raw.startswith(_ACTIVITY_EVENTS):
             self._last_life_at = now
         if is_message and len(self._first_lines) < FIRST_BYTES:
             lines = b"".join(frame.raw[:FIRST_BYTES] + b"\n" for frame in frames[:FIRST_BYTES])
@@ -377,7 +377,7 @@ class Connection:
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 # Usually the server has ended, which the reader reports. A server that keeps
                 # running receives neither requests nor cancels.
-                await anyio.sleep(_DYING_S)
+                await anyio.sleep(_DRAIN_S)
                 self._is_deaf = True
                 self._ending.set()
 

@@ -86,7 +86,7 @@ class Connector:
     async def disconnect(self, name: str) -> None:
         """Disconnect a server, if it is connected, and wait until its process is gone."""
         session = self._manager.session(name)
-        self._let_be(self._manager.reconnecting(name))
+        self._stop_automatic(self._manager.reconnecting(name))
         if session is not None:
             session.close()
             await session.over()
@@ -129,7 +129,8 @@ class Connector:
             self._on_change(name)
 
     def removed(self, reconnecting: ReconnectPolicy) -> None:
-        self._let_be(reconnecting)
+        """Forget a server that was removed."""
+        self._stop_automatic(reconnecting)
 
     async def reconnected(self, name: str) -> None:
         reconnecting = self._manager.reconnecting(name)
@@ -143,7 +144,7 @@ class Connector:
         """
         self._is_closing = True
         for reconnecting in [self._manager.reconnecting(name) for name in self._manager.names()]:
-            self._let_be(reconnecting)
+            self._stop_automatic(reconnecting)
         sessions = self._manager.sessions()
         for session in sessions:
             session.close()
@@ -186,7 +187,7 @@ class Connector:
 
     # Automatic reconnects
 
-    def _let_be(self, reconnecting: ReconnectPolicy) -> None:
+    def _stop_automatic(self, reconnecting: ReconnectPolicy) -> None:
         self._stop_wait(reconnecting)
         watcher = self._watches.pop(reconnecting, None)
         if watcher is not None:

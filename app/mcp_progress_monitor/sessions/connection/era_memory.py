@@ -45,7 +45,7 @@ class _Kept(NamedTuple):
     when: float
 
 
-def said_by(agreement: Agreement) -> str:
+def digest_of(agreement: Agreement) -> str:
     """A digest of the server's description of itself."""
     said = (agreement.revision, agreement.server_info, agreement.capabilities)
     return hashlib.sha256(canonical([*said, agreement.instructions])).hexdigest()[:32]

@@ -92,7 +92,7 @@ class PendingRequest:
         if self.end is None:
             self.end = end
             self._over.set()
-            self.clock.stir()
+            self.clock.wake()
 
     async def over(self, within_s: float | None = None) -> ExchangeEnd | None:
         """Wait for the end, at most `within_s`; unlike `wait`, this never ends the exchange."""

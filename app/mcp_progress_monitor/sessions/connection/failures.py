@@ -78,11 +78,11 @@ def silent(
     if busy := _busy(connection):
         what = f"The server kept answering {busy} until the connect timeout"
         hint = _BUSY_HINT
-    if connection.outbox.rubbish:
+    if connection.outbox.invalid_lines:
         what, hint = "Not an MCP server: its output is not JSON-RPC", _RUBBISH_HINT
         if connection.is_http:
             what, hint = "Not an MCP server: its responses are not JSON-RPC", _URL_HINT
-    detail = "\n".join(filter(None, [in_line(connection.outbox), evidence(connection)]))
+    detail = "\n".join(filter(None, [queued_text(connection.outbox), evidence(connection)]))
     return ErrorDetails(what, command, hint, detail)
 
 
@@ -95,17 +95,16 @@ def _busy(connection: Connection) -> str:
 
 def unread(command: str, outbox: Outbox) -> ErrorDetails | None:
     """The error if the server sends requests without reading our replies; else None."""
-    return ErrorDetails(in_line(outbox), command, _UNREAD_HINT) if outbox.is_on_hold else None
+    return ErrorDetails(queued_text(outbox), command, _UNREAD_HINT) if outbox.is_on_hold else None
 
 
-def in_line(outbox: Outbox) -> str:
+def queued_text(outbox: Outbox) -> str:
     """What waits because the server does not read its input; empty if nothing does."""
-    if not outbox.in_line:
+    if not outbox.queued_count:
         return ""
-    verb = "waits" if outbox.in_line == 1 else "wait"
-    return (
-        f"The server is not reading its input: {formatting.count(outbox.in_line, 'message')} {verb}"
-    )
+    waiting = formatting.count(outbox.queued_count, "message")
+    verb = "waits" if outbox.queued_count == 1 else "wait"
+    return f"The server is not reading its input: {waiting} {verb}"
 
 
 def _told(connection: Connection) -> str:
@@ -118,9 +117,9 @@ def _told(connection: Connection) -> str:
 def evidence(connection: Connection) -> str:
     """Evidence: invalid output, and the last lines of stderr or HTTP responses."""
     parts = []
-    if connection.outbox.rubbish:
-        rubbish = [line.decode(errors="replace") for line in connection.outbox.rubbish]
-        lines = [formatting.one_line(line, _QUOTED) for line in rubbish]
+    if connection.outbox.invalid_lines:
+        invalid_lines = [line.decode(errors="replace") for line in connection.outbox.invalid_lines]
+        lines = [formatting.one_line(line, _QUOTED) for line in invalid_lines]
         parts.append("First output:\n" + _indented(lines))
     if connection.http_notes:
         parts.append("Last requests:\n" + _indented(map(_noted, connection.http_notes[-_NOTED:])))

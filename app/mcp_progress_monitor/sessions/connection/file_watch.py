@@ -48,7 +48,7 @@ IGNORED: Final = frozenset(
 _QUIET_MS: Final = 200  # a change is reported once nothing else has changed for this long …
 _LONGEST_MS: Final = 2000
 """… or this long after the first one: saving all files counts as one change."""
-_LOOK_S: Final = 1.0
+_CHECK_S: Final = 1.0
 """How often the watched paths are checked.
 
 Folders are deleted and created again, links change, and network folders report nothing.
@@ -175,10 +175,10 @@ class FileWatcher:
         beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
         async with anyio.create_task_group() as tasks:
             if self.watched.folders:
-                look = _Look(self.watched.folders, (), folders.counts, is_deep=True)
+                look = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
                 tasks.start_soon(_watch, look, tell, on_problem)
             if beside:
-                look = _Look(beside, tuple(alone), self.watched.counts, is_deep=False)
+                look = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
                 tasks.start_soon(_watch, look, tell, on_problem)
             await _until_there(self.watched.missing)
             tasks.cancel_scope.cancel()
@@ -194,14 +194,14 @@ async def _until_there(missing: tuple[str, ...]) -> None:
     if not missing:
         await anyio.Event().wait()
     while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # it is not reported
-        await anyio.sleep(_LOOK_S)
+        await anyio.sleep(_CHECK_S)
 
 
 def _can_be_watched(path: str) -> bool:
     return is_there(path) and not is_closed(path)
 
 
-class _Look:
+class _WatchThread:
     """Watches for changes in a thread, until `stop` is set."""
 
     def __init__(
@@ -239,7 +239,7 @@ class _Look:
         looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
         for paths in self._told(there):
             now = time.monotonic()
-            if not (paths or self._lost) and now - looked_at < _LOOK_S:
+            if not (paths or self._lost) and now - looked_at < _CHECK_S:
                 yield paths
                 continue
             looked_at, before, self._signs = now, self._signs, self._signs_now()
@@ -257,7 +257,7 @@ class _Look:
         import watchfiles
 
         if not there:
-            while not self.stop.wait(_LOOK_S):
+            while not self.stop.wait(_CHECK_S):
                 yield set()
             return
         found = watchfiles.watch(
@@ -280,7 +280,7 @@ class _Look:
             # It fails on names that are not text; persistent errors are raised again.
             if not is_up:
                 raise
-            self.stop.wait(_LOOK_S)
+            self.stop.wait(_CHECK_S)
 
     def _filter(self, change: int, path: str) -> bool:
         if change == DELETED and path in self.folders:
@@ -303,7 +303,7 @@ def _sign(path: str, *, is_folder: bool) -> object:
 
 
 async def _watch(
-    look: _Look, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+    look: _WatchThread, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
 ) -> None:
     async def told(paths: tuple[str, ...]) -> None:
         await tell(paths)

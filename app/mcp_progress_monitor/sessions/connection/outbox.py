@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.transport.base import Loss
 
 METHOD_NOT_FOUND: Final = -32601
-_MOST_IN_LINE: Final = 1000
+_MOST_QUEUED: Final = 1000
 """Most queued messages before we stop reading the requests that cause more."""
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
@@ -112,8 +112,8 @@ class Outbox:
         self.hold_watchers: list[Callable[[], None]] = []  # called when `is_on_hold` has changed
         self.is_on_hold = False
         """Whether we have stopped reading because the server does not read its input."""
-        self.in_line = 0  # how many messages wait to be written
-        self.rubbish: list[bytes] = []
+        self.queued_count = 0  # the number of messages that wait to be written
+        self.invalid_lines: list[bytes] = []
         """The first lines from the server that were not messages, cut for quoting."""
         self.closes_streams = False
         """Whether requests are cancelled by closing their responses instead of by a notification.
@@ -221,7 +221,7 @@ class Outbox:
             self._put(OutgoingMessage(raw))
 
     def _put(self, message: OutgoingMessage) -> None:
-        self.in_line += 1
+        self.queued_count += 1
         self._outbox.send_nowait(message)
 
     def exchange_of(self, request: int) -> PendingRequest | None:
@@ -278,7 +278,7 @@ class Outbox:
     async def outgoing(self) -> AsyncIterator[OutgoingMessage]:
         """Yield messages to write, each once the previous one is written; skips cancelled ones."""
         async for message in self._inbox:
-            self.in_line -= 1
+            self.queued_count -= 1
             if message.exchange is None or message.exchange.end is None:
                 yield message
             self._room.set()
@@ -292,7 +292,7 @@ class Outbox:
 
     async def room(self) -> None:
         """Wait while the server does not read the replies to its requests."""
-        if self.in_line <= _MOST_IN_LINE:
+        if self.queued_count <= _MOST_QUEUED:
             return
         with anyio.move_on_after(_PATIENCE_S):
             await self._has_room()
@@ -304,7 +304,7 @@ class Outbox:
             self._hold(is_on_hold=False)
 
     async def _has_room(self) -> None:
-        while not self._is_closed and self.in_line > _MOST_IN_LINE // 2:
+        while not self._is_closed and self.queued_count > _MOST_QUEUED // 2:
             self._room = anyio.Event()
             await self._room.wait()
 
@@ -419,5 +419,5 @@ class Outbox:
                 watcher(fact)
 
     def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:
-        if len(self.rubbish) < _RUBBISH_KEPT:
-            self.rubbish.append(raw_of(frames, fact.number)[:_RUBBISH_BYTES])
+        if len(self.invalid_lines) < _RUBBISH_KEPT:
+            self.invalid_lines.append(raw_of(frames, fact.number)[:_RUBBISH_BYTES])

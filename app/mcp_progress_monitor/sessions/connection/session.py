@@ -14,7 +14,7 @@ from mcp_progress_monitor.protocol.messages import DISCOVER, PING
 from mcp_progress_monitor.sessions.connection import failures
 from mcp_progress_monitor.sessions.connection.clocks import ConnectLimit, not_signed_in
 from mcp_progress_monitor.sessions.connection.connection import Upkeep
-from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, said_by
+from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, digest_of
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
 from mcp_progress_monitor.sessions.connection.lists import ServerLists
 from mcp_progress_monitor.sessions.connection.negotiation import (
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
 
 _PATIENCE_S: Final = 10.0  # how long a server may take to answer; less if it is pinged more often
-_STOOD_STILL_S: Final = 1.0
+_SUSPENDED_S: Final = 1.0
 """A wait that overran by this much means that the program was suspended and has not read yet."""
 
 
@@ -149,7 +149,7 @@ class Keepalive:
         while True:
             began = now()
             end = await exchange.over(patience_s)
-            if end is not None or now() - began < patience_s + _STOOD_STILL_S:
+            if end is not None or now() - began < patience_s + _SUSPENDED_S:
                 return end
 
     def _put(self, health: Health | None) -> None:
@@ -193,13 +193,13 @@ class Session:
         """How it is opened; None before the first connection."""
         self.current: Connection | None = None
         """The newest connection; None before the first. It may have ended."""
-        self.incoming: ServerRequests | None = None
+        self.server_requests: ServerRequests | None = None
         """Answers the server's requests over that connection."""
-        self.rounds: MultiRoundTrips | None = None
+        self.multi_round_trips: MultiRoundTrips | None = None
         """Continues calls whose results require input over that connection."""
-        self.news: Subscriptions | None = None
+        self.notifications: Subscriptions | None = None
         """Subscribes to the server's notifications; None unless it is connected."""
-        self.pulse: Keepalive | None = None  # pings it; None unless it is or was connected
+        self.keepalive: Keepalive | None = None  # pings it; None unless it is or was connected
         self._context = context
         self._reconnecting = reconnecting or ReconnectPolicy(definition.name)
         self._limit: ConnectLimit | None = None
@@ -298,10 +298,10 @@ class Session:
         if self._state is ServerState.CONNECTING and self._limit is not None:
             stderr_at = None if self.current is None else self.current.stderr_at
             if stderr_at is not None:
-                self._limit.note_sign(now - stderr_at)
+                self._limit.note_stderr(now - stderr_at)
             self._on_change()
-        if self.pulse is not None and self._state is ServerState.CONNECTED:
-            self.pulse.look(now)
+        if self.keepalive is not None and self._state is ServerState.CONNECTED:
+            self.keepalive.look(now)
 
     def note_sign_in(self, *, is_open: bool) -> None:
         """A sign-in began or ended: the connection timeout is held meanwhile."""
@@ -368,11 +368,11 @@ class Session:
 
     async def _serve(self, tasks: TaskGroup) -> None:
         connection, agreement = await self._establish(tasks)
-        self._said = said_by(agreement)
+        self._said = digest_of(agreement)
         self.agreement = agreement
         self._attend(connection, agreement)
         context = self._context
-        self.news = Subscriptions(
+        self.notifications = Subscriptions(
             connection,
             agreement,
             context.settings,
@@ -388,7 +388,7 @@ class Session:
         )
         self._become(ServerState.CONNECTED)
         tasks.start_soon(self._keep, self._lists)
-        tasks.start_soon(self._beside, self.news.run)
+        tasks.start_soon(self._beside, self.notifications.run)
         await connection.ended()
         self._become(ServerState.CLOSING)
         await connection.over()
@@ -398,7 +398,7 @@ class Session:
     def _attend(self, connection: Connection, agreement: Agreement) -> None:
         """Set the server's state, and how to continue if it ended unexpectedly."""
         interval_s = self._definition.ping_interval_s
-        self.pulse = Keepalive(
+        self.keepalive = Keepalive(
             connection,
             agreement.era,
             interval_s,
@@ -416,7 +416,8 @@ class Session:
             await self._lists.reload_tools()
 
     def _outlook(self) -> str:
-        if self.pulse is None:
+        """The error for those who waited for a connected server that has ended."""
+        if self.keepalive is None:
             return ""
         now = self._context.clock.monotonic()
         if not self._is_end_wanted:
@@ -425,16 +426,16 @@ class Session:
 
     async def _keep(self, lists: ServerLists) -> None:
         await lists.load_tools()
-        await self._heard()
+        await self._log_level_set()
         if self._state is ServerState.CONNECTED:
             self._ready.set()
         await lists.keep()
 
-    async def _heard(self) -> None:
+    async def _log_level_set(self) -> None:
         """Wait briefly until the server has set the log level, so that it logs the first call."""
-        if self.news is not None and self._context.settings().log_level is not None:
+        if self.notifications is not None and self._context.settings().log_level is not None:
             with anyio.move_on_after(_LEVEL_LIMIT_S):
-                await self.news.begun.wait()
+                await self.notifications.begun.wait()
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         """Connect within the definition's limit, over a second connection if needed."""
@@ -483,17 +484,19 @@ class Session:
             self.opening = opening_of(connection, self._identity, self._era, self._remembered)
         negotiation = self._negotiation = Negotiation(connection, self._identity, self.opening)
         tasks.start_soon(connection.run)
-        self.incoming = incoming = ServerRequests(connection, self._context, self._identity)
-        self.rounds = MultiRoundTrips(connection, incoming)
-        tasks.start_soon(self._beside, incoming.run)
-        tasks.start_soon(self._beside, self.rounds.run)
+        self.server_requests = server_requests = ServerRequests(
+            connection, self._context, self._identity
+        )
+        self.multi_round_trips = MultiRoundTrips(connection, server_requests)
+        tasks.start_soon(self._beside, server_requests.run)
+        tasks.start_soon(self._beside, self.multi_round_trips.run)
         cause, self.cause = self.cause, None
         if cause is not None:
             await connection.record_event("restarting", **cause)
         await connection.opened()
         self._on_change()
         agreement = await self._negotiated(connection, negotiation)
-        incoming.begin(agreement.era)
+        server_requests.begin(agreement.era)
         return connection, agreement
 
     async def _negotiated(self, connection: Connection, negotiation: Negotiation) -> Agreement:
@@ -555,8 +558,8 @@ class Session:
         )
 
     def _health(self) -> Health | None:
-        is_known = self.pulse is not None and self._state is ServerState.CONNECTED
-        return self.pulse.health if self.pulse is not None and is_known else None
+        is_known = self.keepalive is not None and self._state is ServerState.CONNECTED
+        return self.keepalive.health if self.keepalive is not None and is_known else None
 
     def _unread(self, connection: Connection) -> ErrorDetails | None:
         return failures.unread(self._definition.address, connection.outbox)
@@ -576,13 +579,15 @@ class Session:
     def _with_lists(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self._lists is None:
             return bare
-        news = self.news
+        notifications = self.notifications
         return dataclasses.replace(
             bare,
-            subscriptions=() if news is None else news.subscriptions,
-            resource_updates=() if news is None else news.updates,
+            subscriptions=() if notifications is None else notifications.subscriptions,
+            resource_updates=() if notifications is None else notifications.updates,
             tools=self._lists.tools,
             resources=self._lists.resources,
             prompts=self._lists.prompts,
-            problem=bare.problem or self._lists.problem or (None if news is None else news.problem),
+            problem=bare.problem
+            or self._lists.problem
+            or (None if notifications is None else notifications.problem),
         )

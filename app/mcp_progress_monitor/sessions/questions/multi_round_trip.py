@@ -74,9 +74,9 @@ class _RoundWork(NamedTuple):
 class MultiRoundTrips:
     """Continues the calls of one connection. `run` is its one task."""
 
-    def __init__(self, connection: Connection, incoming: ServerRequests) -> None:
+    def __init__(self, connection: Connection, server_requests: ServerRequests) -> None:
         self._connection = connection
-        self._incoming = incoming
+        self._incoming = server_requests
         self._work, self._inbox = anyio.create_memory_object_stream[_RoundWork](math.inf)
         connection.outbox.continuations.append(self._take)
 
@@ -85,7 +85,7 @@ class MultiRoundTrips:
         try:
             async with anyio.create_task_group() as tasks:
                 async for work in self._inbox:
-                    tasks.start_soon(self._go_on, work)
+                    tasks.start_soon(self._continue, work)
         finally:
             self._work.close()
             self._inbox.close()
@@ -109,7 +109,7 @@ class MultiRoundTrips:
         with contextlib.suppress(anyio.ClosedResourceError):
             self._work.send_nowait(work)
 
-    async def _go_on(self, work: _RoundWork) -> None:
+    async def _continue(self, work: _RoundWork) -> None:
         """Ask, then continue, unless the exchange ends first."""
         exchange = work.exchange
         if not exchange.is_asking:

@@ -302,13 +302,13 @@ class TaskRun:
         self._followed = followed
         self._wire = TaskRequests(connection, followed.view.id)
         self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)
-        self._result = ResultRequest(self._wire, self._look_soon)
+        self._result = ResultRequest(self._wire, self._poll_soon)
         self._pace = PollPace()
         self._wake = anyio.Event()
         self._over = anyio.Event()
         self._group: TaskGroup | None = None
         self._scope = anyio.CancelScope()
-        self._news: TaskView | None = None
+        self._newest_view: TaskView | None = None
         self._has_no_get = False
         self._wants_cancel = False
         self._words = ""
@@ -397,17 +397,17 @@ class TaskRun:
 
     async def _follow(self, tasks: TaskGroup) -> None:
         self._pace.note(self.view.poll_ms)
-        await (self._act(None, tasks) if self._followed.is_known else self._look(tasks))
+        await (self._act(None, tasks) if self._followed.is_known else self._poll(tasks))
         while self.end is None:
             await self._pause()
-            news, self._news = self._news, None
-            if news is not None and self._says_enough():
+            news, self._newest_view = self._newest_view, None
+            if news is not None and self._is_complete():
                 self.view = news
                 await self._act(None, tasks)
             else:
-                await self._look(tasks)
+                await self._poll(tasks)
 
-    def _says_enough(self) -> bool:
+    def _is_complete(self) -> bool:
         """Whether notifications contain everything that a poll would."""
         return self.offer.way is TaskWay.CORE and self._result.reply is None
 
@@ -422,9 +422,9 @@ class TaskRun:
             await self._wake.wait()
         self._wake = anyio.Event()
 
-    async def _look(self, tasks: TaskGroup) -> None:
+    async def _poll(self, tasks: TaskGroup) -> None:
         if self._has_no_get:
-            self._judge_result_alone()
+            self._end_by_result()
             return
         exchange = await self._wire.ask(GET_TASK)
         view = stated(exchange.reply, self.view.id)
@@ -451,7 +451,7 @@ class TaskRun:
             # The server's questions arrive while this is open (2025-11-25 "Input Required Status").
             self._result.open(tasks)
         elif exchange is None:
-            self._look_soon()
+            self._poll_soon()
         elif self._input is not None:
             await self._input.take(exchange, tasks)
 
@@ -463,7 +463,7 @@ class TaskRun:
         elif self.offer.way is TaskWay.CORE:
             await self._fetch(tasks)
         elif exchange is None:
-            await self._look(tasks)
+            await self._poll(tasks)
         else:
             await self._end_with(exchange)
 
@@ -496,7 +496,7 @@ class TaskRun:
         at = self.connection.now() if exchange.reply is None else exchange.reply.at
         self._end(TaskFate.ENDED, result, error, exchange.raw, at=at)
 
-    def _judge_result_alone(self) -> None:
+    def _end_by_result(self) -> None:
         """For a server that cannot be polled: only the result's reply shows the outcome."""
         reply = self._result.reply
         if reply is not None:
@@ -555,12 +555,12 @@ class TaskRun:
         """End, unless it has already ended, and wake the waiting tasks."""
         if self.end is None:
             self.end = end
-            self.clock.stir()
+            self.clock.wake()
 
     def _fate_without_end(self) -> TaskEnd:
         """Why the task's state is no longer known; the last known state may be final."""
-        if self._news is not None and self._news.status == TaskStatus.CANCELLED:
-            self.view = self._news
+        if self._newest_view is not None and self._newest_view.status == TaskStatus.CANCELLED:
+            self.view = self._newest_view
             return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
         fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
         return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
@@ -573,10 +573,10 @@ class TaskRun:
             return
         is_step = view.status != self.view.status or view.status == TaskStatus.INPUT_REQUIRED
         if is_step or view.is_terminal:
-            self._news = view
+            self._newest_view = view
             self._wake.set()
 
-    def _look_soon(self) -> None:
+    def _poll_soon(self) -> None:
         self._wake.set()
 
     def _post_cancel(self, tasks: TaskGroup) -> None:
@@ -590,7 +590,7 @@ class TaskRun:
         try:
             await self._wire.wait(exchange)
             view = stated(exchange.reply, self.view.id)
-            self._news = self._news if view is None else view
+            self._newest_view = self._newest_view if view is None else view
         except anyio.ClosedResourceError:
             pass  # noticed by the loop
         finally:

@@ -123,7 +123,7 @@ def _advice(near: list[str], otherwise: str) -> str:
 
 
 READ_BYTES: Final = 256 * 1024
-_POLITE_S: Final = 2.0  # how long a server may take to exit after its stdin was closed
+_STDIN_GRACE_S: Final = 2.0  # how long a server may take to exit after its stdin was closed
 _FAREWELL_S: Final = 0.25
 """A command that starts the server as its child may exit a moment before it."""
 _TERMINATE_S: Final = 1.5
@@ -200,7 +200,7 @@ class ServerProcess:
     async def watch(self) -> None:
         """Wait for the end of the process, then end the children that outlived it."""
         async with anyio.create_task_group() as meanwhile:
-            meanwhile.start_soon(self._know_family)
+            meanwhile.start_soon(self._track_children)
             await self._process.wait()
             meanwhile.cancel_scope.cancel()
         self._has_ended = True
@@ -234,7 +234,7 @@ class ServerProcess:
             await self._family.look_up()
             if self._process.stdin is not None:
                 await self._process.stdin.aclose()
-            if not await self._has_exited(_POLITE_S):
+            if not await self._has_exited(_STDIN_GRACE_S):
                 await self._family.look_up()
                 self.was_ended = True
                 process_guard.terminate(self.pid)
@@ -247,7 +247,7 @@ class ServerProcess:
         """Close our ends of the pipes, after `end` and the last read."""
         await self._process.aclose()
 
-    async def _know_family(self) -> None:
+    async def _track_children(self) -> None:
         """Track the children: after a crash they cannot be found."""
         while True:
             await anyio.sleep(_LOOK_EVERY_S - anyio.current_time() % _LOOK_EVERY_S)

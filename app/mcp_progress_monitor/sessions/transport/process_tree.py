@@ -42,10 +42,10 @@ async def running() -> Mapping[int, ProcessEntry]:
     if sys.platform == "win32":
         await checkpoint()
         return {}
-    census = _current()
-    asked = census.begun
-    async with census.lock:
-        return await _read(census, asked)
+    table = _current()
+    asked = table.begun
+    async with table.lock:
+        return await _read(table, asked)
 
 
 async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
@@ -53,14 +53,14 @@ async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
     if sys.platform == "win32":
         await checkpoint()
         return {}, {}
-    census = _current()
-    asked = census.begun
-    async with census.lock:
-        found = await _read(census, asked)
-        if census.marked != census.held:
-            census.marks = await anyio.to_thread.run_sync(_marks_of, tuple(found))
-            census.marked = census.held
-        return found, census.marks
+    table = _current()
+    asked = table.begun
+    async with table.lock:
+        found = await _read(table, asked)
+        if table.marked != table.held:
+            table.marks = await anyio.to_thread.run_sync(_marks_of, tuple(found))
+            table.marked = table.held
+        return found, table.marks
 
 
 def entry_of(pid: int) -> ProcessEntry | None:
@@ -68,20 +68,20 @@ def entry_of(pid: int) -> ProcessEntry | None:
 
 
 def _current() -> _ProcessTable:
-    census = _census.get(None)
-    if census is None:
-        census = _ProcessTable()
-        _census.set(census)
-    return census
+    table = _census.get(None)
+    if table is None:
+        table = _ProcessTable()
+        _census.set(table)
+    return table
 
 
-async def _read(census: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
+async def _read(table: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
     """The newest reading, or a new one if that began before this call."""
-    if census.held <= asked:  # no reading that began after this call has finished
-        number = census.begun = census.begun + 1
-        census.found = await anyio.to_thread.run_sync(watchdog.read_all)
-        census.held = number
-    return census.found
+    if table.held <= asked:  # no reading that began after this call has finished
+        number = table.begun = table.begun + 1
+        table.found = await anyio.to_thread.run_sync(watchdog.read_all)
+        table.held = number
+    return table.found
 
 
 def _marks_of(pids: tuple[int, ...]) -> dict[int, str]:

@@ -23,7 +23,7 @@ _HAS_PROC: Final = sys.platform == "linux"
 _STAT_BYTES: Final = 4096  # more than any process's status contains
 _ENVIRONMENT_BYTES: Final = 4 * 1024 * 1024
 _MARK_AT: Final = b"\0" + MARK.encode() + b"="
-_POLITE_S: Final = 2.0
+_STDIN_GRACE_S: Final = 2.0
 _TERMINATE_S: Final = 1.5
 _KILL_S: Final = 1.0
 _POLL_S: Final = 0.02
@@ -164,7 +164,7 @@ class Watchdog:
     def end(self, *, is_polite: bool) -> None:
         """End all servers and their children; `is_polite` gives them time to exit."""
         if is_polite and self._members():
-            self._wait(self._heads_running, _POLITE_S)
+            self._wait(self._heads_running, _STDIN_GRACE_S)
             self._signal(signal.SIGTERM)
             self._wait(self._members, _TERMINATE_S)
         deadline = time.monotonic() + _KILL_S

@@ -50,7 +50,7 @@ class FakeEngine(FakeJobs):
             find=self.find_task,
             saved_id=self.saved_task,
             pick_up=self.pick_up,
-            leave_alone=lambda: None,
+            stop_automatic=lambda: None,
             leave=lambda: None,
         )
         self.resumer = SimpleNamespace(

@@ -48,7 +48,7 @@ class Waiting:
     async def at(self, now: float) -> None:
         """Let it be `now`, and the wait notice that."""
         self.time.now = now
-        self.clock.stir()
+        self.clock.wake()
         await settle()
 
 
@@ -67,7 +67,7 @@ async def waiting(limits: Limits) -> AsyncIterator[Waiting]:
         await settle()
         yield call
         call.is_answered = True
-        call.clock.stir()
+        call.clock.wake()
 
 
 def test_both_clocks_count_down_from_the_beginning() -> None:
@@ -243,7 +243,7 @@ async def test_what_came_while_the_program_stood_still_is_read_before_a_limit_co
         assert not call.is_over
         if is_alive:
             call.is_answered = True
-            call.clock.stir()
+            call.clock.wake()
         with anyio.fail_after(30):
             while not call.is_over:  # noqa: ASYNC110  # nobody tells of it
                 await anyio.sleep(0.01)

@@ -32,7 +32,7 @@ async def test_it_stands_still_while_it_is_held_and_then_goes_on() -> None:
 
 async def test_a_sign_in_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clocks, "SIGN_IN_S", 0.02)
-    monkeypatch.setattr(clocks, "_LATER_S", 0.0)
+    monkeypatch.setattr(clocks, "_AFTER_SIGN_IN_S", 0.0)
     limit = ConnectLimit(5)
     with limit.scope:
         limit.hold()
@@ -76,23 +76,23 @@ async def test_without_a_choice_a_process_may_take_longer_than_a_url() -> None:
 
 async def test_signs_of_life_make_it_longer_up_to_a_minute() -> None:
     limit = Limited(None, has_process=True)
-    limit.note_sign(1)
+    limit.note_stderr(1)
     assert limit.ends_after_s == pytest.approx(30, abs=1)
     limit.began_at -= 25  # as if that had passed
     limit.scope.deadline -= 25
-    limit.note_sign(1)
+    limit.note_stderr(1)
     assert limit.ends_after_s == pytest.approx(25 + 14, abs=1)
     limit.note_start()
     assert limit.ends_after_s == pytest.approx(25 + 30, abs=1)
     limit.began_at -= 30
     limit.scope.deadline -= 30
-    limit.note_sign(0)
+    limit.note_stderr(0)
     assert limit.ends_after_s == pytest.approx(60, abs=1)
 
 
 async def test_a_chosen_limit_is_kept_whatever_comes() -> None:
     limit = Limited(5, has_process=True)
-    limit.note_sign(0)
+    limit.note_stderr(0)
     limit.note_start()
     assert limit.ends_after_s == pytest.approx(5, abs=0.1)
     assert limit.renew() is None

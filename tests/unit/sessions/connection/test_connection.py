@@ -250,9 +250,9 @@ async def test_the_first_lines_that_are_no_messages_are_kept_to_be_quoted() -> N
         for number in range(8):
             server.say(f"line {number} {'x' * 500}".encode())
         await connection_is_idle(server)
-    assert len(connection.outbox.rubbish) == 5
-    assert connection.outbox.rubbish[0].startswith(b"line 0")
-    assert max(map(len, connection.outbox.rubbish)) == 200
+    assert len(connection.outbox.invalid_lines) == 5
+    assert connection.outbox.invalid_lines[0].startswith(b"line 0")
+    assert max(map(len, connection.outbox.invalid_lines)) == 200
 
 
 async def test_the_last_lines_of_stderr_are_kept() -> None:
@@ -278,7 +278,7 @@ async def test_what_is_quoted_of_stderr_is_bounded_and_without_colours() -> None
     assert first == "Error: no key"
     assert len(second) < 10_000
     assert [f.raw for f in log.frames if f.channel is Channel.STDERR] == lines
-    connection.outbox.rubbish.append(b"\x1b[2J")
+    connection.outbox.invalid_lines.append(b"\x1b[2J")
     assert len(failures.evidence(connection)) < 2000
     assert "\x1b" not in failures.evidence(connection)
 

@@ -17,7 +17,7 @@ from mcp_progress_monitor.sessions.connection.era_memory import (
     KEPT_S,
     EraMemory,
     ProvenEra,
-    said_by,
+    digest_of,
 )
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
@@ -92,11 +92,11 @@ def test_what_was_learnt_this_very_moment_is_known(path: Path) -> None:
 
 def test_a_server_that_says_something_else_is_asked_again(path: Path) -> None:
     memory = EraMemory(path, Clock())
-    memory.learn(ONE, ASKED._replace(said=said_by(agreement())))
-    same = ProvenEra(Era.HANDSHAKE, said_by(agreement()), was_asked=False)
+    memory.learn(ONE, ASKED._replace(said=digest_of(agreement())))
+    same = ProvenEra(Era.HANDSHAKE, digest_of(agreement()), was_asked=False)
     memory.learn(ONE, same)
     assert memory.of(ONE) is Era.HANDSHAKE
-    memory.learn(ONE, same._replace(said=said_by(agreement(version="2"))))
+    memory.learn(ONE, same._replace(said=digest_of(agreement(version="2"))))
     assert memory.of(ONE) is None
 
 

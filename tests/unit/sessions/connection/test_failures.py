@@ -32,7 +32,7 @@ def connection(**fields: Any) -> Any:
     """What is read of a connection that has ended."""
     usual = {"failure": None, "problem": None, "is_http": False, "exit_code": None}
     seen = {"reason": "It ended", "http_notes": (), "stderr_tail": ()}
-    return SimpleNamespace(outbox=SimpleNamespace(rubbish=()), **{**usual, **seen, **fields})
+    return SimpleNamespace(outbox=SimpleNamespace(invalid_lines=()), **{**usual, **seen, **fields})
 
 
 def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
@@ -53,7 +53,7 @@ def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: 
     code, _, words = status.partition(" ")
     notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), words))
     seen = connection(is_http=True, http_notes=notes)
-    seen.outbox.in_line = 0
+    seen.outbox.queued_count = 0
     problem = silent("http://host/mcp", 3, ["server/discover"], seen)
     assert problem.what.startswith(f"The server kept answering {status} until")
     assert "may be starting" in problem.hint
@@ -63,6 +63,6 @@ def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: 
 def test_a_server_that_answered_in_vain_and_then_not_at_all_is_silent() -> None:
     notes = (HttpNote("POST /mcp", 503, "no"), HttpNote("POST /mcp", None, "no answer yet"))
     seen = connection(is_http=True, http_notes=notes)
-    seen.outbox.in_line = 0
+    seen.outbox.queued_count = 0
     problem = silent("http://host/mcp", 3, ["server/discover"], seen)
     assert problem.what == "The server did not answer server/discover within 3 s"

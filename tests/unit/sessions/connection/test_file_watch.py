@@ -124,13 +124,13 @@ async def test_a_change_is_handed_over_and_the_end_lets_go_of_the_thread(tmp_pat
     script = tmp_path / "a.py"
     script.touch()
     heard: list[tuple[str, ...]] = []
-    news = anyio.Event()
+    notifications = anyio.Event()
     limiter = anyio.to_thread.current_default_thread_limiter()
     before = limiter.total_tokens
 
     async def note(paths: tuple[str, ...]) -> None:
         heard.append(paths)
-        news.set()
+        notifications.set()
 
     def fail(problem: ErrorDetails | None) -> None:
         raise AssertionError(problem)
@@ -139,10 +139,10 @@ async def test_a_change_is_handed_over_and_the_end_lets_go_of_the_thread(tmp_pat
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watcher.run, note, fail)
         with anyio.fail_after(20):
-            while not news.is_set():  # the watch takes a moment to begin
+            while not notifications.is_set():  # the watch takes a moment to begin
                 script.write_text("x")
                 with anyio.move_on_after(0.5):
-                    await news.wait()
+                    await notifications.wait()
         watcher.scope.cancel()
     assert heard[0] == (str(script),)
     assert limiter.total_tokens == before

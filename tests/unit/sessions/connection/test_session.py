@@ -262,7 +262,7 @@ async def test_a_moment_of_not_reading_is_not_told_of() -> None:
             server.say({"jsonrpc": "2.0", "id": number, "method": "ping"})
         for _turn in range(2000):
             await anyio.lowlevel.checkpoint()
-        assert session.connection.outbox.in_line > 1000
+        assert session.connection.outbox.queued_count > 1000
         server.read_on()
         sent = len(server.sent)
         await server.until_count(sent + 2000)
@@ -316,7 +316,7 @@ async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() ->
 
 async def test_a_sign_in_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_progress_monitor.sessions.connection.clocks.SIGN_IN_S", 0.05)
-    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.clocks._LATER_S", 0.0)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.clocks._AFTER_SIGN_IN_S", 0.0)
     life = Life([PlayedServer(by_method())], era="handshake")
     async with lived(life) as session:
         await anyio.wait_all_tasks_blocked()

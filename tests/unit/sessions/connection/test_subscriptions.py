@@ -35,21 +35,23 @@ class Reader:
         self.settings = ServerSettings()
         agreement = Agreement(revision, {}, capabilities, None)
         self._changed = anyio.Event()
-        self.news = Subscriptions(self.connection, agreement, lambda: self.settings, self._note)
+        self.notifications = Subscriptions(
+            self.connection, agreement, lambda: self.settings, self._note
+        )
 
     def _note(self) -> None:
         self._changed.set()
 
     def set_level(self, level: Any) -> None:
         self.settings = ServerSettings(log_level=level)
-        self.news.look()
+        self.notifications.look()
 
     async def has_problem(self) -> str:
         with anyio.fail_after(5):
-            while self.news.problem is None:
+            while self.notifications.problem is None:
                 self._changed = anyio.Event()
                 await self._changed.wait()
-        return self.news.problem.what
+        return self.notifications.problem.what
 
 
 @contextlib.asynccontextmanager
@@ -60,7 +62,7 @@ async def reading(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(reader.connection.run)
         await reader.connection.opened()
-        tasks.start_soon(reader.news.run)
+        tasks.start_soon(reader.notifications.run)
         yield reader
         reader.connection.end("the test is over")
         await reader.connection.over()
@@ -81,19 +83,19 @@ async def test_a_log_level_is_asked_for_when_it_is_set() -> None:
 async def test_a_server_without_logging_is_not_asked() -> None:
     async with reading(resources={"subscribe": True}) as reader:
         reader.set_level("warning")
-        reader.news.subscribe("demo://a", is_wanted=True)
+        reader.notifications.subscribe("demo://a", is_wanted=True)
         await reader.server.until_sent("resources/subscribe")
     assert reader.server.methods == ["resources/subscribe"]
 
 
 async def test_resources_are_subscribed_to_and_given_up() -> None:
     async with reading() as reader:
-        reader.news.subscribe("demo://a", is_wanted=True)
+        reader.notifications.subscribe("demo://a", is_wanted=True)
         await reader.server.until_sent("resources/subscribe")
-        reader.news.subscribe("demo://a", is_wanted=False)
+        reader.notifications.subscribe("demo://a", is_wanted=False)
         sent = await reader.server.until_sent("resources/unsubscribe")
     assert sent["params"] == {"uri": "demo://a"}
-    assert reader.news.subscriptions == ()
+    assert reader.notifications.subscriptions == ()
 
 
 async def test_what_the_server_refuses_is_told() -> None:
@@ -121,12 +123,14 @@ async def test_updates_are_counted_by_resource() -> None:
         return [*updates, result(message, {})]
 
     async with reading(chatty) as reader:
-        reader.news.subscribe("demo://a", is_wanted=True)
+        reader.notifications.subscribe("demo://a", is_wanted=True)
         with anyio.fail_after(5):
-            while len(reader.news.updates) < 2 or reader.news.updates[-1].number < 2:
+            while (
+                len(reader.notifications.updates) < 2 or reader.notifications.updates[-1].number < 2
+            ):
                 reader._changed = anyio.Event()  # noqa: SLF001  # this test's own
                 await reader._changed.wait()  # noqa: SLF001  # idem
-    assert [(each.uri, each.number) for each in reader.news.updates] == [
+    assert [(each.uri, each.number) for each in reader.notifications.updates] == [
         ("demo://b", 1),
         ("demo://a", 2),
     ]
@@ -137,7 +141,7 @@ async def test_in_2026_one_request_listens_for_all_that_is_wanted() -> None:
         by_method(), "2026-07-28", tools={"listChanged": True}, resources={"subscribe": True}
     ) as reader:
         first = await reader.server.until_sent("subscriptions/listen")
-        reader.news.subscribe("demo://a", is_wanted=True)
+        reader.notifications.subscribe("demo://a", is_wanted=True)
         await reader.server.until_count(3)
     cancel, second = reader.server.sent[1:3]
     assert first["params"]["notifications"] == {"toolsListChanged": True}
@@ -182,7 +186,7 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
     async with reading(ending, "2026-07-28", tools={"listChanged": True}) as reader:
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
-    assert reader.news.problem is None
+    assert reader.notifications.problem is None
 
 
 async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
@@ -197,7 +201,7 @@ async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
         reader.connection.lost(request, Loss("lost", ErrorDetails("The response ended", "here")))
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
-    assert reader.news.problem is None
+    assert reader.notifications.problem is None
 
 
 async def test_nothing_is_listened_for_once_the_connection_ends() -> None:
@@ -206,7 +210,7 @@ async def test_nothing_is_listened_for_once_the_connection_ends() -> None:
     ) as reader:
         await anyio.wait_all_tasks_blocked()
         reader.connection.end("enough")
-        reader.news.subscribe("demo://a", is_wanted=True)
+        reader.notifications.subscribe("demo://a", is_wanted=True)
         await reader.connection.over()
         await anyio.wait_all_tasks_blocked()
     assert reader.server.sent == []

@@ -136,12 +136,12 @@ class HttpEndpoint:
         clock: Clock,
         secret_names: list[str],
         line: WireLine,
-        turn_older: Callable[[str], Awaitable[bool]],
+        switch_to_legacy: Callable[[str], Awaitable[bool]],
     ) -> None:
         """Begin unconnected.
 
-        Values of headers in `secret_names` are never recorded. `turn_older` switches to HTTP+SSE
-        because of an answer to `initialize`, and returns whether it did.
+        Values of headers in `secret_names` are never recorded. `switch_to_legacy` switches to
+        HTTP+SSE because of an answer to `initialize`, and returns whether it did.
         """
         self.definition = definition
         self.address = definition.address
@@ -160,10 +160,11 @@ class HttpEndpoint:
         """Whether messages may arrive on the general stream, even if it is only being opened."""
         self.elsewhere: dict[int, Loss] = {}
         """Pending requests with replies due on that stream, with their loss if it never opens."""
-        self.turn_older = turn_older
-        self.take_up_again: dict[int, Callable[[], None]] = {}
-        """Resumes a broken stream immediately, by the frame of its request."""
-        self.probing = anyio.Lock()  # held by a probe of the server
+        self.switch_to_legacy = switch_to_legacy
+        self.resume_now: dict[int, Callable[[], None]] = {}
+        """Resume a broken stream immediately, by the frame of its request."""
+        self.probing = anyio.Lock()
+        """Held by a probe of the server."""
         self._open: set[int] = set()
 
     def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:
@@ -197,7 +198,7 @@ class HttpEndpoint:
             each != request and self.line.is_due(each) for each in (*self._open, *self.elsewhere)
         )
 
-    def expect_elsewhere(self, request: int, loss: Loss) -> None:
+    def expect_on_stream(self, request: int, loss: Loss) -> None:
         """The reply to a request will arrive on the general stream.
 
         If that never opens, the request gets `loss`.

@@ -145,7 +145,7 @@ def _too_slow(where: str, limit_s: float) -> ErrorDetails:
 
 
 def _break(error: Exception, proxy: str | None) -> str:
-    said = _SENT_BYTES.sub(_plainly, str(error))
+    said = _SENT_BYTES.sub(_visible_bytes, str(error))
     said = formatting.one_line(said, _SAID)
     if "without sending a response" in said:
         who = "the server" if proxy is None else f"the server, or the proxy {proxy} in front of it,"
@@ -160,7 +160,7 @@ def _break(error: Exception, proxy: str | None) -> str:
     return said or type(error).__name__
 
 
-def _plainly(quoted: re.Match[str]) -> str:
+def _visible_bytes(quoted: re.Match[str]) -> str:
     """Received bytes as visible text of bounded length."""
     sent: bytes = ast.literal_eval(quoted[1] or quoted[2])
     return f"“{formatting.one_line(sent.decode(errors='replace'), _SENT)}”"

@@ -128,7 +128,7 @@ class Post:
             if self._was_corrected and not had_correction:
                 continue
             if wait_s is None:
-                if await self._turns_older(answer):
+                if await self._switches_to_legacy(answer):
                     continue
                 return await self._settled(answer)
             attempt += 1
@@ -143,12 +143,12 @@ class Post:
                     return False
                 self._site.inbound.record_event("stream_resumed", **fields)
 
-    async def _turns_older(self, answer: errors.HttpAnswer) -> bool:
+    async def _switches_to_legacy(self, answer: errors.HttpAnswer) -> bool:
         """Whether the server is one of 2024-11-05, to which the message is posted again."""
         is_refused = answer.status in _OF_OLDER and not self._has_messages
         if not is_refused or self._letter.method != INITIALIZE or self._site.is_older:
             return False
-        return await self._site.turn_older(answer.line)
+        return await self._site.switch_to_legacy(answer.line)
 
     async def _once(self, attempt: int) -> tuple[errors.HttpAnswer, float | None]:
         """Post it once and read the response; seconds until it is posted again, if it is."""
@@ -228,7 +228,7 @@ class Post:
         is_elsewhere = answer.status == 202 and site.is_listening
         is_elsewhere = is_elsewhere or (site.is_older and answer.status < 300)
         if is_waiting and is_elsewhere and not site.is_older:
-            site.expect_elsewhere(letter.frame, self._loss(answer))
+            site.expect_on_stream(letter.frame, self._loss(answer))
         elif is_waiting and not is_elsewhere:
             self._lose(self._loss(answer))
         return answer.status < 300

@@ -189,11 +189,11 @@ class Resumption:
 
     async def run(self) -> None:
         """Return once the reply arrived, or the request was given up or reported as lost."""
-        self._site.take_up_again[self._request] = self.again
+        self._site.resume_now[self._request] = self.again
         try:
             await self._run()
         finally:
-            del self._site.take_up_again[self._request]
+            del self._site.resume_now[self._request]
 
     async def _run(self) -> None:
         site = self._site

@@ -108,7 +108,7 @@ class HttpTransport:
         definition = self._definition
         secret = [name for name, value in definition.headers.items() if names_in(value)]
         self._site = HttpEndpoint(
-            definition, self._framer, self._clock, secret, line, self._turn_older
+            definition, self._framer, self._clock, secret, line, self._switch_to_legacy
         )
         self._site.is_older = self.has_handshake
         if self._site.is_older:
@@ -164,7 +164,7 @@ class HttpTransport:
         if not older.is_found:  # it may have been replaced by another server
             self._means.older.discard(self._definition.fingerprint)
 
-    async def _turn_older(self, reason: str) -> bool:
+    async def _switch_to_legacy(self, reason: str) -> bool:
         """Test whether the server is one of 2024-11-05, and continue in that way if it is."""
         site, older = self._server, LegacySseStream(self._server, is_trial=True)
         if self._tasks is None or self._is_closed:
@@ -243,7 +243,7 @@ class HttpTransport:
 
     def reconnect_stream(self, frame: int) -> bool:
         """Resume the stream of a request immediately; whether it is being resumed."""
-        again = None if self._site is None else self._site.take_up_again.get(frame)
+        again = None if self._site is None else self._site.resume_now.get(frame)
         if again is not None:
             again()
         return again is not None

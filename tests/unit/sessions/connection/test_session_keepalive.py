@@ -45,7 +45,7 @@ class Asked:
         )
         self.changes = 0
         self.tasks: anyio.abc.TaskGroup | None = None
-        self.pulse = Keepalive(
+        self.keepalive = Keepalive(
             self.connection,
             era,
             interval_s,
@@ -65,7 +65,7 @@ class Asked:
         """Let time pass, and the pulse look, and what comes of that come."""
         await anyio.wait_all_tasks_blocked()
         self.now += after_s
-        self.pulse.look(self.now)
+        self.keepalive.look(self.now)
         await anyio.wait_all_tasks_blocked()
 
     def call(self) -> PendingRequest:
@@ -122,10 +122,10 @@ async def test_a_server_that_answers_in_the_silence_is_slow(era: Era, method: st
         assert made.count == 0
         await made.look(INTERVAL_S + 1)
         assert made.server.methods == ["tools/call", method]
-        await until(lambda: made.pulse.health is not None)
-        assert made.pulse.health is not None
-        assert not made.pulse.health.is_hung
-        assert made.pulse.health.answered_s is not None
+        await until(lambda: made.keepalive.health is not None)
+        assert made.keepalive.health is not None
+        assert not made.keepalive.health.is_hung
+        assert made.keepalive.health.answered_s is not None
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -134,13 +134,13 @@ async def test_a_server_that_does_not_answer_is_hung_and_asked_with_each_interva
         made.call()
         await made.look()
         await made.look(INTERVAL_S + 1)
-        await until(lambda: made.pulse.health is not None)
-        assert made.pulse.health is not None
-        assert made.pulse.health.is_hung
-        assert made.pulse.health.answered_s is None
+        await until(lambda: made.keepalive.health is not None)
+        assert made.keepalive.health is not None
+        assert made.keepalive.health.is_hung
+        assert made.keepalive.health.answered_s is None
         await made.look()
         assert made.count == 1
-        assert made.pulse.health.is_hung
+        assert made.keepalive.health.is_hung
         await made.look(INTERVAL_S + 1)
         assert made.count == 2
 
@@ -149,7 +149,7 @@ async def test_a_server_that_does_not_answer_is_hung_and_asked_with_each_interva
 async def test_a_program_that_was_stopped_meanwhile_calls_nobody_hung(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pulse_module, "_STOOD_STILL_S", -1)  # each wait counts as too long so
+    monkeypatch.setattr(pulse_module, "_SUSPENDED_S", -1)  # each wait counts as too long so
     async with asked(PlayedServer(by_method())) as made:
         made.call()
         await made.look()
@@ -158,9 +158,9 @@ async def test_a_program_that_was_stopped_meanwhile_calls_nobody_hung(
         assert made.changes == 0
         ping = made.server.sent[-1]
         made.server.say({"jsonrpc": "2.0", "id": ping["id"], "result": {}})
-        await until(lambda: made.pulse.health is not None)
-        assert made.pulse.health is not None
-        assert not made.pulse.health.is_hung
+        await until(lambda: made.keepalive.health is not None)
+        assert made.keepalive.health is not None
+        assert not made.keepalive.health.is_hung
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -169,10 +169,10 @@ async def test_anything_that_comes_clears_it() -> None:
         made.call()
         await made.look()
         await made.look(INTERVAL_S + 1)
-        await until(lambda: made.pulse.health is not None)
+        await until(lambda: made.keepalive.health is not None)
         made.say_something()
         await made.look()
-        assert made.pulse.health is None
+        assert made.keepalive.health is None
 
 
 async def test_a_call_that_ended_leaves_nothing_to_tell() -> None:
@@ -180,11 +180,11 @@ async def test_a_call_that_ended_leaves_nothing_to_tell() -> None:
         exchange = made.call()
         await made.look()
         await made.look(INTERVAL_S + 1)
-        await until(lambda: made.pulse.health is not None)
+        await until(lambda: made.keepalive.health is not None)
         made.server.say({"jsonrpc": "2.0", "id": exchange.outgoing.id, "result": {}})
         await exchange.over(5)
         await made.look()
-        assert made.pulse.health is None
+        assert made.keepalive.health is None
         assert made.changes == 2
 
 
@@ -254,7 +254,7 @@ async def test_what_comes_meanwhile_begins_the_silence_anew() -> None:
         made.say_something()
         await made.look(INTERVAL_S - 5)
         assert made.count == 0
-        assert made.pulse.health is None
+        assert made.keepalive.health is None
         await made.look(10)
         assert made.count == 1
 
@@ -273,7 +273,7 @@ async def test_asking_moves_no_clock_of_the_call() -> None:
         exchange.clock.set_limits(Limits(100, 1000))
         await made.look()
         await made.look(INTERVAL_S + 1)
-        await until(lambda: made.pulse.health is not None)
+        await until(lambda: made.keepalive.health is not None)
         assert exchange.clock.read(made.now).idle_left_s == 100 - INTERVAL_S - 2
 
 
@@ -300,7 +300,7 @@ async def test_a_discover_as_a_sign_of_life_opens_nothing_anew() -> None:
         made.call()
         await made.look()
         await made.look(INTERVAL_S + 1)
-        await until(lambda: made.pulse.health is not None)
+        await until(lambda: made.keepalive.health is not None)
         assert made.count == 2
         told = [fact for fact in made.log.facts if isinstance(fact, ConnectionNegotiated)]
         assert len(told) == 1
