@@ -93,9 +93,9 @@ def test_many_requests_are_named_counted_and_sent_together(qtbot: QtBot) -> None
     assert "and 3 more" in told
     assert "Resume continues where 7 of these jobs stopped." in told
     question.open()
-    with qtbot.waitSignal(question.reissue_confirmed) as agreed:
+    with qtbot.waitSignal(question.reissue_confirmed) as approved:
         button(question, "Re-issue").click()
-    assert agreed.args == [(9, 1, 2, 3, 4, 5, 6, 7), True]
+    assert approved.args == [(9, 1, 2, 3, 4, 5, 6, 7), True]
 
 
 @pytest.mark.parametrize("is_asked", [True, False])

@@ -69,7 +69,7 @@ async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_told(
         await anyio.lowlevel.checkpoint()
         await anyio.lowlevel.checkpoint()
     finally:
-        failures.give_back()
+        failures.uninstall()
         loop.set_exception_handler(None)
     assert sorted(problem.where.rpartition(": ")[2] for problem in told) == [
         "'in a callback'",

@@ -124,7 +124,7 @@ def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: Ma
 def test_a_span_of_the_timeline_filters_the_traffic(window: MainWindow) -> None:
     window.open_dock("timeline")
     words = 'time >= "2026-11-20 12:01:07.123" and time <= "2026-11-20 12:01:09.000"'
-    window.timeline_pane.traffic_wanted.emit(words)
+    window.timeline_pane.traffic_requested.emit(words)
     assert window.log_pane.isVisible()
     assert window.log_pane.bar.filter().text == words
 

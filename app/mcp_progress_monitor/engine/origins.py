@@ -228,18 +228,18 @@ def definition_to_add(
     names: Collection[str],
     removed: Collection[str],
     *,
-    is_agreed: bool = False,
+    is_approved: bool = False,
 ) -> ServerDefinition:
     """The definition to add for the chain's server, which is not in the list.
 
     The user ran it before, so it needs no further approval. `ServerChangedError` asks the user if
     the server with its name has changed, it was `removed` (by key), or it is a relative command of
-    an unknown folder; not if `is_agreed`.
+    an unknown folder; not if `is_approved`.
     """
     saved = saved_definition(origin)
     definition = _as_given(saved, origin.server_key)
     hint = "Resume with the saved definition, or re-issue the request from the start."
-    if is_agreed:
+    if is_approved:
         return definition
     if origin.server in names:
         what = "The definition of the job's server has changed since the job started"

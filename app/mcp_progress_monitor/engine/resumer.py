@@ -390,7 +390,7 @@ class Resumer:
         name = known_server(origin, snapshots, manager.key_of)
         if name is None:
             definition = definition_to_add(
-                origin, manager.names(), self._removed, is_agreed=use_saved_definition
+                origin, manager.names(), self._removed, is_approved=use_saved_definition
             )
             name = manager.add(definition, key=origin.server_key)
         await self._connector.connect(name)

@@ -97,19 +97,19 @@ class LazyPanes(QObject):
         self._models = models
         self._appearance = appearance
         self._preferences = preferences
-        self.job: Final = LazyPane(self._dock("job", "Job"), self._made_job_pane, _JOB_PANE_HEIGHT)
-        self.stderr: Final = LazyPane(self._dock("stderr", "stderr"), self._made_stderr_pane)
+        self.job: Final = LazyPane(self._dock("job", "Job"), self._make_job_pane, _JOB_PANE_HEIGHT)
+        self.stderr: Final = LazyPane(self._dock("stderr", "stderr"), self._make_stderr_pane)
         self.messages: Final = LazyPane(
-            self._dock("messages", "Server log"), self._made_messages_pane
+            self._dock("messages", "Server log"), self._make_messages_pane
         )
         self.findings: Final = LazyPane(
-            self._dock("findings", "Findings"), self._made_findings_pane
+            self._dock("findings", "Findings"), self._make_findings_pane
         )
         self.questions: Final = LazyPane(
-            self._dock("questions", "Questions"), self._made_question_panel
+            self._dock("questions", "Questions"), self._make_question_panel
         )
         self.timeline: Final = LazyPane(
-            self._dock("timeline", "Timeline"), self._made_timeline_pane
+            self._dock("timeline", "Timeline"), self._make_timeline_pane
         )
         self.panes: Final[tuple[LazyPane[Any], ...]] = (
             self.job,
@@ -138,7 +138,7 @@ class LazyPanes(QObject):
             if each.is_seen:
                 each.pane()
 
-    def _made_job_pane(self) -> JobPane:
+    def _make_job_pane(self) -> JobPane:
         from mcp_progress_monitor.gui.findings.of_job import JobFindings
         from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
 
@@ -150,7 +150,7 @@ class LazyPanes(QObject):
         self._models.feed.jobs_changed.connect(pane.apply)
         return pane
 
-    def _made_timeline_pane(self) -> TimelinePane:
+    def _make_timeline_pane(self) -> TimelinePane:
         from mcp_progress_monitor.gui.jobs.timeline import TimelinePane
 
         models = self._models
@@ -158,26 +158,26 @@ class LazyPanes(QObject):
         models.when_followed(lambda source: pane.timeline.set_source(source.jobs, source.now))
         return pane
 
-    def _made_findings_pane(self) -> FindingsPane:
+    def _make_findings_pane(self) -> FindingsPane:
         from mcp_progress_monitor.gui.findings.pane import FindingsPane
 
         pane = FindingsPane(self._models.findings, self._appearance, self._window)
         pane.restore(self._preferences.json_of("findings/look"))
         return pane
 
-    def _made_stderr_pane(self) -> StderrPane:
+    def _make_stderr_pane(self) -> StderrPane:
         from mcp_progress_monitor.gui.console.pane import StderrPane
 
         pane = StderrPane(self._appearance, self._window, self._models.titles)
         pane.restore(self._preferences.json_of("stderr/look"))
         return pane
 
-    def _made_messages_pane(self) -> ServerLogPane:
+    def _make_messages_pane(self) -> ServerLogPane:
         from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 
         return ServerLogPane(self._models.messages, self._appearance, self._window)
 
-    def _made_question_panel(self) -> QuestionPanel:
+    def _make_question_panel(self) -> QuestionPanel:
         from mcp_progress_monitor.gui.questions.panel import QuestionPanel
 
         return QuestionPanel(self._models.questions, self._appearance, self._window)

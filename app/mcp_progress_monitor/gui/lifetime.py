@@ -57,7 +57,7 @@ class Failures:
         self._hook_before = threading.excepthook
         threading.excepthook = functools.partial(self._on_thread_error, loop)
 
-    def give_back(self) -> None:
+    def uninstall(self) -> None:
         """Restore the hook for threads: nobody can be notified any more."""
         if self._hook_before is not None:
             threading.excepthook, self._hook_before = self._hook_before, None

@@ -67,7 +67,7 @@ class Navigation(QObject):
 
     def _join_timeline_pane(self) -> None:
         pane = self._window.timeline_pane
-        pane.traffic_wanted.connect(self._on_filter_requested)
+        pane.traffic_requested.connect(self._on_filter_requested)
         pane.timeline.job_opened.connect(self.open_job)
         pane.timeline.job_selected.connect(self._window.job_list.select)
 

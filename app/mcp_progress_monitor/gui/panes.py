@@ -50,12 +50,12 @@ class PaneFocus(QObject):
         menu.addActions(self.actions)
 
     @Slot()
-    def go_on(self) -> None:
+    def go_to_next(self) -> None:
         """Move the focus to the next visible pane, after the last one to the first."""
         self._step(1)
 
     @Slot()
-    def go_back(self) -> None:
+    def go_to_previous(self) -> None:
         self._step(-1)
 
     @Slot()

@@ -108,7 +108,7 @@ class Program(WindowProgram):
             await self._life.last()
             self.undo.settle()
             self._put_away()
-        opening.failures.give_back()
+        opening.failures.uninstall()
         return self._life.exit_code
 
     @Slot()
@@ -162,7 +162,7 @@ class Program(WindowProgram):
             self.servers.saved,
             self.servers.approvals,
         )
-        self.jobs.approval_wanted.connect(self._servers_here.ask)
+        self.jobs.approval_requested.connect(self._servers_here.ask)
         today = formatting.date_and_clock(time.time())[:10]
         self._build_shared(
             self.window,
@@ -239,7 +239,7 @@ class Program(WindowProgram):
         """Route everything that ends running jobs through confirmations."""
         guard, servers, saving = self.end_guard, self.window.servers, self.servers
         servers.restart_requested.connect(guard.restart_server)
-        saving.restart_wanted.connect(guard.restart_server)
+        saving.restart_requested.connect(guard.restart_server)
         servers.disconnect_requested.connect(guard.disconnect_server)
         servers.disable_requested.connect(guard.set_disabled)
         servers.sign_out_requested.connect(guard.sign_out)
@@ -301,7 +301,7 @@ class Program(WindowProgram):
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
         window.log_pane.edit_requested.connect(self.calls.edit_and_send)
         window.job_list.call_copy_requested.connect(self.calls.copy_of_job)
-        self.calls.server_wanted.connect(jobs.edit)
+        self.calls.server_requested.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
         window.job_list.remove_requested.connect(self.removal.remove)
         self._join_jobs(window.job_list)

@@ -158,11 +158,11 @@ class RecordingProgram(WindowProgram):
             self._afterwards = DeferredStartup(self.window)
             self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
             self.life.show(self.window)
-            self._be_found()
+            self._register_window()
             self._begin()
             await self.life.last()
             self._put_away()
-        failures.give_back()
+        failures.uninstall()
         return self.life.exit_code
 
     @Slot()
@@ -245,7 +245,7 @@ class RecordingProgram(WindowProgram):
         if options.screenshot is not None:
             self.life.take_picture(options.screenshot, options.after_s)
 
-    def _be_found(self) -> None:
+    def _register_window(self) -> None:
         """Raise this window over the one it was opened from, and register it as the only one."""
         self.window.activateWindow()
         self._only: SingleInstance | None = None

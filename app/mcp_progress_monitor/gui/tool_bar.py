@@ -89,7 +89,7 @@ class ToolBar(QToolBar):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._appearance = appearance
         self._resumption = (jobs.action("resume"), jobs.action("automatic"))
-        self.connect_button = self._made_button(
+        self.connect_button = self._make_button(
             QToolButton(self),
             "Connect",
             "Connect to a server",
@@ -98,7 +98,7 @@ class ToolBar(QToolBar):
         self._adding = (actions.command, actions.url, actions.imports, actions.demo)
         self._servers: tuple[SavedServer, ...] = ()
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.resume_button = self._made_button(
+        self.resume_button = self._make_button(
             SplitButton(self),
             "Resume",
             self._resumption[0].toolTip(),
@@ -157,7 +157,7 @@ class ToolBar(QToolBar):
         search.setMaximumWidth(320)
         self.addWidget(search)
 
-    def _made_button(
+    def _make_button(
         self, button: QToolButton, words: str, tip: str, choices: Iterable[QAction]
     ) -> QToolButton:
         menu = QMenu(button)

@@ -42,7 +42,7 @@ class Engine(FakeJobs):
 class Resuming(QObject):
     """Notes what was agreed to."""
 
-    server_wanted = Signal(object, object)
+    server_requested = Signal(object, object)
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,11 +156,11 @@ def test_jobs_of_one_changed_server_share_one_question(
         ErrorDetails("definition of the job's server has changed", "db"), SAVED
     )
     for number in (1, 2):
-        resuming.server_wanted.emit(number, changed)
+        resuming.server_requested.emit(number, changed)
     (dialog,) = window.findChildren(SavedServerDialog)
     assert "now:   python two.py" in dialog.text.toPlainText()
     with qtbot.waitSignal(dialog.destroyed):
         dialog.use.click()
     assert resuming.asked == [("as saved", (1, 2))]
-    resuming.server_wanted.emit(1, changed)
+    resuming.server_requested.emit(1, changed)
     assert len(window.findChildren(SavedServerDialog)) == 1

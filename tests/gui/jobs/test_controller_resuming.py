@@ -78,7 +78,7 @@ class Stage:
         self.engine = Engine()
         self.resuming = JobsController(self.engine, tasks, told.append)  # type: ignore[arg-type]
         self.wanted: list[tuple[int, ServerChangedError]] = []
-        self.resuming.server_wanted.connect(self._note)
+        self.resuming.server_requested.connect(self._note)
 
     def _note(self, job: int, changed: ServerChangedError) -> None:
         self.wanted.append((job, changed))

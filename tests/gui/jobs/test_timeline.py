@@ -109,7 +109,7 @@ def test_a_span_that_is_dragged_over_filters_the_traffic(pane: TimelinePane, qtb
     assert pane.timeline.span is not None
     begin, end = pane.timeline.span
     assert 1_795_190_467.1 < begin < end < 1_795_190_528.4
-    with qtbot.waitSignal(pane.traffic_wanted) as wanted:
+    with qtbot.waitSignal(pane.traffic_requested) as wanted:
         pane.show_button.click()
     (words,) = wanted.args or [""]
     assert parse(words)

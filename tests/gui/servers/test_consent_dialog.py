@@ -34,7 +34,7 @@ def _texts(item: QTreeWidgetItem) -> list[str]:
 
 def test_nothing_is_ticked_at_first_and_nothing_can_be_started(qtbot: QtBot) -> None:
     dialog = _dialog(qtbot)
-    assert dialog.agreed() == ()
+    assert dialog.approved() == ()
     starts = [b for b in dialog.findChildren(QPushButton) if "Start" in b.text()]
     assert [button.isEnabled() for button in starts] == [False]
 
@@ -78,7 +78,7 @@ def test_only_what_is_ticked_is_handed_over(qtbot: QtBot) -> None:
     assert item is not None
     item.setCheckState(0, Qt.CheckState.Checked)
     heard: list[tuple[StdioDefinition, ...]] = []
-    dialog.servers_agreed.connect(heard.append)
+    dialog.servers_approved.connect(heard.append)
     dialog.accept()
     assert heard == [(_DEFINITIONS[1],)]
 
@@ -92,7 +92,7 @@ def _one(qtbot: QtBot, definition: StdioDefinition) -> ConsentDialog:
 def test_a_single_server_needs_no_tick_and_return_does_not_start_it(qtbot: QtBot) -> None:
     dialog = _one(qtbot, _DEFINITIONS[0])
     heard: list[tuple[StdioDefinition, ...]] = []
-    dialog.servers_agreed.connect(heard.append)
+    dialog.servers_approved.connect(heard.append)
     dialog.show()
     QTest.keyClick(dialog, Qt.Key.Key_Return)
     assert heard == []

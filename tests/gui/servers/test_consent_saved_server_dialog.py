@@ -63,7 +63,7 @@ def test_agreeing_is_told_for_each_job_once(qtbot: QtBot) -> None:
     dialog = dialog_of(qtbot)
     for job in (4, 7, 4):
         dialog.add_job(job)
-    with qtbot.waitSignal(dialog.saved_server_agreed) as told:
+    with qtbot.waitSignal(dialog.saved_server_approved) as told:
         dialog.use.click()
     assert told.args == [(4, 7)]
 
@@ -72,7 +72,7 @@ def test_agreeing_is_told_for_each_job_once(qtbot: QtBot) -> None:
 def test_neither_escape_nor_enter_starts_anything(qtbot: QtBot, key: Qt.Key) -> None:
     dialog = dialog_of(qtbot)
     dialog.open()
-    with qtbot.assertNotEmitted(dialog.saved_server_agreed):
+    with qtbot.assertNotEmitted(dialog.saved_server_approved):
         QTest.keyClick(dialog, key)
     assert not dialog.isVisible()
 

@@ -29,7 +29,7 @@ def dialog(qtbot: QtBot, appearance: Appearance) -> ServerExportDialog:
 
 def wishes(dialog: ServerExportDialog) -> list[ServerExportRequest]:
     heard: list[ServerExportRequest] = []
-    dialog.text_wanted.connect(heard.append)
+    dialog.text_requested.connect(heard.append)
     return heard
 
 

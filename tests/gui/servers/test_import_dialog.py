@@ -244,7 +244,7 @@ def test_where_secrets_go_is_seen_and_chosen_and_the_keyring_first(
     dialog.accept()
     dialog.show_refusal(ErrorDetails("There is no keyring"), is_of_keyring=True)
     assert "There is no keyring" in dialog.note.text()
-    assert "another place" in dialog.note.text()
+    assert "somewhere else" in dialog.note.text()
     for choice in (SecretsAs.VARIABLES, SecretsAs.TEXT):
         dialog.secrets.setCurrentIndex(dialog.secrets.findData(choice.value))
         assert "keyring" not in dialog.note.text()

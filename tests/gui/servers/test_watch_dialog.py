@@ -50,7 +50,7 @@ def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
 
 def previews(dialog: WatchDialog) -> list[WatchRequest]:
     heard: list[WatchRequest] = []
-    dialog.preview_wanted.connect(heard.append)
+    dialog.preview_requested.connect(heard.append)
     return heard
 
 

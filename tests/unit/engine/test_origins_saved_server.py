@@ -134,7 +134,7 @@ def test_of_what_was_saved_without_a_folder_a_relative_command_is_asked_about(
     assert not was_run(RELATIVE, [origin])
     with pytest.raises(ServerChangedError, match="is not known"):
         definition_to_add(origin, [], [])
-    assert definition_to_add(origin, [], [], is_agreed=True) == RELATIVE
+    assert definition_to_add(origin, [], [], is_approved=True) == RELATIVE
     assert known(origin, [ServerSnapshot("a", RELATIVE)]) is None
 
 

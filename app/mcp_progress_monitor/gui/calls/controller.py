@@ -44,7 +44,7 @@ _OPENING_MS: Final = 300
 class CallsController(QObject):
     """Shows the call form and sends its calls to the engine."""
 
-    server_wanted = Signal(object)
+    server_requested = Signal(object)
     """A tuple with the job of another client to edit; `edit` receives its call."""
 
     def __init__(
@@ -245,7 +245,7 @@ class CallsController(QObject):
             return
         asked = detail.snapshot
         if asked.watched_client is not None:
-            self.server_wanted.emit((job,))
+            self.server_requested.emit((job,))
         else:
             self.edit(Call(asked.server, asked.method, detail.params))
 

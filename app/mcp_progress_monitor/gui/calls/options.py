@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-_WISHES: Final[tuple[bool | None, ...]] = (None, True, False)
+_TASK_CHOICES: Final[tuple[bool | None, ...]] = (None, True, False)
 _AUTO, _, _NO = range(3)
 
 
@@ -90,16 +90,16 @@ class TaskOptions(QObject):
         if self._why:
             return TaskAugmentation()
         ttl_ms = self._read_ttl() if self.ttl.isEnabled() else None
-        return TaskAugmentation(_WISHES[self.choice.currentIndex()], ttl_ms)
+        return TaskAugmentation(_TASK_CHOICES[self.choice.currentIndex()], ttl_ms)
 
     def state(self) -> dict[str, Any]:
         """Return the state to remember for the tool."""
-        return {"as_task": _WISHES[self.choice.currentIndex()], "ttl_s": self.ttl.text()}
+        return {"as_task": _TASK_CHOICES[self.choice.currentIndex()], "ttl_s": self.ttl.text()}
 
     def restore(self, state: dict[str, Any] | None) -> None:
         """Restore the remembered state of a tool; the default without any."""
         request, ttl = (state or {}).get("as_task"), (state or {}).get("ttl_s")
-        chosen = _WISHES.index(request) if isinstance(request, bool) else _AUTO
+        chosen = _TASK_CHOICES.index(request) if isinstance(request, bool) else _AUTO
         self.choice.setCurrentIndex(chosen)
         self.ttl.setText(ttl[:20] if isinstance(ttl, str) else "")
         mark_invalid(self.ttl, self._appearance, is_wrong=False)

@@ -145,7 +145,7 @@ class JsonTree(QTreeView):
         index = self.currentIndex()
         return self._model.node(index) if index.isValid() else None
 
-    def _wish(self, *, is_excluded: bool) -> None:
+    def _request_filter(self, *, is_excluded: bool) -> None:
         """Request a filter; objects, arrays and elided values cannot be compared."""
         node = self._current()
         if node is not None and _is_plain(node):
@@ -160,11 +160,11 @@ class JsonTree(QTreeView):
 
     @Slot()
     def _on_filter(self) -> None:
-        self._wish(is_excluded=False)
+        self._request_filter(is_excluded=False)
 
     @Slot()
     def _on_exclude(self) -> None:
-        self._wish(is_excluded=True)
+        self._request_filter(is_excluded=True)
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

@@ -133,7 +133,7 @@ class AttemptsSection(QWidget):
         self.copy_token = QPushButton("Cop&y token", self)
         self.copy_token.setToolTip("Copy the resume token")
         self.copy_token.clicked.connect(self._on_copy)
-        self._token_row = self._made_token_row()
+        self._token_row = self._make_token_row()
         self._lay_out()
 
     def show_detail(self, detail: JobDetail) -> None:
@@ -160,7 +160,7 @@ class AttemptsSection(QWidget):
             field.setEnabled(False)
             field.setToolTip(plain_tip(why))
 
-    def _made_token_row(self) -> QWidget:
+    def _make_token_row(self) -> QWidget:
         row = QWidget(self)
         label = QLabel("Resume token", row)
         layout = QHBoxLayout(row)

@@ -42,9 +42,9 @@ _LONGEST_NAME: Final = 60
 class JobsController(QObject):
     """Turns actions on jobs into engine requests and reports each error once."""
 
-    server_wanted = Signal(object, object)
+    server_requested = Signal(object, object)
     """A `JobId` and its `ServerChangedError`: the user has to confirm what would be started."""
-    approval_wanted = Signal(object, object, object)
+    approval_requested = Signal(object, object, object)
     """A `JobId` of another client, its `Origin`, and the slot to call once approved."""
     edit_ready = Signal(object)
     """The `Call` of a job of another client, whose server is connected here."""
@@ -72,21 +72,21 @@ class JobsController(QObject):
     def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
         """Reconnect the HTTP streams that carry the replies to `jobs`."""
         for job in jobs:
-            self._told(self._engine.calls.reconnect_stream, job)
+            self._run_reported(self._engine.calls.reconnect_stream, job)
 
     @Slot(object, object)
     def extend(self, job: JobId, step: Limits) -> None:
         """Extend the limits of a job by the seconds in `step`."""
-        self._told(
+        self._run_reported(
             self._engine.calls.extend, job, idle_s=step.idle_s or 0, total_s=step.total_s or 0
         )
 
     @Slot(object, object)
     def set_limits(self, job: JobId, limits: Limits) -> None:
         """Set the limits of a running job."""
-        self._told(self._engine.calls.set_limits, job, limits)
+        self._run_reported(self._engine.calls.set_limits, job, limits)
 
-    def _told(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
+    def _run_reported(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
         """Do quick work; report its error."""
         try:
             work(*given, **named)
@@ -129,7 +129,7 @@ class JobsController(QObject):
         """Switch automatic resuming of `jobs` on or off."""
         for job in jobs:
             limit = AutoResume(limit=self._limit) if is_wanted else None
-            self._told(self._engine.resumer.set_automatic, job, limit)
+            self._run_reported(self._engine.resumer.set_automatic, job, limit)
 
     @Slot(object)
     def reissue(self, jobs: Iterable[JobId]) -> None:
@@ -167,9 +167,9 @@ class JobsController(QObject):
             else:
                 await self._engine.resumer.resume(job)
         except ServerChangedError as changed:
-            self.server_wanted.emit(job, changed)
+            self.server_requested.emit(job, changed)
         except WatchedServerError as error:
-            self.approval_wanted.emit(job, error.origin, self.resume)
+            self.approval_requested.emit(job, error.origin, self.resume)
 
     async def _reissue(self, job: JobId) -> None:
         """No token binds a new job to the old server: the user may prefer the current one."""
@@ -182,19 +182,19 @@ class JobsController(QObject):
             )
             raise UserError(changed.details._replace(hint=hint)) from changed
         except WatchedServerError as error:
-            self.approval_wanted.emit(job, error.origin, self.reissue)
+            self.approval_requested.emit(job, error.origin, self.reissue)
 
     async def _edit(self, job: JobId) -> None:
         try:
             self.edit_ready.emit(await self._engine.calls.reach(job))
         except WatchedServerError as error:
-            self.approval_wanted.emit(job, error.origin, self.edit)
+            self.approval_requested.emit(job, error.origin, self.edit)
 
     async def _pick_up(self, job: JobId) -> None:
         try:
             await self._engine.tasks.pick_up(job)
         except ServerChangedError as changed:
-            self.server_wanted.emit(job, changed)
+            self.server_requested.emit(job, changed)
 
     async def _resume_as_saved(self, job: JobId) -> None:
         if self._engine.tasks.can_pick_up(job):
@@ -269,7 +269,7 @@ class JobDialogs(QObject):
         self._removal = removal
         self._settings = settings
         self._servers: dict[str, SavedServerDialog] = {}
-        resuming.server_wanted.connect(self.ask_for_server)
+        resuming.server_requested.connect(self.ask_for_server)
 
     @Slot(object)
     def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
@@ -311,7 +311,7 @@ class JobDialogs(QObject):
 
             now = self._definition_now(changed.definition.name)
             dialog = SavedServerDialog(changed.details, changed.definition, now, self._parent)
-            dialog.saved_server_agreed.connect(self._resuming.resume_as_saved)
+            dialog.saved_server_approved.connect(self._resuming.resume_as_saved)
             dialog.finished.connect(self._on_server_answered)
             self._servers[key] = dialog
             _open(dialog)

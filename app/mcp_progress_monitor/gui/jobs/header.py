@@ -60,9 +60,9 @@ _REISSUE_TIP: Final = "Send the request again from the start (Ctrl+Shift+R)"
 class JobClocks(QWidget):
     """Both time limits in one line; hidden for a job that is over or recorded."""
 
-    extension_wanted = Signal(object)
+    extension_requested = Signal(object)
     """`Limits` with the seconds to add to each."""
-    limits_wanted = Signal(object)
+    limits_requested = Signal(object)
     """`Limits` to hold from now on."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -80,8 +80,8 @@ class JobClocks(QWidget):
         row.addWidget(self.total)
         row.addWidget(self.note, 1)
         for line in (self.idle, self.total):
-            line.extension_requested.connect(self._on_more_wanted)
-            line.limit_wanted.connect(self._on_limit_wanted)
+            line.extension_requested.connect(self._on_extension_requested)
+            line.limit_requested.connect(self._on_limit_requested)
         self.hide()
 
     def show_job(self, job: JobSnapshot) -> None:
@@ -103,15 +103,15 @@ class JobClocks(QWidget):
         self.total.forget()
 
     @Slot(object, int)
-    def _on_more_wanted(self, limit: Limit, seconds: int) -> None:
+    def _on_extension_requested(self, limit: Limit, seconds: int) -> None:
         is_idle = limit is Limit.IDLE
-        self.extension_wanted.emit(Limits(seconds if is_idle else 0, 0 if is_idle else seconds))
+        self.extension_requested.emit(Limits(seconds if is_idle else 0, 0 if is_idle else seconds))
 
     @Slot(object, object)
-    def _on_limit_wanted(self, limit: Limit, seconds: float | None) -> None:
+    def _on_limit_requested(self, limit: Limit, seconds: float | None) -> None:
         is_idle = limit is Limit.IDLE
         changed = {"idle_s": seconds} if is_idle else {"total_s": seconds}
-        self.limits_wanted.emit(self._limits._replace(**changed))
+        self.limits_requested.emit(self._limits._replace(**changed))
 
 
 class ClockLine(QWidget):
@@ -119,7 +119,7 @@ class ClockLine(QWidget):
 
     extension_requested = Signal(object, int)
     """`Limit` and the seconds to add."""
-    limit_wanted = Signal(object, object)
+    limit_requested = Signal(object, object)
     """`Limit` and its seconds from now on; None is off."""
 
     def __init__(self, limit: Limit, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -201,9 +201,9 @@ class ClockLine(QWidget):
     def _on_off_clicked(self, is_off: bool) -> None:
         if is_off:
             self._before = self._seconds
-            self.limit_wanted.emit(self._limit, None)
+            self.limit_requested.emit(self._limit, None)
         elif self._before is not None:
-            self.limit_wanted.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
+            self.limit_requested.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
 
 
 _NARROW: Final = 70
@@ -252,7 +252,7 @@ class JobHeader(QWidget):
         self._named_for: str | None = None
         self._save = self._button("Save", "Save a report or the ticks")
         self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._save.setMenu(self._made_save_menu())
+        self._save.setMenu(self._make_save_menu())
         self._cancel.clicked.connect(self.cancel_clicked)
         self._resume.clicked.connect(self.resume_clicked)
         self._pick_up.clicked.connect(self.pick_up_clicked)
@@ -362,7 +362,7 @@ class JobHeader(QWidget):
         for button in (self._cancel, self._resume, self._pick_up, self._reissue, self._save):
             button.setToolButtonStyle(wanted)
 
-    def _made_save_menu(self) -> QMenu:
+    def _make_save_menu(self) -> QMenu:
         menu = QMenu(self._save)
         report = menu.addAction("Save &report…")
         report.triggered.connect(self.report_clicked)

@@ -63,7 +63,7 @@ class JobFollower(QWidget):
     side count them.
     """
 
-    job_wanted = Signal(object)
+    job_requested = Signal(object)
     """`JobId` that needs the user and is to be brought into sight."""
     needing_changed = Signal()
 
@@ -208,7 +208,7 @@ class JobFollower(QWidget):
     def _on_needs_you_clicked(self) -> None:
         self._table.setFocus()  # the button disappears: keep its focus here
         for job in self._waiting[:1]:
-            self.job_wanted.emit(job)
+            self.job_requested.emit(job)
 
     @Slot()
     def _on_newest_clicked(self) -> None:
@@ -398,7 +398,7 @@ class JobList(QWidget):
         self.table.selectionModel().currentChanged.connect(self._on_selection_changed)
         self._delegate.action_clicked.connect(self._on_action_clicked)
         self._jobs.groups_changed.connect(self._on_groups_changed)
-        self.follower.job_wanted.connect(self.select)
+        self.follower.job_requested.connect(self.select)
         self.follower.needing_changed.connect(self._enable)
 
     # Actions on rows

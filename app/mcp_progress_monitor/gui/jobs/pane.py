@@ -105,8 +105,8 @@ class JobPane(QWidget):
         self.header.reissue_clicked.connect(self._on_reissue)
         self.header.report_clicked.connect(self._on_report)
         self.header.ticks_clicked.connect(self._on_ticks)
-        self.header.clocks.extension_wanted.connect(self._on_extension_wanted)
-        self.header.clocks.limits_wanted.connect(self._on_limits_wanted)
+        self.header.clocks.extension_requested.connect(self._on_extension_requested)
+        self.header.clocks.limits_requested.connect(self._on_limits_requested)
         self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.course, self.ticks, self.attempts, self.asked, self.task):
@@ -264,12 +264,12 @@ class JobPane(QWidget):
             self.automatic_requested.emit((self._job,), is_wanted)
 
     @Slot(object)
-    def _on_extension_wanted(self, step: Limits) -> None:
+    def _on_extension_requested(self, step: Limits) -> None:
         if self._job is not None:
             self.extension_requested.emit(self._job, step)
 
     @Slot(object)
-    def _on_limits_wanted(self, limits: Limits) -> None:
+    def _on_limits_requested(self, limits: Limits) -> None:
         if self._job is not None:
             self.limits_requested.emit(self._job, limits)
 

@@ -506,9 +506,9 @@ class JobTimeline(QAbstractScrollArea):
 
 
 class TimelinePane(QWidget):
-    """The timeline under its buttons; `traffic_wanted` asks for the messages of a span."""
+    """The timeline under its buttons; `traffic_requested` asks for the messages of a span."""
 
-    traffic_wanted = Signal(str)
+    traffic_requested = Signal(str)
     """A filter of the traffic."""
 
     def __init__(
@@ -574,4 +574,4 @@ class TimelinePane(QWidget):
     def _on_show(self) -> None:
         if self.timeline.span is not None:
             begin, end = (formatting.date_and_clock(when) for when in self.timeline.span)
-            self.traffic_wanted.emit(f'time >= "{begin}" and time <= "{end}"')
+            self.traffic_requested.emit(f'time >= "{begin}" and time <= "{end}"')

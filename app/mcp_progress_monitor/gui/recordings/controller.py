@@ -158,11 +158,11 @@ class RecordingsController(QObject):
         if problem is not None:
             self._tell(problem)
         if self._dialog is None:
-            self._dialog = self._made_dialog(settings)
+            self._dialog = self._make_dialog(settings)
             _open(self._dialog)
         self._dialog.show_entries(entries)
 
-    def _made_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
+    def _make_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
         from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 
         dialog = RecordingsDialog(self._folder.path, settings, self._window)

@@ -167,7 +167,7 @@ _MADE: Final = (
 class ServerActions(QObject):
     """One `QAction` for each `ServerAction`; their keys work only in the list."""
 
-    wished = Signal(object)
+    requested = Signal(object)
     """The `ServerAction` that was chosen."""
 
     def __init__(self, view: QWidget, appearance: Appearance, parent: QObject) -> None:
@@ -191,10 +191,10 @@ class ServerActions(QObject):
         """The `QAction` of an action."""
         return self._actions[request]
 
-    def offer(self, wishes: Collection[ServerAction]) -> None:
+    def offer(self, enabled: Collection[ServerAction]) -> None:
         """Enable exactly these actions."""
         for request, action in self._actions.items():
-            action.setEnabled(request in wishes)
+            action.setEnabled(request in enabled)
 
     def set_tips(self, why: str) -> None:
         """Explain in every tip why nothing can be changed."""
@@ -206,7 +206,7 @@ class ServerActions(QObject):
     def _on_triggered(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            self.wished.emit(ServerAction(action.data()))
+            self.requested.emit(ServerAction(action.data()))
 
     @Slot()
     def _recolour(self) -> None:

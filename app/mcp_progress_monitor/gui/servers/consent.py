@@ -62,7 +62,7 @@ class ConsentDialog(QDialog):
     for exactly what is shown; changes require a new one.
     """
 
-    servers_agreed = Signal(object)
+    servers_approved = Signal(object)
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ConsentDialog(QDialog):
         """The keys of the shown definitions, to distinguish dialogs."""
         return frozenset(each.approval_key for each in self._definitions)
 
-    def agreed(self) -> tuple[ServerDefinition, ...]:
+    def approved(self) -> tuple[ServerDefinition, ...]:
         """The definitions that are checked; a single one needs no check."""
         if self._is_one:
             return self._definitions
@@ -131,7 +131,7 @@ class ConsentDialog(QDialog):
     @Slot()
     def accept(self) -> None:
         """Emit what is checked, and close."""
-        self.servers_agreed.emit(self.agreed())
+        self.servers_approved.emit(self.approved())
         super().accept()
 
     def _added(
@@ -187,7 +187,7 @@ class ConsentDialog(QDialog):
 
     @Slot()
     def _on_item_changed(self) -> None:
-        self._start.setEnabled(bool(self.agreed()))
+        self._start.setEnabled(bool(self.approved()))
 
 
 class SavedServerDialog(QDialog):
@@ -197,7 +197,7 @@ class SavedServerDialog(QDialog):
     that one differs.
     """
 
-    saved_server_agreed = Signal(object)
+    saved_server_approved = Signal(object)
     """`tuple[JobId, ...]`, to be resumed with the saved definition."""
 
     def __init__(
@@ -211,7 +211,7 @@ class SavedServerDialog(QDialog):
         self.setWindowTitle("Server of a saved job")
         self._saved = saved
         self._jobs: list[JobId] = []
-        self.text = self._made_text(now)
+        self.text = self._make_text(now)
         self._buttons = QDialogButtonBox(self)
         self.use = self._buttons.addButton(
             "&Start the saved command and resume", QDialogButtonBox.ButtonRole.AcceptRole
@@ -234,10 +234,10 @@ class SavedServerDialog(QDialog):
     @Slot()
     def accept(self) -> None:
         """Emit what was approved and close."""
-        self.saved_server_agreed.emit(tuple(self._jobs))
+        self.saved_server_approved.emit(tuple(self._jobs))
         super().accept()
 
-    def _made_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
+    def _make_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
         """A text that shows everything, however long: wrapped, never cut off."""
         text = QPlainTextEdit(self)
         text.setReadOnly(True)

@@ -29,7 +29,7 @@ class Consents:
         """Why approvals on disk could not be read the last time."""
         return None if self._trust is None else self._trust.problem
 
-    def is_agreed(self, definition: ServerDefinition) -> bool:
+    def is_approved(self, definition: ServerDefinition) -> bool:
         """Whether exactly this is approved."""
         return definition.approval_key in self._now or self._opened().is_trusted(definition)
 

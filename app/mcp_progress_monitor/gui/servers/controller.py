@@ -50,9 +50,9 @@ class RemovedServer(NamedTuple):
 class ServersController(QObject):
     """Saves servers and connects them; asks for missing approvals first."""
 
-    restart_wanted = Signal(str)
+    restart_requested = Signal(str)
     """A server is to be connected as just saved; that may end jobs."""
-    consent_wanted = Signal(object, object)
+    consent_requested = Signal(object, object)
     """The origin of definitions, and the definitions to show the user."""
     turns_changed = Signal(object)
     """The names of the servers that wait for their turn to be connected."""
@@ -126,7 +126,7 @@ class ServersController(QObject):
     def connect_servers(self, names: Iterable[str], *, is_restart: bool = False) -> None:
         """Connect several servers in order; one question for all that are not approved."""
         asked: list[ServerDefinition] = []
-        agreed: list[str] = []
+        approved: list[str] = []
         for name in names:
             definition = self._wanted(name)
             if definition is None:
@@ -138,13 +138,13 @@ class ServersController(QObject):
             if is_restart and self._engine.servers.snapshot(name).state.is_up:
                 self._start(f"restart {name}", self._engine.servers.restart, name)
             else:
-                agreed.append(name)
-        if len(agreed) == 1:  # do not wait for slow ones
-            self._connect(agreed[0])
+                approved.append(name)
+        if len(approved) == 1:  # do not wait for slow ones
+            self._connect(approved[0])
         else:
-            self._connect_in_turn(agreed)
+            self._connect_in_turn(approved)
         if asked:
-            self.consent_wanted.emit(self._origin(asked), tuple(asked))
+            self.consent_requested.emit(self._origin(asked), tuple(asked))
 
     def _connect(self, name: str) -> None:
         self._forgo_turn(name)
@@ -232,12 +232,12 @@ class ServersController(QObject):
 
     def offer(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
         """Add the servers of a file for this run; connect those that are approved."""
-        known = [each for each in definitions if self.approvals.is_agreed(each)]
+        known = [each for each in definitions if self.approvals.is_approved(each)]
         self.add_for_now(known)
         asked = tuple(each for each in definitions if each not in known)
         self._offered.update(each.approval_key for each in asked)
         if asked:
-            self.consent_wanted.emit(origin, asked)
+            self.consent_requested.emit(origin, asked)
 
     def add_for_now(self, definitions: Iterable[ServerDefinition]) -> None:
         """Connect servers that the user named for this run; a saved one is reused."""
@@ -252,7 +252,7 @@ class ServersController(QObject):
     @Slot(object)
     def approve(self, definitions: Sequence[ServerDefinition]) -> None:
         """Save the user's approval, and connect what was approved."""
-        self._told(self.approvals.approve, definitions)
+        self._run_reported(self.approvals.approve, definitions)
         for_now = [each for each in definitions if each.approval_key in self._offered]
         self._offered.difference_update(each.approval_key for each in for_now)
         self.add_for_now(for_now)
@@ -297,7 +297,7 @@ class ServersController(QObject):
         self.refresh()
         self.edit_saved.emit(edited)
         if edited.is_to_connect:
-            self.restart_wanted.emit(name)
+            self.restart_requested.emit(name)
         elif edited.was:
             self._tell_when_it_counts(name, edited.entry.definition)
 
@@ -329,7 +329,7 @@ class ServersController(QObject):
     @Slot(str)
     def keep(self, name: str) -> None:
         """Save a server that was only added for this run."""
-        self._told(self._keep, name)
+        self._run_reported(self._keep, name)
 
     def _keep(self, name: str) -> None:
         from mcp_progress_monitor.catalogue.entry import CatalogueEntry
@@ -351,7 +351,7 @@ class ServersController(QObject):
     @Slot(str)
     def clone(self, name: str) -> None:
         """Save a copy of a server, which needs no further approval."""
-        self._told(self._clone, name)
+        self._run_reported(self._clone, name)
 
     def _clone(self, name: str) -> None:
         self.saved.catalogue.clone(name)
@@ -360,7 +360,7 @@ class ServersController(QObject):
     @Slot(str, bool)
     def set_connects_at_start(self, name: str, is_wanted: bool) -> None:
         """Set whether a server is connected when the program starts."""
-        self._told(self._set_connects_at_start, name, is_wanted)
+        self._run_reported(self._set_connects_at_start, name, is_wanted)
 
     def _set_connects_at_start(self, name: str, is_wanted: bool) -> None:
         entry = self.saved.catalogue.entry(name)
@@ -384,7 +384,7 @@ class ServersController(QObject):
     @Slot(str, int)
     def move(self, name: str, position: int) -> None:
         """Move a server: among the saved ones if it is saved."""
-        self._told(self._move, name, position)
+        self._run_reported(self._move, name, position)
 
     def _move(self, name: str, position: int) -> None:
         if name in self.saved.entries:
@@ -415,7 +415,7 @@ class ServersController(QObject):
 
     def restore(self, removed: RemovedServer) -> None:
         """Restore a removed server with its position and approval."""
-        self._told(self._restore, removed)
+        self._run_reported(self._restore, removed)
 
     def _restore(self, removed: RemovedServer) -> None:
         entry = removed.entry
@@ -439,7 +439,7 @@ class ServersController(QObject):
             return
         unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
         position = list(self.saved.entries).index(name)
-        is_approved = self.approvals.is_agreed(entry.definition)
+        is_approved = self.approvals.is_approved(entry.definition)
         self.saved.catalogue.remove(name)
         self.refresh()
         if not self._is_elsewhere(entry):
@@ -473,7 +473,7 @@ class ServersController(QObject):
         self.saved.take_in()
         self.entries_changed.emit(self.saved.entries)
 
-    def _told(self, work: Callable[..., object], *given: object, **named: object) -> None:
+    def _run_reported(self, work: Callable[..., object], *given: object, **named: object) -> None:
         """Run a quick action, and report its error."""
         try:
             work(*given, **named)

@@ -58,7 +58,7 @@ class ServerDialogs(QObject):
         self._undo = undo
         self._editors: list[ServerEditor] = []
         self._approvals: list[ConsentDialog] = []
-        cataloguing.consent_wanted.connect(self.ask_for_approval)
+        cataloguing.consent_requested.connect(self.ask_for_approval)
         cataloguing.edit_saved.connect(self._on_edit_saved)
         cataloguing.edit_refused.connect(self._on_edit_refused)
         cataloguing.server_removed.connect(self._on_server_removed)
@@ -121,7 +121,7 @@ class ServerDialogs(QObject):
                 dialog.deleteLater()
                 _raise(open_one)
                 return
-        dialog.servers_agreed.connect(self._cataloguing.approve)
+        dialog.servers_approved.connect(self._cataloguing.approve)
         dialog.finished.connect(self._on_consent_finished)
         self._approvals.append(dialog)
         _open(dialog)

@@ -158,7 +158,7 @@ class ServerEditor(QDialog):
         self.connection = ConnectionPage(appearance, self)
         self.restart = RestartPage(appearance, self)
         self.tabs = QTabWidget(self)
-        self.preview = self._made_preview()
+        self.preview = self._make_preview()
         self.note = plain_label(self)
         self.note.hide()
         self._timer = QTimer(self)
@@ -306,7 +306,7 @@ class ServerEditor(QDialog):
         self.note.setVisible(bool(words))
         set_text_colour(self.note, self._appearance, tone)
 
-    def _made_preview(self) -> QPlainTextEdit:
+    def _make_preview(self) -> QPlainTextEdit:
         preview = QPlainTextEdit(self)
         preview.setReadOnly(True)
         preview.setTabChangesFocus(True)

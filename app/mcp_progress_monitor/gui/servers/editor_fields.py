@@ -145,7 +145,7 @@ class ValueRow(QWidget):
         self._appearance = appearance
         self._shows = False
         self.name = QLineEdit(value.name, self)
-        self.kind = self._made_kind(value)
+        self.kind = self._make_kind(value)
         self.value = QLineEdit(self)
         self.value.setText("" if value.kind is ValueKind.KEYRING else value.value)
         self._scheme = QLabel(value.scheme.strip(), self)
@@ -196,7 +196,7 @@ class ValueRow(QWidget):
             mark_invalid(line, self._appearance, is_wrong=bool(words) and line is wrong)
             line.setAccessibleDescription(words)
 
-    def _made_kind(self, value: EnteredValue) -> QComboBox:
+    def _make_kind(self, value: EnteredValue) -> QComboBox:
         box = QuietComboBox(self)
         box.addItems([kind_word(kind) for kind in _KINDS])
         box.setCurrentIndex(_KINDS.index(value.kind))

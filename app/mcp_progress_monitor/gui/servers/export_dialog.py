@@ -64,7 +64,7 @@ _LEFT_OUT: Final = 20
 class ServerExportDialog(QDialog):
     """Chooses servers and format with a preview; requests the text by a signal."""
 
-    text_wanted = Signal(object)
+    text_requested = Signal(object)
     """An `ExportRequest` without a path, to be previewed."""
     export_requested = Signal(object)
     """An `ExportRequest` with the path of the file to write."""
@@ -81,7 +81,7 @@ class ServerExportDialog(QDialog):
         self._appearance = appearance
         self._forms = tuple(forms)
         self._text = ""
-        self.servers = self._made_list(names)
+        self.servers = self._make_list(names)
         self.form = QuietComboBox(self)
         self.form.addItems([client.title for client in self._forms])
         self.form.setAccessibleName("Format")
@@ -116,7 +116,7 @@ class ServerExportDialog(QDialog):
 
     def ask(self) -> None:
         """Request the text of the current selection."""
-        self.text_wanted.emit(self.request())
+        self.text_requested.emit(self.request())
 
     def show_text(self, text: str, left_out: Sequence[str]) -> None:
         """Show what would be written, and what is left out."""
@@ -146,7 +146,7 @@ class ServerExportDialog(QDialog):
         """Show why it could not be written."""
         self._say(problem.as_text(), Tone.BAD)
 
-    def _made_list(self, names: Sequence[str]) -> QListWidget:
+    def _make_list(self, names: Sequence[str]) -> QListWidget:
         servers = QListWidget(self)
         dress_rows(servers)
         servers.setAccessibleName("Servers to export")

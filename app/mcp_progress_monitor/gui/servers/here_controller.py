@@ -80,7 +80,7 @@ class ServersHere(QObject):
 
         entries = tuple(self._saved.entries.values())
         found = await anyio.to_thread.run_sync(find_server_here, origin, entries)
-        if self._approvals.is_agreed(found.definition):
+        if self._approvals.is_approved(found.definition):
             self._engine.resumer.use_here(origin, found.definition)
             again((job,))
             return
@@ -106,7 +106,7 @@ class ServersHere(QObject):
             found.source, [found.definition], self._parent, earlier=earlier, note=note
         )
         pending = self._pending[origin.server_key] = _Pending(origin, found, dialog)
-        dialog.servers_agreed.connect(self._on_agreed)
+        dialog.servers_approved.connect(self._on_agreed)
         dialog.finished.connect(self._on_finished)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()

@@ -90,7 +90,7 @@ class ImportController(QObject):
         if self._export is None:
             names = list(self._cataloguing.saved.entries)
             dialog = ServerExportDialog(names, FORMS, self._appearance, self._parent)
-            dialog.text_wanted.connect(self._on_export_wished)
+            dialog.text_requested.connect(self._on_export_wished)
             dialog.export_requested.connect(self._on_export_wished)
             dialog.finished.connect(self._on_export_finished)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -225,11 +225,11 @@ class ImportDialog(QDialog):
         self._saved: Mapping[str, CatalogueEntry] = {}
         self.files = QuietComboBox(self)
         self.choose = QPushButton("C&hoose file…", self)
-        self.problems = self._made_text("Errors in the file")
-        self.tree = self._made_tree()
+        self.problems = self._make_text("Errors in the file")
+        self.tree = self._make_tree()
         self.inputs = ImportInputs(appearance, self)
-        self.details = self._made_text("Details of the selected server")
-        self.secrets = self._made_choice()
+        self.details = self._make_text("Details of the selected server")
+        self.secrets = self._make_choice()
         self.note = plain_label(self)
         self._usual_place = 0
         self._timer = QTimer(self)
@@ -398,7 +398,7 @@ class ImportDialog(QDialog):
         self.note.setText(words)
         set_text_colour(self.note, self._appearance, tone)
 
-    def _made_text(self, name: str) -> QPlainTextEdit:
+    def _make_text(self, name: str) -> QPlainTextEdit:
         text = QPlainTextEdit(self)
         text.setReadOnly(True)
         text.setTabChangesFocus(True)
@@ -407,7 +407,7 @@ class ImportDialog(QDialog):
         text.setAccessibleName(name)
         return text
 
-    def _made_choice(self) -> QComboBox:
+    def _make_choice(self) -> QComboBox:
         """Where secrets are stored: in the keyring if there is one, unless the user chooses."""
         choice = QuietComboBox(self)
         for each in SecretsAs:
@@ -417,7 +417,7 @@ class ImportDialog(QDialog):
         self._secrets_label.setBuddy(choice)
         return choice
 
-    def _made_tree(self) -> QTreeWidget:
+    def _make_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
         tree.setHeader(FlatHeader(tree))
         dress_rows(tree)

@@ -44,7 +44,7 @@ class SavedServers:
         self._brought: set[str] = set()  # consent keys of everything that was in the file
         self._placed: set[str] = set()
         self._leaving: set[str] = set()
-        self._told: set[ErrorDetails] = set()
+        self._reported: set[ErrorDetails] = set()
 
     @property
     def catalogue(self) -> Catalogue:
@@ -73,7 +73,7 @@ class SavedServers:
     def refuses(self, definition: ServerDefinition) -> bool:
         """Whether this is or was in the catalogue, and is not approved."""
         is_of_file = definition.approval_key in self._brought
-        return is_of_file and not self._approvals.is_agreed(definition)
+        return is_of_file and not self._approvals.is_approved(definition)
 
     def look(self) -> bool:
         """Read changes of the file by others; whether there were any."""
@@ -171,8 +171,8 @@ class SavedServers:
         if new == old:
             return
         is_other = new.approval_key != old.approval_key
-        was_run = self._approvals.is_agreed(old) or server.state is not ServerState.IDLE
-        if is_other and not self._approvals.is_agreed(new) and was_run:
+        was_run = self._approvals.is_approved(old) or server.state is not ServerState.IDLE
+        if is_other and not self._approvals.is_approved(new) and was_run:
             if is_news:
                 self._report_changed(name, is_up=server.state.is_up)
             return
@@ -192,9 +192,9 @@ class SavedServers:
         """Report errors of the file and of approvals, each once until it is fixed."""
         found = [self.catalogue.problem, self._approvals.problem, *self.catalogue.problems]
         now = {problem for problem in found if problem is not None}
-        for problem in sorted(now - self._told):
+        for problem in sorted(now - self._reported):
             self._tell(problem)
-        self._told = now
+        self._reported = now
 
     def _tell_of(self, what: str, name: str, hint: str) -> None:
         self._tell(ErrorDetails(what, one_line(name, _NAME), hint))

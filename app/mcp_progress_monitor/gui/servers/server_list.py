@@ -276,7 +276,7 @@ class ServerList(QWidget):
         add_keys(self.view, "servers.add", self._on_insert)
         self._levels.level_chosen.connect(self._on_level_chosen)
         self._resources.subscription_changed.connect(self._on_subscription_changed)
-        self.actions_.wished.connect(self._on_wished)
+        self.actions_.requested.connect(self._on_requested)
         view.customContextMenuRequested.connect(self._on_menu_requested)
         view.doubleClicked.connect(self._on_open)
         view.selectionModel().selectionChanged.connect(self._enable)
@@ -303,10 +303,10 @@ class ServerList(QWidget):
     def _enable(self) -> None:
         """Enable the actions that apply to the selection."""
         rows = self.selected()
-        wishes = can_all([self._offers(row) for row in rows]) if rows else frozenset()
+        enabled = can_all([self._offers(row) for row in rows]) if rows else frozenset()
         if len(rows) == 1:
-            wishes |= self._moves(rows[0])
-        self.actions_.offer(wishes & WITHOUT_CHANGE if self._is_read_only else wishes)
+            enabled |= self._moves(rows[0])
+        self.actions_.offer(enabled & WITHOUT_CHANGE if self._is_read_only else enabled)
         at_start = [row.entry.connects_at_start for row in rows if row.entry is not None]
         self.actions_[ServerAction.AT_START].setChecked(bool(at_start) and all(at_start))
 
@@ -372,9 +372,9 @@ class ServerList(QWidget):
         is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
         return "S&top restarting" if is_restarting else "&Disconnect"
 
-    def _add_group(self, *wishes: ServerAction) -> None:
+    def _add_group(self, *enabled: ServerAction) -> None:
         offered = [
-            self.actions_[request] for request in wishes if self.actions_[request].isEnabled()
+            self.actions_[request] for request in enabled if self.actions_[request].isEnabled()
         ]
         if offered and self._menu.actions():
             self._menu.addSeparator()
@@ -396,7 +396,7 @@ class ServerList(QWidget):
             self.server_add_requested.emit()
 
     @Slot(object)
-    def _on_wished(self, request: ServerAction) -> None:
+    def _on_requested(self, request: ServerAction) -> None:
         """Emit an action for each selected server that it applies to."""
         if request is ServerAction.OPEN:
             self._on_open()

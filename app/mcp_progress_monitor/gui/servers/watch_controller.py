@@ -65,7 +65,7 @@ class WatchController(QObject):
 
         if self._dialog is None:
             dialog = WatchDialog(self._appearance, self._parent)
-            dialog.preview_wanted.connect(self._on_preview_wanted)
+            dialog.preview_requested.connect(self._on_preview_requested)
             dialog.change_requested.connect(self._on_change_requested)
             dialog.finished.connect(self._on_finished)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -100,7 +100,7 @@ class WatchController(QObject):
         )
 
     @Slot(object)
-    def _on_preview_wanted(self, request: WatchRequest) -> None:
+    def _on_preview_requested(self, request: WatchRequest) -> None:
         self._tasks.start("preview changes for clients", self._preview, request)
 
     async def _preview(self, request: WatchRequest) -> None:

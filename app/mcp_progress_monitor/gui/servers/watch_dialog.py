@@ -64,7 +64,7 @@ class WatchRequest(NamedTuple):
 class WatchDialog(QDialog):
     """The servers of all clients with a check box for each, and a preview."""
 
-    preview_wanted = Signal(object)
+    preview_requested = Signal(object)
     """A `WatchRequest` whose changes are to be previewed."""
     change_requested = Signal(object)
     """The `WatchRequest` whose changes the user has seen."""
@@ -76,8 +76,8 @@ class WatchDialog(QDialog):
         self._servers: list[ClientServer] = []
         self._items: list[QTreeWidgetItem] = []
         self._previewed = WatchRequest()
-        self.tree = self._made_tree()
-        self.preview = self._made_preview()
+        self.tree = self._make_tree()
+        self.preview = self._make_preview()
         self.about = plain_label(self, _ABOUT)
         self.note = plain_label(self)
         self.change = QPushButton("&Change files", self)
@@ -210,7 +210,7 @@ class WatchDialog(QDialog):
         self.tree.addTopLevelItem(item)
         return item
 
-    def _made_tree(self) -> QTreeWidget:
+    def _make_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
         tree.setHeader(FlatHeader(tree))
         dress_rows(tree)
@@ -221,7 +221,7 @@ class WatchDialog(QDialog):
         tree.setAccessibleName("Servers of other clients")
         return tree
 
-    def _made_preview(self) -> QPlainTextEdit:
+    def _make_preview(self) -> QPlainTextEdit:
         preview = QPlainTextEdit(self)
         preview.setReadOnly(True)
         preview.setTabChangesFocus(True)
@@ -260,7 +260,7 @@ class WatchDialog(QDialog):
 
     def _ask(self) -> None:
         self.change.setEnabled(False)
-        self.preview_wanted.emit(self.request())
+        self.preview_requested.emit(self.request())
 
     @Slot()
     def _on_ticked(self) -> None:
