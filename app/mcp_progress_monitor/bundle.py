@@ -1,4 +1,4 @@
-"""What differs when the program runs from a PyInstaller bundle, with a Python and Qt of its own."""
+"""Differences when the program runs from a PyInstaller bundle, with its own Python and Qt."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SAVED: Final = "_ORIG"
-"""Ends the name that keeps a variable's own value where the bundle has set another."""
+"""Suffix of the variable with the user's value, where the bundle has set another."""
 _SEARCH: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LIBPATH")
-"""Where a system's loader looks for libraries."""
+"""Variables with the loader's search path for libraries."""
 _OWN: Final = ("_PYI_", "_MEIPASS")
-"""How the names begin that PyInstaller's start leaves for processes of the same bundle."""
+"""Prefixes of variables that PyInstaller's start leaves for processes of the same bundle."""
 
 
 def is_bundled() -> bool:
-    """Whether this is a bundle's own program, and `sys.executable` no Python."""
+    """Whether this runs from a bundle, so that `sys.executable` is not a Python."""
     return bool(getattr(sys, "frozen", False))
 
 
 def user_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment as the user has it, for programs that are not of the bundle.
+    """The user's original environment, for programs outside of the bundle.
 
-    The bundle's start sets variables such as LD_LIBRARY_PATH and QT_PLUGIN_PATH to folders of its
-    own, which break other programs; the user's values are in LD_LIBRARY_PATH_ORIG and the like.
+    The bundle's start sets variables such as LD_LIBRARY_PATH and QT_PLUGIN_PATH to its own folders,
+    which break other programs; the user's values are in LD_LIBRARY_PATH_ORIG and the like.
     """
     found = dict(os.environ if environment is None else environment)
     if not is_bundled():
@@ -44,9 +44,9 @@ def user_environment(environment: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def restore_search_path() -> None:
-    """Have programs that others start for us, as a browser, find their own libraries.
+    """Restore the search path for programs that others start for us, such as a browser.
 
-    The system has read the bundle's value when this process began, and needs it no more. The
+    The system has read the bundle's value when this process began, and no longer needs it. The
     variables of Qt stay: it reads them later.
     """
     if is_bundled():
@@ -58,7 +58,7 @@ def restore_search_path() -> None:
 
 
 def _without(folder: Path, value: str) -> str:
-    """A list of paths without those in `folder`; anything else as it is."""
+    """A list of paths without those in `folder`; anything else unchanged."""
     if str(folder) not in value:
         return value
     paths = value.split(os.pathsep)

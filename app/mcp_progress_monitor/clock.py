@@ -1,6 +1,6 @@
-"""The two clocks a connection stamps its frames with; tests hand in their own.
+"""The two clocks for stamping frames; tests pass their own.
 
-Both tell whole microseconds, as recordings do: what is read back is the very same number.
+Both have whole microseconds, as recordings do: what is read back is the same number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _wall() -> float:
 
 
 class Clock(NamedTuple):
-    """`monotonic` counts seconds from anywhere and never back; `wall` seconds since the epoch."""
+    """`monotonic` counts seconds from any origin, never backwards; `wall` since the epoch."""
 
     monotonic: Callable[[], float] = _monotonic
     wall: Callable[[], float] = _wall

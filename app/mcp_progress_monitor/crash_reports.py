@@ -1,4 +1,4 @@
-"""What is left of this program's own failures: private reports without secrets, and the log."""
+"""Private reports of this program's own failures, without secrets, and its log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOG_BYTES: Final = 1_000_000
 _LOG_PARTS: Final = 3
 _REPORT: Final = "defect-*.log"
 _CRASH: Final = "crash-*.trace"
-"""Where the interpreter itself writes when it dies; the star is the process."""
+"""Where the interpreter itself writes when it crashes; the star is the process."""
 _KEPT: Final = 20
 _MOST_CHARACTERS: Final = 100_000
 _SAME: Final[dict[str, Path]] = {}
@@ -34,7 +34,7 @@ _SAME: Final[dict[str, Path]] = {}
 
 
 def report_of(error: BaseException, arguments: Sequence[str]) -> str:
-    """What is known of `error`, without secrets and the user's name; `arguments` have no values."""
+    """A report of `error`, without secrets and the user's name; `arguments` have no values."""
     return "\n".join(
         (
             f"{paths.APPLICATION} {__version__}",
@@ -48,7 +48,7 @@ def report_of(error: BaseException, arguments: Sequence[str]) -> str:
 def save(folder: Path, text: str) -> Path:
     """Write a report that only its owner can read; the newest twenty are kept.
 
-    The same text is one file. `OSError` when it cannot be written.
+    The same text is one file. `OSError` if it cannot be written.
     """
     known = _SAME.get(text)
     if known is not None and known.exists():
@@ -65,7 +65,7 @@ def save(folder: Path, text: str) -> Path:
 
 
 def reports(folder: Path) -> list[Path]:
-    """The reports in a folder, the oldest first; none where it cannot be read."""
+    """The reports in a folder, the oldest first; empty if it cannot be read."""
     try:
         return sorted(folder.glob(_REPORT), key=lambda path: path.stem)
     except OSError:
@@ -74,9 +74,9 @@ def reports(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def crash_trace(folder: Path) -> Iterator[None]:
-    """Have the interpreter write where it was if it dies within the block.
+    """Let the interpreter write a trace if it crashes within the block.
 
-    What processes before this one left becomes a report. Without a writable folder it does nothing.
+    Traces of earlier processes become reports. Does nothing without a writable folder.
     """
     _take_traces(folder)
     path = folder / _CRASH.replace("*", str(os.getpid()))
@@ -104,7 +104,7 @@ def _take_traces(folder: Path) -> None:
 
 
 def _take_trace(folder: Path, trace: Path) -> None:
-    """Make a report of what a process left; one that was killed left an empty file."""
+    """Make a report of a process's trace; a process that was killed left an empty file."""
     with contextlib.suppress(OSError):  # on Windows another program has it open: it runs
         text = trace.read_text("utf-8", errors="replace")[:_MOST_CHARACTERS]
         trace.unlink()
@@ -120,14 +120,14 @@ def _is_running(process: str) -> bool:
         os.kill(int(process), 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # owned by another user
         return True
     return True
 
 
 @contextlib.contextmanager
 def program_files(folder: Path, level: str) -> Iterator[None]:
-    """Keep the log and the trace of a crash in `folder` for as long as the window is open."""
+    """Keep the log and the crash trace in `folder` while the window is open."""
     root = logging.getLogger()
     log = log_to_file(folder, level)
     _note(log, f"started, version {__version__}, Python {platform.python_version()}")
@@ -145,7 +145,7 @@ def _note(log: logging.Handler, text: str) -> None:
 
 
 def log_to_file(folder: Path, level: str) -> logging.Handler:
-    """Log records of `level` and above to `LOG_NAME`; at 1 MB another file is begun."""
+    """Log records of `level` and above to `LOG_NAME`; a new file is begun at 1 MB."""
     handler = _PrivateLog(
         folder / LOG_NAME,
         maxBytes=_LOG_BYTES,
@@ -161,7 +161,7 @@ def log_to_file(folder: Path, level: str) -> logging.Handler:
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """Readable by its owner only; a full disk is not a failure."""
+    """Readable only by its owner; a full disk is not a failure."""
 
     def _open(self) -> IO[str]:  # type: ignore[override]
         from pathlib import Path
@@ -169,7 +169,7 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
         return _opened(Path(self.baseFilename), "a")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's
-        """Go on without the record: the window says that the folder cannot be written."""
+        """Continue without the record: the window shows that the folder cannot be written."""
 
 
 class _Lines(logging.Formatter):
@@ -182,12 +182,12 @@ class _Lines(logging.Formatter):
 def _harmless(text: str) -> str:
     from mcp_progress_monitor.exports.secret_patterns import without_secrets  # seldom needed
 
-    own = home()  # whose name is the user's
+    own = home()  # contains the user's name
     return without_secrets(text if own is None else text.replace(str(own), "~"))
 
 
 def _opened(path: Path, mode: str) -> IO[str]:
-    """A file that is its owner's from the first moment; one that is there keeps its rights."""
+    """A file that is private from the first moment; an existing one keeps its permissions."""
     how = os.O_APPEND if mode == "a" else os.O_TRUNC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
     return os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class ErrorDetails(NamedTuple):
-    """One failure a server, a disk, a configuration or a user caused, in words for a person.
+    """One failure caused by a server, a disk, a configuration or a user, for people.
 
-    `what` is a sentence; `where` names the command, file, line or server; `hint` says what to
-    try; `detail` holds longer evidence (the tail of stderr, a quoted line) and may be empty.
+    `what` is a sentence; `where` names the command, file, line or server; `hint` says what to try;
+    `detail` holds longer evidence (the tail of stderr, a quoted line) and may be empty.
     """
 
     what: str
@@ -23,9 +23,9 @@ class ErrorDetails(NamedTuple):
 
 
 class UserError(Exception):
-    """An expected failure: is shown by its details, and never as a traceback."""
+    """An expected failure: shown by its details, never as a traceback."""
 
     def __init__(self, details: ErrorDetails) -> None:
-        """Wrap `details`; `str()` of the exception is their whole text."""
+        """Wrap `details`; `str()` of the exception is their full text."""
         super().__init__(details.as_text())
         self.details = details

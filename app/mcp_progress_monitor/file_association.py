@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AssociationResult(NamedTuple):
-    """`done` are lines on what was written, removed or run; `to_do` what is left to the user."""
+    """`done` are lines on what was written, removed or run; `to_do` are steps for the user."""
 
     done: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ _RESERVED: Final = set(" \t\n\"'\\><~|&;$*?#()`=")
 
 
 class LinuxAssociation:
-    """Writes below `data_home`; `command` are the words that start this program."""
+    """Writes below `data_home`; `command` starts this program."""
 
     def __init__(self, data_home: Path, command: Sequence[str]) -> None:
         self._data_home = data_home
@@ -151,7 +151,7 @@ def _linux_refused(target: Path, error: OSError) -> UserError:
 
 
 class MacosAssociation:
-    """Changes nothing; `command` are the words that start this program."""
+    """Changes nothing; `command` starts this program."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -197,23 +197,23 @@ class Registry(Protocol):
     """Access to the registry below `HKEY_CURRENT_USER`; raises `OSError`."""
 
     def value(self, key: str) -> str | None:
-        """The default value of a key; None when there is none."""
+        """The default value of a key; None if there is none."""
 
     def set_value(self, key: str, name: str, value: str) -> None:
-        """Make a key, and give it a value; with the empty name its default one."""
+        """Create a key and set a value; the empty name sets its default."""
 
     def delete(self, key: str) -> bool:
-        """Delete a key with all below it; False when there was none."""
+        """Delete a key with all its subkeys; False if there was none."""
 
     def delete_value(self, key: str, name: str) -> bool:
-        """Delete one value of a key; False when there was none."""
+        """Delete one value of a key; False if there was none."""
 
     def announce(self) -> None:
-        """Tell the desktop that associations changed."""
+        """Notify the desktop that associations changed."""
 
 
 class WindowsAssociation:
-    """`command` are the words that start this program without a console."""
+    """`command` starts this program without a console."""
 
     def __init__(self, registry: Registry, command: Sequence[str]) -> None:
         self._registry = registry
@@ -241,7 +241,7 @@ class WindowsAssociation:
         )
 
     def remove(self) -> AssociationResult:
-        """Delete our keys; a suffix that now belongs to another program stays."""
+        """Delete our keys; a suffix that now belongs to another program is kept."""
         try:
             keys = [key for key in (_TYPE, self._ending()) if key and self._registry.delete(key)]
             self._registry.delete_value(f"{_ENDING}\\OpenWithProgids", _OURS)

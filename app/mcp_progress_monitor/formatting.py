@@ -28,7 +28,7 @@ _SPAN_UNITS: Final = (
     (20, "s", 1, 10),
     (-1, "s", 1, 5),
 )
-"""Beyond how many seconds, a unit, its length and the steps that it is told in."""
+"""From how many seconds on which unit is used, its length, and its step."""
 _LONG_INTEGER: Final = 10**30
 
 _UNSEEN = re.compile(
@@ -56,7 +56,7 @@ def number(value: int | float) -> str:
 
 
 def rounded(value: int | float, decimals: int = 2) -> str:
-    """A number as one reads it: `632`, `0.717`, `12.35`, `39.8 M`; exact up to ten million."""
+    """A number for reading: `632`, `0.717`, `12.35`, `39.8 M`; exact up to ten million."""
     size = abs(value)
     if size >= 1e15 or not math.isfinite(value):
         return number(value) if isinstance(value, int) else f"{value:.3g}"
@@ -70,8 +70,8 @@ def rounded(value: int | float, decimals: int = 2) -> str:
 
 def _power_of_ten(value: int) -> str:
     sign = "-" if value < 0 else ""
-    # Python refuses to write out more than 4,300 digits; the logarithm knows no such limit, but
-    # is rounded: near a power of ten it may be one off, either way.
+    # Python refuses to write out more than 4,300 digits. The logarithm has no such limit, but is
+    # rounded: near a power of ten it may be off by one.
     exponent = math.floor(math.log10(abs(value)))
     exponent += (abs(value) >= 10 ** (exponent + 1)) - (abs(value) < 10**exponent)
     digits = abs(value) // 10 ** (exponent - 3)
@@ -79,22 +79,22 @@ def _power_of_ten(value: int) -> str:
 
 
 def amount(progress: int | float | None, total: int | float | None) -> str:
-    """A count and its total where known: `632 / 1,000`, `4,812`; empty when nothing is known."""
+    """A count and its total if known: `632 / 1,000`, `4,812`; empty if unknown."""
     if progress is None:
         return ""
     return number(progress) if total is None else f"{number(progress)} / {number(total)}"
 
 
 def percent(fraction: float) -> str:
-    """A fraction of 0 to 1 as `63.2 %`; rounded down, so that `100 %` is said at the end only."""
+    """A fraction of 0 to 1 as `63.2 %`; rounded down, so that `100 %` means the end."""
     if fraction >= 1.0:
         return "100 %"
-    # The inner rounding takes back the error of the product: 0.283 * 1000 is 282.99….
+    # The inner rounding undoes the error of the product: 0.283 * 1000 is 282.99….
     return f"{math.floor(round(max(fraction, 0.0) * 1000, 6)) / 10:.1f} %"
 
 
 def rate(per_second: float, unit: str = "") -> str:
-    """A rate per the time that reads best: `5.5 M/s`, `1,204/s`, `1.2/s`, `3.0/min`, `2.5/h`."""
+    """A rate per the most readable time: `5.5 M/s`, `1,204/s`, `1.2/s`, `3.0/min`, `2.5/h`."""
     for span, seconds in (("s", 1), ("min", _MINUTE)):
         value = per_second * seconds
         if value >= 1:
@@ -115,7 +115,7 @@ def _three_digits(value: float) -> str:
 def duration(seconds: int | float) -> str:
     """A span of time: `350 ms`, `3.2 s`, `31 s`, `4 min 12 s`, `1 h 4 min`, `2 d 3 h`.
 
-    An integer is whole seconds and read as such: `3 s`, not `3.0 s`.
+    An integer is whole seconds, shown as such: `3 s`, not `3.0 s`.
     """
     if isinstance(seconds, int):
         return _whole_duration(max(seconds, 0))
@@ -141,10 +141,10 @@ def _whole_duration(seconds: int) -> str:
 
 
 def time_left(eta_s: float, span_s: tuple[float, float] | None = None) -> str:
-    """`31 s left`, `4 min 10 s left`, `24 min left`; where only a span is known, that.
+    """`31 s left`, `4 min 10 s left`, `24 min left`; a range if only that is known.
 
-    Rounded up, and no finer than is of use, so that it does not flicker; `∞ left` when it is beyond
-    a hundred days.
+    Rounded up, and no finer than useful, so that it does not flicker; `∞ left` beyond a hundred
+    days.
     """
     if not math.isfinite(eta_s):
         return f"{INFINITE} left"
@@ -157,7 +157,7 @@ def time_left(eta_s: float, span_s: tuple[float, float] | None = None) -> str:
 
 
 def _span(low_s: float, high_s: float) -> str:
-    """From when to when, both in the unit of the later end; `up to 2 min` from now on."""
+    """A range, both ends in the unit of the later one; `up to 2 min` from now on."""
     unit, one, step = next(unit for unit in _SPAN_UNITS if high_s > unit[0])[1:]
     low = math.floor(low_s / one / step) * step
     high = math.ceil(high_s / one / step) * step
@@ -184,7 +184,7 @@ def count(value: int, singular: str, plural: str = "") -> str:
 
 
 def count_in_short(value: int) -> str:
-    """A count that may be large: `1,204`, and from a million on `1.2 M`, `3.4 G`; rounded down."""
+    """A possibly large count: `1,204`, and from a million on `1.2 M`, `3.4 G`; rounded down."""
     for unit, one in (("G", 10**9), ("M", 10**6)):
         if value >= one:
             return f"{number(value * 10 // one / 10)} {unit}"
@@ -218,7 +218,7 @@ def date_and_clock(when: float) -> str:
 
 
 def _local(when: float) -> datetime.datetime | None:
-    """The local time of seconds since the epoch; None where the calendar ends."""
+    """The local time of seconds since the epoch; None beyond the calendar's range."""
     try:
         return datetime.datetime.fromtimestamp(when, datetime.UTC).astimezone()
     except (OverflowError, OSError, ValueError):
@@ -226,7 +226,7 @@ def _local(when: float) -> datetime.datetime | None:
 
 
 def since(seconds: float) -> str:
-    """The time between two neighbours of a list: `+0.021`; grouped, never in another unit."""
+    """The time between two neighbours in a list: `+0.021`; grouped, never in another unit."""
     return f"{seconds:+,.3f}"
 
 
@@ -259,12 +259,12 @@ def _escape_but_lines(match: re.Match[str]) -> str:
 
 
 def elide(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, the last an ellipsis where something is left out."""
+    """At most `limit` characters of a text, ending in an ellipsis if anything is left out."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + ELLIPSIS
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Untrusted text for a row: visible, at most `limit` characters, the work bounded likewise."""
+    """Untrusted text for a row: visible, at most `limit` characters, with bounded work."""
     return elide(visible(text[: limit + 1]), limit)
 
 

@@ -1,6 +1,6 @@
 """Checks values against a server's JSON schema, and the schema itself, within a time limit.
 
-Arguments are checked before a call is made, never in its way.
+Arguments are checked before a call, but never prevent it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 QUICK_S: Final = 0.04  # for work between two events of the window
-PATIENT_S: Final = 3.0  # for work in a thread, while the program goes on
+PATIENT_S: Final = 3.0  # for work in a thread, while the program continues
 
 
 class TimeUpError(Exception):
-    """The time that was given is used up."""
+    """The time limit was reached."""
 
 
 class Stopwatch:
-    """Ends work that calls `tick` often. Counts the processor time of the thread it is made in.
+    """Ends work that calls `tick` often. Counts the processor time of the thread that created it.
 
-    Processor time, so that a busy machine changes no result.
+    Processor time, so that a busy machine does not change results.
     """
 
     __slots__ = ("_end", "_is_cancelled")
@@ -46,12 +46,12 @@ class Stopwatch:
         return 0.0 if self._is_cancelled else max(0.0, self._end - time.thread_time())
 
     def tick(self) -> None:
-        """Go on. `TimeUpError` when there is no time left."""
+        """Check the time. `TimeUpError` if none is left."""
         if self._is_cancelled or time.thread_time() > self._end:
             raise TimeUpError
 
     def cancel(self) -> None:
-        """Let the time be up now; from any thread."""
+        """End the time now; from any thread."""
         self._is_cancelled = True
 
 
@@ -62,11 +62,11 @@ _FAULT_LIMIT: Final = 80
 
 
 class SchemaShape(NamedTuple):
-    """What a schema is like. `fault` says why it is no JSON schema, empty when it is one."""
+    """The properties of a schema. `fault` says why it is not a JSON schema, empty if it is."""
 
     fault: str
     has_inner_dialect: bool = False
-    """A part names a dialect of its own, or says that it is the schema of one."""
+    """A part has its own dialect, or is itself the schema of one."""
     has_references: bool = False
     has_name_patterns: bool = False
 
@@ -82,12 +82,12 @@ class _Subschema(NamedTuple):
 
 
 def shape_of(schema: Any, watch: Stopwatch) -> SchemaShape:
-    """Read a schema. `TimeUpError` when `watch` runs out."""
+    """Read a schema. `TimeUpError` if `watch` runs out."""
     return SchemaShape(_fault(schema, watch), *_flags(schema, watch))
 
 
 def names_dialect(member: tuple[str, Any]) -> bool:
-    """Whether a member of a schema would have `jsonschema` choose another validator for it."""
+    """Whether a member of a schema would make `jsonschema` choose another validator for it."""
     name, value = member
     if not isinstance(value, str):
         return False
@@ -117,7 +117,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _fault(schema: Any, watch: Stopwatch) -> str:
-    """What is wrong with the first faulty keyword that is found; empty when none is."""
+    """The first faulty keyword; empty if there is none."""
     stack = [_Subschema(schema, "")]
     while stack:
         watch.tick()
@@ -222,7 +222,7 @@ def _is_truth(value: Any) -> bool:
 
 
 class _ShapeRule(NamedTuple):
-    """What the value of a keyword has to be, and which schemas are in it."""
+    """What the value of a keyword has to be, and which schemas it contains."""
 
     fits: Callable[[Any], bool]
     due: str
@@ -275,8 +275,11 @@ _PATTERN_S: Final = 0.01
 _LONGEST_MATCHED: Final = 1_000_000
 _LARGEST: Final = 2_000_000  # characters and parts of a value; messages quote values
 _DEEPEST: Final = 150
-"""Keywords within keywords. Far below Python's own limit of recursion: at that limit the library
-that keeps references ends the whole program."""
+"""Keywords within keywords.
+
+Far below Python's own recursion limit, at which the library that resolves references crashes the
+program.
+"""
 _SHOWN: Final = 50
 _FINDING_LIMIT: Final = 200
 _MOST_UNCHECKED: Final = 20
@@ -285,14 +288,14 @@ TOOK_TOO_LONG: Final = "validation took too long and was stopped"
 
 
 class Findings(NamedTuple):
-    """What a check has found. `unchecked` says what it could not find out, empty when nothing."""
+    """The results of a check. `unchecked` says what could not be determined."""
 
     errors: list[ValidationError]
     unchecked: tuple[str, ...] = ()
 
 
 class _Check:
-    """One check that runs: its time, and what it could not do."""
+    """One running check: its time, and what it could not do."""
 
     def __init__(self, watch: Stopwatch) -> None:
         self.watch = watch
@@ -300,7 +303,7 @@ class _Check:
         self._depth = 0
 
     def enter(self) -> None:
-        """Go one keyword deeper; to be followed by `leave`."""
+        """Go one keyword deeper; followed by `leave`."""
         self.watch.tick()
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -310,12 +313,12 @@ class _Check:
         self._depth -= 1
 
     def note(self, words: str) -> None:
-        """Say what is not checked, once."""
+        """Record what is not checked, once."""
         if len(self.unchecked) < _MOST_UNCHECKED:
             self.unchecked[elide(words, _FINDING_LIMIT)] = None
 
     def has_match(self, pattern: Any, text: str) -> bool | None:
-        """Whether a pattern of the server has a match; None when that cannot be found out."""
+        """Whether a pattern of the server matches; None if that cannot be determined."""
         self.watch.tick()
         if not isinstance(pattern, str):
             return None
@@ -352,10 +355,10 @@ def find_errors(
 ) -> Findings:
     """The first `most` errors of `value` against `schema`, within the time of `watch`.
 
-    `shape` is that of the schema, for a schema that is used often; by default it is read first.
+    `shape` is that of the schema, for schemas used often; by default it is read first.
 
-    A schema that is wrong itself proves nothing against the value, nor does one that refers to
-    somewhere else (nothing is ever fetched) or to itself without end. Raises nothing.
+    An invalid schema proves nothing against the value, nor does one that refers to another place
+    (nothing is ever fetched) or endlessly to itself. Raises nothing.
     """
     check = _Check(watch or _started())
     errors: list[ValidationError] = []
@@ -385,7 +388,7 @@ def schema_problem(schema: Any) -> str:
 def _errors(
     schema: Any, value: object, check: _Check, known: SchemaShape | None
 ) -> Iterator[ValidationError]:
-    import jsonschema  # 50 ms, and most sessions make no use of it
+    import jsonschema  # 50 ms, and most sessions do not need it
     import referencing
 
     shape = known or shape_of(schema, check.watch)
@@ -396,11 +399,11 @@ def _errors(
         check.note("the value is too large")
         return
     chosen = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-    # What names a dialect would be checked by a validator that has no limit of time.
+    # A named dialect would be checked by a validator without a time limit.
     checked = _without_dialect(schema)
     if shape.has_inner_dialect:
         checked = _without_dialects(checked, check.watch)
-    # What is evaluated elsewhere is found by following references and patterns without a limit.
+    # Unevaluated members are found by following references and patterns without a limit.
     evaluates = not (shape.has_references or shape.has_name_patterns)
     yield from _timed(chosen, evaluates=evaluates)(
         checked, registry=referencing.Registry()
@@ -409,7 +412,7 @@ def _errors(
 
 @functools.lru_cache(maxsize=16)
 def _timed(chosen: Any, *, evaluates: bool) -> Any:
-    """The validator of a dialect, which looks at its stopwatch at every keyword."""
+    """The validator of a dialect, which checks its stopwatch at every keyword."""
     import jsonschema
 
     keywords = {**chosen.VALIDATORS}
@@ -491,7 +494,7 @@ def _additional_properties(checker: Any, allowed: Any, instance: Any, schema: An
 
 
 def _is_additional(name: str, schema: Any) -> bool:
-    """Whether a member is neither named nor matched; one that is unclear counts as matched."""
+    """Whether a member is neither named nor matched; uncertain ones count as matched."""
     if name in schema.get("properties", {}):
         return False
     check = _running.get()
@@ -544,7 +547,7 @@ def _unevaluated(_checker: Any, _value: Any, _instance: Any, _schema: Any) -> No
 
 
 def _identity(value: Any) -> Any:
-    """What is equal for equal JSON values: 1 and 1.0 are, 1 and true are not."""
+    """A key that is equal for equal JSON values: 1 and 1.0 are, 1 and true are not."""
     if isinstance(value, dict):
         _running.get().watch.tick()
         return frozenset((name, _identity(each)) for name, each in value.items())

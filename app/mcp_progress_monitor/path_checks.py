@@ -1,6 +1,6 @@
 """Checks of paths that may be unreadable.
 
-`Path` itself raises where a folder may not be entered; these functions never do.
+`Path` itself raises if a folder may not be entered; these functions never do.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 _NOWHERE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
-"""How the system says that nothing is there; `ValueError` of a path that no file can have."""
+"""Errors that mean that nothing exists; `ValueError` for a path that no file can have."""
 
 
 class PathKind(enum.Enum):
-    """What is to be seen at a path, links followed."""
+    """What exists at a path, following links."""
 
     NOTHING = "does not exist"
     FILE = "is a file"
@@ -28,14 +28,14 @@ class PathKind(enum.Enum):
 
 
 def path_kind(path: Path | str) -> PathKind:
-    """What is there; never raises, and never says that nothing is there without knowing it."""
+    """What exists at a path; never raises, and never reports absence without being sure."""
     try:
         mode = Path(path).stat().st_mode
     except _NOWHERE:
         return PathKind.NOTHING
     except PermissionError:
         return PathKind.HIDDEN
-    except OSError:  # a link to itself, a name too long: the system finds nothing there either
+    except OSError:  # a link to itself, or a name that is too long: nothing exists there
         return PathKind.NOTHING
     if stat.S_ISDIR(mode):
         return PathKind.FOLDER
@@ -51,17 +51,17 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path | str) -> bool:
-    """Whether a folder is to be seen there; whether it may be entered is another matter."""
+    """Whether a folder exists at a path, which may be inaccessible."""
     return path_kind(path) is PathKind.FOLDER
 
 
 def is_closed(folder: Path | str) -> bool:
-    """Whether a folder is there that we may not enter."""
+    """Whether a folder exists that may not be entered."""
     return is_folder(folder) and not os.access(folder, os.X_OK)
 
 
 def expanded(path: Path) -> Path:
-    """The path with a home in the place of its `~`; as it is where the system knows no such home.
+    """The path with `~` expanded; unchanged if the system knows no such home.
 
     Without that home `Path.expanduser` raises.
     """
@@ -72,11 +72,12 @@ def expanded(path: Path) -> Path:
 
 
 def absolute(path: Path) -> Path:
-    """The whole path, with a home in the place of its `~`.
+    """The absolute path, with `~` expanded.
 
     Raises:
-        UserError: the system knows no such home; or it is a relative path, and the folder that
-            we are in was deleted.
+        UserError: the system knows no such home; or the path is relative, and the current
+            folder was
+            deleted.
     """
     try:
         return path.expanduser().absolute()
@@ -90,7 +91,7 @@ def absolute(path: Path) -> Path:
 
 
 def home() -> Path | None:
-    """The user's home; None where the system knows none."""
+    """The user's home; None if the system knows none."""
     try:
         return Path.home()
     except RuntimeError:
@@ -98,7 +99,7 @@ def home() -> Path | None:
 
 
 def here() -> Path | None:
-    """The folder that we are in; None where it was deleted."""
+    """The current folder; None if it was deleted."""
     try:
         return Path.cwd()
     except OSError:

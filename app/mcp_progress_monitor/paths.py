@@ -1,4 +1,4 @@
-"""Where files live: the user's data, and the resources that ship with the program."""
+"""Locations: the user's data, and the resources that ship with the program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mcp_progress_monitor import bundle
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import absolute, home, is_closed
 
-APPLICATION = "mcp-progress-monitor"  # folder name of the program's data, and its name as a command
+APPLICATION = "mcp-progress-monitor"  # the name of the data folder, and of the command
 
 SERVER_SETTINGS: Final = "server-settings.json"
-"""The file, in the data folder, of what the user has set for each server."""
+"""The file, in the data folder, with the user's settings of servers."""
 DEMO: Final = "serve-demo"
 WATCHDOG: Final = "watch-servers"
-"""Hidden commands of the program in a bundle, where there is no Python to start otherwise."""
+"""Hidden commands of the program in a bundle, which has no separate Python."""
 
 _PACKAGE = Path(__file__).resolve().parent
 _SCRIPTS: Final = {
@@ -27,7 +27,7 @@ _SCRIPTS: Final = {
 
 
 def default_data_dir() -> Path:
-    """The folder for the user's data by the platform's custom; it need not exist.
+    """The platform's usual folder for the user's data; it need not exist.
 
     `$XDG_DATA_HOME` (Linux, by default `~/.local/share`), `~/Library/Application Support` (macOS),
     `%LOCALAPPDATA%` (Windows).
@@ -36,10 +36,10 @@ def default_data_dir() -> Path:
 
 
 def data_dir(chosen: Path | None = None) -> Path:
-    """Make sure that the data folder is there, readable by its owner alone, and return it.
+    """Create the data folder if needed, readable only by its owner, and return it.
 
-    `chosen` is the user's `--data-dir`. An existing folder keeps the rights it has.
-    `UserError` when it cannot be made or entered.
+    `chosen` is the user's `--data-dir`. An existing folder keeps its permissions. `UserError` if it
+    cannot be created or entered.
     """
     folder = chosen_data_dir(chosen)
     try:
@@ -55,8 +55,8 @@ def data_dir(chosen: Path | None = None) -> Path:
 
 
 def unwritable(folder: Path) -> ErrorDetails | None:
-    """Why nothing can be saved in the data folder; None when it can be."""
-    import tempfile  # a tap imports this module, and its client waits
+    """Why nothing can be saved in the data folder; None if it can."""
+    import tempfile  # a tap imports this module, and its client is waiting
 
     try:
         with tempfile.TemporaryFile(dir=folder):
@@ -71,7 +71,7 @@ def unwritable(folder: Path) -> ErrorDetails | None:
 
 
 def chosen_data_dir(chosen: Path | None = None) -> Path:
-    """Where that folder is, or is to be; `UserError` when nobody can tell."""
+    """The location of that folder, existing or not; `UserError` if it is unknown."""
     return absolute(chosen or default_data_dir())
 
 
@@ -83,7 +83,7 @@ def _no_data_dir(what: str, folder: Path, reason: str = "") -> UserError:
 def resource(name: str) -> Path:
     """A shipped file such as `"icons/app.svg"`: inside the package once installed, else beside it.
 
-    `FileNotFoundError` names the file: a missing resource is a fault of the build.
+    `FileNotFoundError` names the file: a missing resource is an error of the build.
     """
     for folder in (_PACKAGE / "resources", _PACKAGE.parents[1] / "resources"):
         found = folder / name
@@ -103,10 +103,10 @@ def import_root() -> Path:
 
 
 def program_command() -> list[str]:
-    """The words that start this very program again, from any folder; its arguments follow.
+    """The command that starts this program again, from any folder; its arguments follow.
 
-    The installed command where it is beside this Python; else this Python with the code that runs
-    now, whatever folders named `app` may lie around.
+    The installed command if it is beside this Python; else this Python with the running code,
+    whatever folders named `app` are around.
     """
     if bundle.is_bundled():
         return [sys.executable]
@@ -118,10 +118,10 @@ def program_command() -> list[str]:
 
 
 def internal_command(name: str) -> list[str]:
-    """The words that start a part of this program as a process of its own; its arguments follow.
+    """The command that starts a part of this program as a separate process.
 
-    `name` is `DEMO` or `WATCHDOG`. Python runs isolated: neither the current folder nor PYTHONPATH
-    decides what is imported.
+    `name` is `DEMO` or `WATCHDOG`; arguments follow. Python runs isolated: neither the current
+    folder nor PYTHONPATH decides what is imported.
     """
     if bundle.is_bundled():
         return [sys.executable, name]
@@ -134,7 +134,7 @@ def data_home() -> Path:
     platformdirs would name other folders: it reads `$XDG_DATA_HOME` on macOS, too, and does not
     read `%LOCALAPPDATA%` on Windows, so that data of users who set them would not be found.
 
-    `UserError` when it is in the user's home, and the system knows of none.
+    `UserError` if it is in the user's home, and the system knows none.
     """
     if sys.platform == "win32":
         variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")

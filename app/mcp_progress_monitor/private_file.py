@@ -1,4 +1,4 @@
-"""Files that only their owner can read, written whole or not at all."""
+"""Files that only their owner can read, written atomically."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 _LONGEST_NAME: Final = 100
-"""Of a file's name, in the name of the one beside it: file systems bound both."""
+"""Longest prefix of a file's name in that of its temporary file: file systems limit both."""
 
 
 def begin_beside(path: Path) -> tuple[BinaryIO, Path]:
-    """An empty file beside `path`, to be put in its place: its owner's from the first moment.
+    """An empty private file beside `path`, which will replace it.
 
-    `OSError` when it cannot be made.
+    `OSError` if it cannot be created.
     """
-    # Nobody else may read what mkstemp makes.
+    # mkstemp creates it readable only by its owner.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:_LONGEST_NAME]}.", dir=path.parent)
     return os.fdopen(descriptor, "wb"), Path(name)
 
@@ -25,11 +25,11 @@ def begin_beside(path: Path) -> tuple[BinaryIO, Path]:
 def put(
     path: Path, content: bytes, *, waits_for_disk: bool = True, mode: int | None = None
 ) -> None:
-    """Replace a file by one with that content; its folder is there already.
+    """Replace a file atomically; its folder must exist.
 
-    With `mode` the file gets these permissions, in place of its owner's alone. `waits_for_disk` has
-    it outlive a power cut right afterwards, which takes long on a busy disk.
-    `OSError` when that fails: what was there before is there still, and nothing beside it.
+    With `mode` the file gets these permissions instead of its owner's only. `waits_for_disk` makes
+    it survive a power cut right afterwards, which takes long on a busy disk. `OSError` if that
+    fails: the previous file is kept, and nothing is left beside it.
     """
     file, made = begin_beside(path)
     try:

@@ -1,4 +1,4 @@
-"""Signals that end the program, handled in a thread of their own."""
+"""Signals that end the program, handled in a separate thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ENDING: Final = ("SIGTERM", "SIGHUP", "SIGBREAK")
 class SignalWatch:
     """Passes signals that end a program to `on_signal`, called in a thread.
 
-    A context manager, to be entered in the main thread. What the program's starter ignores
-    (`nohup`, a shell's background) stays ignored.
+    A context manager, to be entered in the main thread. Signals that the program's starter ignores
+    (`nohup`, a shell's background) stay ignored.
     """
 
     def __init__(self, on_signal: Callable[[signal.Signals], None]) -> None:
@@ -42,7 +42,7 @@ class SignalWatch:
         for number, handler in self._previous.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
         signal.set_wakeup_fd(self._previous_fd)
-        self._writer.close()  # which ends the thread
+        self._writer.close()  # ends the thread
 
     def _watch(self) -> None:
         with self._reader:
@@ -53,4 +53,4 @@ class SignalWatch:
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Python's part of a signal; without one, the part in C would not be called."""
+    """Python's handler; without one, the handler in C would not be called."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 2_000  # characters of a pattern
 _MOST_UNROLLED: Final = 20_000
-"""Elements of a pattern with its counted repetitions written out; a million take 270 MB."""
+"""Elements of a pattern with its counted repetitions expanded; a million take 270 MB."""
 _FEW: Final = 100_000
 _COUNT: Final = re.compile(r"\{\s*(\d+)")
 _ODD: Final = re.compile(r"\(\?(?:#|[a-zA-Z0-9]*[xV])|\[:")
-"""Comments, flags and classes that make brackets mean something else than `_ELEMENT` reads."""
+"""Comments, flags and classes that give brackets another meaning than `_ELEMENT` assumes."""
 _ELEMENT: Final = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{\s*(?P<count>\d+)[^}]*\}|.",
     re.DOTALL,
@@ -24,7 +24,7 @@ _ELEMENT: Final = re.compile(
 
 
 class BadPatternError(ValueError):
-    """Not a regular expression that can be used; `position` is where in it."""
+    """Not a usable regular expression; `position` is the place of the error."""
 
     def __init__(self, what: str, position: int) -> None:
         super().__init__(what)
@@ -36,9 +36,9 @@ def compiled_pattern(text: str) -> regex.Pattern[str]:
     """Compile a pattern in the syntax of the `regex` module, version 0.
 
     Raises:
-        BadPatternError: it is no pattern, too long or too large.
+        BadPatternError: it is invalid, too long or too large.
     """
-    import regex  # at the first pattern: it takes 12 ms
+    import regex  # on first use: it takes 12 ms
 
     if len(text) > LONGEST:
         raise BadPatternError(f"longer than {LONGEST:,} characters", LONGEST)
@@ -53,17 +53,17 @@ def compiled_pattern(text: str) -> regex.Pattern[str]:
 
 
 def is_match(pattern: str, text: str, limit_s: float) -> bool:
-    """Whether `pattern` has a match anywhere in `text`.
+    """Whether `pattern` matches anywhere in `text`.
 
     Raises:
-        BadPatternError: it is no pattern.
+        BadPatternError: it is invalid.
         TimeoutError: it took more than `limit_s` seconds of processor time.
     """
     return compiled_pattern(pattern).search(text, timeout=limit_s) is not None
 
 
 def _is_too_large(pattern: str) -> bool:
-    """Whether the pattern needs much memory once its counted repetitions are written out."""
+    """Whether the pattern needs too much memory with its counted repetitions expanded."""
     counts = [_as_count(count) for count in _COUNT.findall(pattern)]
     if math.prod(counts) * len(pattern) <= _FEW:
         return False
@@ -71,7 +71,7 @@ def _is_too_large(pattern: str) -> bool:
 
 
 def _unrolled(pattern: str) -> int:
-    """How many elements the pattern has with every counted repetition written out."""
+    """The number of elements of the pattern with all counted repetitions expanded."""
     sizes, last = [0], 0
     for element in _ELEMENT.finditer(pattern):
         if element["open"]:

@@ -1,7 +1,7 @@
-"""The registry of Windows, as little of it as a file association needs.
+"""The part of the Windows registry that a file association needs.
 
-Imported on Windows only. The modules of the standard library are looked up by name, so that the
-types are checked alike on every system.
+Imported only on Windows. The modules of the standard library are looked up by name, so that types
+are checked on every system.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
 """Every revision this program speaks, oldest first."""
 
 DISCOVER_LIMIT_S = 2.0
-"""How long to wait for a reply to `server/discover` before `initialize` is tried."""
+"""How long to wait for a reply to `server/discover` before trying `initialize`."""
 
 REMEMBERED_LIMIT_S = 10.0
 """The same for a server that answered it before, and may only be slow to start."""
@@ -54,10 +54,10 @@ def era_of(revision: str) -> Era:
 
 
 class ClientIdentity(NamedTuple):
-    """How we describe ourselves to servers: `info` has name and version.
+    """Our identity for servers: `info` has name and version.
 
     `capabilities` are declared in the handshake, `stamped` with each request of 2026-07-28; without
-    these the others are.
+    `stamped`, `capabilities` are.
     """
 
     info: JsonObject
@@ -71,7 +71,7 @@ class ClientIdentity(NamedTuple):
 
 
 def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) -> JsonObject:
-    """What every request of `revision` carries in its `_meta`; nothing in the handshake era.
+    """The `_meta` members of every request of `revision`; empty in the handshake era.
 
     `log_level` requests log messages about the request, from that level on.
     """
@@ -96,12 +96,12 @@ def initialize_params(client: ClientIdentity, revision: str = LATEST_HANDSHAKE) 
 
 
 def discover_params(client: ClientIdentity, revision: str = PER_REQUEST) -> JsonObject:
-    """The parameters of `server/discover`: nothing but the stamps."""
+    """The parameters of `server/discover`: only the stamps."""
     return {META: stamps(revision, client)}
 
 
 def client_info_of(method: str, params: JsonObject) -> JsonObject:
-    """What the client that sends a request calls itself; empty where the request does not say."""
+    """The client's description of itself in a request; empty if it has none."""
     if method == INITIALIZE:
         return as_object(params.get("clientInfo"))
     return as_object(as_object(params.get(META)).get(CLIENT_KEY))
@@ -143,7 +143,7 @@ def read_opening(method: str, result: JsonObject, offered: str) -> Agreement | N
 def read_initialize(result: JsonObject) -> Agreement | None:
     """Read the result of `initialize`; None if it names no revision that we speak.
 
-    A server that answers with 2026-07-28, which has no handshake, is believed.
+    A server that answers with 2026-07-28, which has no handshake, is trusted.
     """
     revision = result.get("protocolVersion")
     if revision not in REVISIONS:
@@ -167,13 +167,13 @@ def read_discover(result: JsonObject, offered: str = PER_REQUEST) -> Agreement |
 
 
 def assume_discover(result: JsonObject) -> Agreement:
-    """The content of `result` of a server that speaks 2026-07-28, whatever is missing."""
+    """Read `result` of a server that speaks 2026-07-28, whatever is missing."""
     notes = []
     if PER_REQUEST not in _strings(result.get("supportedVersions")):
         notes.append(f'"supportedVersions" does not name {PER_REQUEST}')
     info = as_object(result.get(META)).get(SERVER_KEY)
     if info is None:
-        info = result.get("serverInfo", {})  # as an early draft had it
+        info = result.get("serverInfo", {})  # as in an early draft
     return _agreement(PER_REQUEST, result, SERVER_KEY, info, notes)
 
 

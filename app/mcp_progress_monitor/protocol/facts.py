@@ -1,4 +1,4 @@
-"""Facts: what frames mean, and how messages describe a task.
+"""Facts: the meaning of frames, and how messages describe a task.
 
 Frozen and small, made once by `Conversation`, read by everyone else.
 """
@@ -42,10 +42,10 @@ _KNOWN: Final = frozenset(TaskStatus)
 class TaskView(NamedTuple):
     """A task as one message describes it.
 
-    What is absent or of a wrong type is None. `status` is as received, empty when the message has
-    none. `created` and `updated` are the server's strings. `ttl_ms` is None also for "unlimited".
-    `findings` is empty for a well-formed task. `is_flat` distinguishes the extension's shape from
-    that of 2025-11-25.
+    What is absent or of a wrong type is None. `status` is as received, empty if absent. `created`
+    and `updated` are the server's strings. `ttl_ms` is None also for "unlimited". `findings` is
+    empty for a well-formed task. `is_flat` distinguishes the extension's shape from that of
+    2025-11-25.
     """
 
     id: str
@@ -60,7 +60,7 @@ class TaskView(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with it, in sentences."""
+        """Its violations, as sentences."""
         return texts(self.findings)
 
     @property
@@ -102,7 +102,7 @@ def read_task(value: Any, *, flat: bool) -> TaskView | None:
 
 
 def parsed_moment(words: str | None) -> float | None:
-    """The wall time of an ISO 8601 time stamp, in seconds; None if that is invalid."""
+    """The wall time of an ISO 8601 time stamp, in seconds; None if invalid."""
     if words is None:
         return None
     try:
@@ -177,7 +177,7 @@ class RequestStanding(enum.IntEnum):
     UNKNOWN = 3
     """No such request or token is known on this connection."""
     IN_BATCH = 4
-    """It had been answered, but before this in the same batch: late by position only."""
+    """It had been answered before in the same batch: late only by position."""
     ELSEWHERE = 5
     """It had been answered in another response over HTTP: their order is undefined."""
     GIVEN_UP = 6
@@ -210,9 +210,9 @@ class ConnectionNegotiated(NamedTuple):
 class ConnectionClosed(NamedTuple):
     """The transport is closed.
 
-    `reason` is text; `exit_code` the process's, None if unknown. `is_wanted` says that it ended at
-    this side's request, `outlook` what happens next: text for those who waited for the server,
-    empty when unknown.
+    `reason` is text; `exit_code` is the process's, None if unknown. `is_wanted` says that this side
+    requested the end, `outlook` what happens next: text for those who waited for the server, empty
+    if unknown.
     """
 
     number: int
@@ -333,7 +333,7 @@ class NotificationReceived(NamedTuple):
 
 
 class UnreadableReceived(NamedTuple):
-    """A line that is no JSON-RPC message: `kind` is the envelope's kind, `findings` say why."""
+    """A line that is not a JSON-RPC message: `kind` is the envelope's kind, `findings` say why."""
 
     number: int
     connection: str

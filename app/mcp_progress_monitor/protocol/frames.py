@@ -77,7 +77,7 @@ def server_name(connection: str) -> str:
 
 
 class FrameKind(enum.IntEnum):
-    """Small numbers, so that a column of an index holds them in a byte each."""
+    """Small numbers, so that a column of an index stores each in a byte."""
 
     REQUEST = 0
     REPLY = 1
@@ -93,7 +93,7 @@ class FrameKind(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """As filters and exports name it, such as `request` or `error`."""
+        """The name in filters and exports, such as `request` or `error`."""
         return self.name.lower()
 
 
@@ -121,17 +121,20 @@ def kind_of(channel: Channel, fact: Fact | None) -> FrameKind:
 _Item = TypeVar("_Item")
 _number_of = attrgetter("number")
 
-# Skips the named tuple's own constructor, which doubles the time.
+# The named tuple's own constructor would double the time.
 _new = tuple.__new__
 
 PlainTick: TypeAlias = tuple[Any, ...]
-"""The fields of a plain tick: number, (connection, at, when), token, request, progress, total,
-message. Made and freed in a quarter of the time of the fact, and half as large: a thousand jobs
-keep two hundred each, and cache misses are slow."""
+"""The fields of a plain tick.
+
+They are number, (connection, at, when), token, request, progress, total and message. Made and freed
+in a quarter of the time of the fact, and half as large: a thousand jobs keep two hundred each, and
+cache misses are slow.
+"""
 
 
 def fact_of(tick: PlainTick) -> ProgressReceived:
-    """The fact of a plain tick; a fact stands for itself."""
+    """The fact of a plain tick; a fact is returned unchanged."""
     if type(tick) is ProgressReceived:
         return tick
     number, (connection, at, when), token, request, progress, total, message = tick
@@ -147,7 +150,7 @@ def at_of(tick: PlainTick) -> float:
 
 
 class LazyRun(Sequence[_Item], Generic[_Item]):
-    """A sequence of items that are created on first use, all of them at most once."""
+    """A sequence of items that are created on first use, at most once."""
 
     __slots__ = ("_made",)
 
@@ -195,7 +198,7 @@ class LazyRun(Sequence[_Item], Generic[_Item]):
 class FrameRun(LazyRun[Frame]):
     """Whole lines from a server, read at once: each is one frame, and begins with a brace.
 
-    None has a line feed within, or more than `jsonrpc.OVERSIZED` bytes.
+    None contains a line feed, or more than `jsonrpc.OVERSIZED` bytes.
     """
 
     __slots__ = ("at", "connection", "first", "raws", "when")
@@ -232,7 +235,7 @@ class FrameRun(LazyRun[Frame]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Frame]: ...
     def __getitem__(self, index: int | slice) -> Frame | Sequence[Frame]:
-        """One frame; of a slice the frames in a run, if they follow each other."""
+        """One frame; for a slice the frames as a run, if they are consecutive."""
         if not isinstance(index, slice) or index.step not in (None, 1):
             return super().__getitem__(index)
         begin, end, _ = index.indices(len(self.raws))
@@ -293,9 +296,9 @@ class MessageRun(FrameRun):
 
 
 def raw_of(frames: Sequence[Frame], number: int) -> bytes:
-    """The bytes of the message with that number, of frames in order; none if there is none.
+    """The bytes of the message with that number, among frames in order; empty if there is none.
 
-    An event is no message: that a stream was closed cancels a request, too.
+    An event is not a message: closing a stream cancels a request, too.
     """
     if type(frames) is FrameRun:
         return frames.raws[number - frames.first]
@@ -341,7 +344,7 @@ class FactRun(LazyRun["Fact"]):
         return len(self.ticks) + len(self.others)
 
     def pieces(self, others: Iterable[tuple[int, Fact]]) -> Iterator[tuple[range, Fact | None]]:
-        """The places of the ticks before each of some `others`, and it; last those after them."""
+        """The places of the ticks before each of `others`, with it; last those after them."""
         begin = 0
         for place, fact in others:
             yield range(begin, place), fact

@@ -28,9 +28,9 @@ _BELOW: Final = frozenset(
 )
 """Keywords whose value is a schema (JSON Schema 2020-12 and before)."""
 _LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-"""Those whose value is a list of schemas."""
+"""Keywords whose value is a list of schemas."""
 _NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
-"""Those whose value is an object of schemas."""
+"""Keywords whose value is an object of schemas."""
 
 
 class HeaderParameter(NamedTuple):
@@ -47,7 +47,7 @@ class HeaderParameter(NamedTuple):
 
     @property
     def finding(self) -> Finding | None:
-        """The rule that it breaks by itself; None if it breaks none."""
+        """The rule that it violates by itself; None if none."""
         if not self.place:
             return Finding(rules.HEADER_OF_NOTHING)
         where = one_line(self.place, _PLACE_SHOWN)
@@ -61,22 +61,22 @@ class HeaderParameter(NamedTuple):
 
 
 def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, Any]:
-    """Arguments by the name of their header, None for one that is missing.
+    """Arguments by the name of their header, None for a missing one.
 
-    None at all for a schema whose marks break the rules: each header would be a guess.
+    None for a schema whose marks break the rules: each header would be a guess.
     """
     marks = list(_marks(schema, arguments))
     return {} if _broken(marks) else {mark.name: mark.value for mark in marks}
 
 
 def header_parameters_problem(schema: JsonObject) -> str:
-    """Which rule the marks of a tool's schema break; nothing where they break none."""
+    """The violated rule of a tool schema's marks; empty if valid."""
     finding = header_parameters_finding(schema)
     return "" if finding is None else finding.text
 
 
 def header_parameters_finding(schema: JsonObject) -> Finding | None:
-    """The first rule that the marks of a tool's schema break; None where they break none."""
+    """The first violated rule of a tool schema's marks; None if valid."""
     return _broken(list(_marks(schema, {})))
 
 

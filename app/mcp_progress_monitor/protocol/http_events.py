@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _Around = tuple[bytes, bytes]
 _MOST_JOINED: Final = 64 * 1024
-"""Largest entry of combined events; a longer event is one by itself."""
+"""Largest entry of combined events; a longer event is a separate one."""
 
 
 class BodyNotes:
@@ -52,7 +52,7 @@ class BodyNotes:
         return entries
 
     def report_run(self, exchange: int, run: SseRun) -> list[JsonObject]:
-        """As `tell`, for similar events: one entry at most, which lists their ids."""
+        """Like `tell`, for similar events: at most one entry, which lists their ids."""
         around, is_known = run.around_last, exchange == self._exchange
         if run.ids is None and is_known and around == self._around:
             return []
@@ -63,7 +63,7 @@ class BodyNotes:
         return [{**entry, "count": len(run.datas)}]
 
     def report_body(self, exchange: int) -> list[JsonObject]:
-        """The member `events` for a body that is one message: JSON, no stream."""
+        """The member `events` for a body that is one message rather than a stream."""
         self._exchange, self._around = exchange, (b"", b"")
         return [{"before": "", "after": "", "count": 1}]
 
@@ -88,10 +88,10 @@ class BodyNotes:
 
 
 class _Others:
-    """Adds events that are no messages, or have several lines of data.
+    """Adds events that are not messages, or have several lines of data.
 
-    A server may send nothing but comments, or ids: consecutive ones that are no messages and have
-    the same description are one entry, combined once, with the newest id or wait.
+    A server may send only comments or ids: consecutive events with the same description that are
+    not messages become one entry, with the newest id or wait.
     """
 
     def __init__(self, entries: list[JsonObject]) -> None:
@@ -140,7 +140,7 @@ def _marked(entry: JsonObject, event: SseEvent, count: int) -> JsonObject:
 
 
 class _Step(NamedTuple):
-    """The next part of a body: a message with its surroundings, or something by itself."""
+    """The next part of a body: a message with its surroundings, or something else."""
 
     is_message: bool
     whole: bytes | None

@@ -40,7 +40,7 @@ _BEGINNING = 1024
 
 
 class Kind(enum.Enum):
-    """What a line is. The values are used in texts and in facts."""
+    """The kind of a line. The values are used in texts and in facts."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
@@ -85,7 +85,7 @@ def decode(raw: bytes, *, is_complete: bool = True) -> Envelope:
 
 
 _QUOTED = 60
-"""Bytes of a line that is not JSON that are shown: enough to find what printed it."""
+"""Bytes shown of a line that is not JSON: enough to find what printed it."""
 
 
 def decode_in_slices(raw: bytes, *, is_complete: bool = True) -> Slices[Envelope]:

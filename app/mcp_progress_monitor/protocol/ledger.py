@@ -21,7 +21,7 @@ MOST_REMEMBERED = 4096
 """Ended requests, and ended tokens, that are remembered to identify late messages."""
 
 MOST_TASKS = 1024
-"""Most tasks that are known, and whose tokens stay active; beyond, the oldest is dropped."""
+"""Most known tasks, whose tokens stay active; beyond that, the oldest is dropped."""
 
 
 def key_of(value: Any) -> Key:
@@ -84,8 +84,8 @@ class _Recent:
 class Ledger:
     """The requests that one side of a connection sent.
 
-    Ids and tokens that a peer uses twice at once are kept as stacks: the newest request owns them,
-    and when it has ended the one before.
+    Ids and tokens that a peer uses twice at once are kept as stacks: they belong to the newest
+    request and, once it has ended, to the one before.
     """
 
     def __init__(self) -> None:
@@ -104,17 +104,17 @@ class Ledger:
 
     @property
     def open_count(self) -> int:
-        """How many requests await a reply."""
+        """The number of requests that await a reply."""
         return len(self._open) + sum(map(len, self._open_below.values()))
 
     @property
     def token_count(self) -> int:
-        """How many tokens are active."""
+        """The number of active tokens."""
         return len(self.token_owners) + sum(map(len, self._owners_below.values()))
 
     @property
     def remembered_count(self) -> int:
-        """How many ended requests, ended tokens and tasks are remembered."""
+        """The number of remembered ended requests, ended tokens and tasks."""
         tasks = len(self._tasks) + len(self._known_tasks)
         return len(self._recent) + len(self._recent_tokens) + tasks + len(self._askers)
 
@@ -166,7 +166,7 @@ class Ledger:
     def give_up(self, number: int, standing: RequestStanding) -> tuple[Any, ReferredRequest]:
         """Remove a request by its number; its id, and its former state: unknown if not open.
 
-        Where its id is in use twice, only the newest request with it can be given up.
+        If its id is in use twice, only the newest request with it can be given up.
         """
         key = next((key for key, each in self._open.items() if each.number == number), None)
         if key is None:
@@ -183,20 +183,20 @@ class Ledger:
             self._release(request, RequestStanding.ANSWERED)
 
     def begin_task(self, task: str, request: int | None) -> None:
-        """Add a task, and the request that began it, None if none on this connection did."""
+        """Add a task, and the request that began it, None if it was not on this connection."""
         self._known_tasks.pop(task, None)
         self._known_tasks[task] = request
         if len(self._known_tasks) > MOST_TASKS:
             del self._known_tasks[next(iter(self._known_tasks))]
 
     def ask_for_task(self, task: str, request: int) -> None:
-        """Add a task that was begun elsewhere: `request` was the first to ask for it."""
+        """Add a task begun elsewhere: `request` was the first to ask for it."""
         self._askers.setdefault(task, request)
         if len(self._askers) > MOST_TASKS:
             del self._askers[next(iter(self._askers))]
 
     def asker_of(self, task: str | None) -> int | None:
-        """The first request about a task that none on this connection began; None if none was."""
+        """The first request about a task begun elsewhere; None if there was none."""
         return None if task is None else self._askers.get(task)
 
     def is_known_task(self, task: str) -> bool:
@@ -204,7 +204,7 @@ class Ledger:
         return task in self._known_tasks
 
     def beginner_of(self, task: str | None) -> int | None:
-        """The number of the request that began a task; None when that is unknown."""
+        """The number of the request that began a task; None if unknown."""
         return None if task is None else self._known_tasks.get(task)
 
     def began_task(self, request: int) -> bool:
@@ -212,7 +212,7 @@ class Ledger:
         return request in self._known_tasks.values()
 
     def find_token(self, token: Any) -> ReferredRequest:
-        """The request that a token belongs to, and whether that is still open."""
+        """The request that a token belongs to, and whether it is still open."""
         key = key_of(token)
         owner = self.token_owners.get(key)
         if owner is not None:
@@ -299,7 +299,7 @@ class _Place(NamedTuple):
 
 
 class ReplyPlaces:
-    """Remembers the positions of replies. Without batches and HTTP nothing is kept."""
+    """Remembers the positions of replies. Without batches and HTTP nothing is stored."""
 
     def __init__(self) -> None:
         self._exchange: int | None = None

@@ -51,7 +51,7 @@ ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 TASK_STATUS: Final = "notifications/tasks/status"
 """A task's state, in 2025-11-25."""
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
-"""That a subscription of 2026-07-28 has begun."""
+"""A subscription of 2026-07-28 has begun."""
 TASK_CHANGED: Final = "notifications/tasks"
 """A task's state, in the tasks extension of 2026-07-28."""
 

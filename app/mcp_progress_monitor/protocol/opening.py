@@ -1,4 +1,4 @@
-"""How to open a connection with a server of unknown era: what to send, and what replies mean."""
+"""Opens a connection to a server of unknown era: what to send, and what replies mean."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERA_HINT: Final = "Set the protocol era of this server to automatic."
 class Ask(NamedTuple):
     """A request to send next, and the reason for display.
 
-    No answer within `limit_s` seconds is an answer too, None; `limit_s` is None for the limit of
+    No answer within `limit_s` seconds counts as an answer, None; `limit_s` is None for the limit of
     the whole connection.
     """
 
@@ -41,7 +41,7 @@ class Await(NamedTuple):
 
 
 class Reopen(NamedTuple):
-    """This connection proves nothing more: open another one and begin with `Opening.first`."""
+    """This connection proves nothing more: open another one, beginning with `Opening.first`."""
 
     why: str
 
@@ -88,7 +88,7 @@ class ConnectionOpening:
 
     @property
     def is_open_question(self) -> bool:
-        """Whether the era is to be detected, and not fixed."""
+        """Whether the era has to be detected."""
         return self._only is None
 
     @property
@@ -137,7 +137,7 @@ class ConnectionOpening:
         return self._given_up()
 
     def after_end(self) -> Reopen | None:
-        """What to do when the server ended during a request; None if that is final."""
+        """What to do after the server ended during a request; None if that is final."""
         if not self._can_reopen or self._is_reopened:
             return None
         if any(ask.method == DISCOVER for ask in self._here):
@@ -145,7 +145,7 @@ class ConnectionOpening:
         return self._reopen(None, "the server exited") if self._remembered else None
 
     def out_of_time(self) -> Reopen | None:
-        """What to do when the server was silent up to its limit; None if that is final."""
+        """What to do after the server was silent up to its limit; None if that is final."""
         is_unproven = self._is_due and not self._was_plain and not self._is_reopened
         if not (self._can_reopen and is_unproven):
             return None

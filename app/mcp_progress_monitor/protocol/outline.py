@@ -25,11 +25,13 @@ Slices: TypeAlias = Generator[None, None, T]
 """Work that pauses by yielding None and returns a T."""
 
 LARGEST_DECODED = 64 * 1024
-"""Largest member that is decoded, in bytes; larger ones become `Elided`. Except a resume token,
-which must be sent back whole: as a string it is decoded at any size."""
+"""Largest member that is decoded, in bytes; larger ones become `Elided`.
+
+Except a resume token, which must be sent back whole: as a string it is decoded at any size.
+"""
 
 MOST_MEMBERS = 1000
-"""Members kept of one object; beyond, only the names in `_ALWAYS_KEPT` are."""
+"""Members kept of one object; beyond that, only the names in `_ALWAYS_KEPT` are."""
 
 _SLICE = 256 * 1024
 _STEPS = 500
@@ -55,7 +57,7 @@ def _balanced(levels: int) -> bytes:
     return pattern
 
 
-# Possessive throughout: what was consumed is never tried again, so a scan is linear.
+# Possessive throughout: consumed text is never tried again, so a scan is linear.
 _CONTENT = re.compile(rb"(?:" + _ATOMS + rb"|" + _balanced(8) + rb")*+", re.DOTALL)
 _FLAT_CONTENT = re.compile(rb"(?:" + _ATOMS + rb")*+", re.DOTALL)
 _OPENINGS = re.compile(rb"[\[{]*+")
@@ -75,7 +77,7 @@ class ByteSpan(NamedTuple):
 
 
 def finish(slices: Slices[T]) -> T:
-    """Run sliced work to its end at once."""
+    """Run sliced work to its end without pausing."""
     while True:
         try:
             next(slices)
@@ -88,11 +90,11 @@ def outlined(raw: bytes) -> Slices[LenientJson]:
     """Read a message, with `Elided` for what is large or deep in it and in its payload.
 
     Of an object, the top-level members are read, those of `params`, `result` and `error`, and those
-    of their `_meta`. An array's elements are skipped: its reading is an empty list if it has none,
-    else a list of one `Elided`.
+    of their `_meta`. An array's elements are skipped: it is read as an empty list if it has none,
+    else as a list of one `Elided`.
 
     Raises:
-        NotJsonError: the structure is no JSON. The inside of elided values is not checked.
+        NotJsonError: the structure is not JSON. The inside of elided values is not checked.
     """
     start = first_byte(raw)
     findings = [Finding(rules.TOO_LARGE, (len(raw),))]
@@ -166,7 +168,7 @@ def object_spans(raw: bytes) -> Slices[list[ByteSpan]]:
 
 
 def first_byte(raw: bytes) -> int:
-    """Where the JSON text begins, after a byte order mark and white space."""
+    """The start of the JSON text, after a byte order mark and white space."""
     return _skip_space(raw, len(BOM) if raw.startswith(BOM) else 0)
 
 
@@ -295,7 +297,7 @@ def _container_end(raw: bytes, pos: int) -> Slices[int]:
         if mark == b'"':  # the slice ended within it
             pos = yield from _string_end(raw, pos + 1)
         elif mark in _OPENING:  # too deep for the pattern, or cut by the slice
-            # Where one opens into the next, the deep pattern would fail at each.
+            # If one opens directly into the next, the deep pattern would fail at each.
             is_sinking = pos - begun_at < _FRUITFUL
             end = _matched(_OPENINGS, raw, pos)
             depth += end - pos

@@ -28,7 +28,7 @@ class AutoToken(enum.Enum):
 
 
 AUTO = AutoToken.AUTO
-"""Asks for a token from the `TokenSource`."""
+"""Requests a token from the `TokenSource`."""
 
 TokenChoice: TypeAlias = AutoToken | str | int | None
 """A string or an integer (0 included) to use unchanged, `AUTO`, or None for no token at all."""
@@ -38,7 +38,7 @@ class TokenSource:
     """Makes tokens `prog-<milliseconds>-<counter>`, unique for the life of the program.
 
     Created once and shared. The counter alone makes a token unique, whatever the clock does, and
-    counting is atomic, whichever threads ask.
+    counting is atomic across threads.
     """
 
     def __init__(self, now_ms: int) -> None:
@@ -46,13 +46,13 @@ class TokenSource:
         self._counter = itertools.count(1)
 
     def next(self, now_ms: int | None = None) -> str:
-        """Make a token; `now_ms` is the wall time, by default that of the source's making."""
+        """Make a token; `now_ms` is the wall time, by default that of the source's creation."""
         milliseconds = self._started_ms if now_ms is None else now_ms
         return f"prog-{milliseconds}-{next(self._counter)}"
 
 
 class Outgoing(NamedTuple):
-    """A request to be written: its id, its progress token (None without), its exact bytes."""
+    """A request to write: its id, its progress token (None without), its exact bytes."""
 
     id: int
     token: str | int | None
@@ -60,10 +60,10 @@ class Outgoing(NamedTuple):
 
 
 class Peer:
-    """Writes our requests, notifications and replies on one connection.
+    """Encodes our requests, notifications and replies on one connection.
 
-    Ids count up from 1 and are never used twice. A message is to be written in the order in
-    which it was made. `stamps`, once set, go into the `_meta` of every request (2026-07-28).
+    Ids count up from 1 and are never reused. Messages must be written in the order in which they
+    were made. `stamps`, once set, go into the `_meta` of every request (2026-07-28).
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Peer:
 
     @property
     def pending_count(self) -> int:
-        """How many requests are neither answered nor cancelled."""
+        """The number of requests that are neither answered nor cancelled."""
         return len(self._pending)
 
     def request(
@@ -192,7 +192,7 @@ class Peer:
         self._held.clear()
 
     def is_token_in_use(self, token: str | int) -> bool:
-        """Whether a request with `token` would be refused as long as another one is pending."""
+        """Whether a request with `token` would be refused while another one is pending."""
         is_held = self._is_token_active is not None and self._is_token_active(token)
         return is_held or key_of(token) in self._held
 

@@ -26,7 +26,7 @@ _SECRET_SETTING: Final = re.compile(
 )
 _SECRET_HEADER: Final = re.compile(r"^auth|-auth\b|api-?key|token|signature", re.IGNORECASE)
 _SECRET_PARAMETERS: Final = frozenset({"code", "code_verifier", "assertion"})
-"""URL parameters that grant access: a key of Azure Functions, what OAuth passes on."""
+"""URL parameters that grant access: a key of Azure Functions, and those of OAuth."""
 _NO_SECRETS: Final = frozenset({"mcp-session-id"})
 """Headers that are shown: HTTP exchanges could not be understood without them."""
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
@@ -39,7 +39,7 @@ HIDDEN_VALUE: Final = "***"
 def is_secret_name(name: str) -> bool:
     """Whether a member of that name holds a secret: `apiKey`, `CLIENT_SECRET`, `X-Auth-Token`.
 
-    A progress token is none: it only identifies a request.
+    A progress token is not one: it only identifies a request.
     """
     return _SECRET_NAME.search(letters(name)) is not None
 
@@ -58,7 +58,7 @@ def is_secret_parameter(name: str) -> bool:
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header of HTTP of that name is a credential by itself."""
+    """Whether an HTTP header of that name is a credential."""
     if name.lower() in _NO_SECRETS:
         return False
     return is_secret_setting(name) or _SECRET_HEADER.search(name) is not None

@@ -1,4 +1,4 @@
-"""Server-sent events (WHATWG HTML): a stream's bytes in, whole events out, without losses.
+"""Server-sent events (WHATWG HTML): a stream's bytes in, complete events out, without losses.
 
 Similar consecutive events are split at once; an event of hundreds of megabytes blocks nothing.
 """
@@ -86,7 +86,7 @@ class SseFields:
 
 
 class LongFields(SseFields):
-    """Those of a long event: its data is joined as it arrives, and needs no second copy.
+    """The fields of a long event: its data is joined as it arrives, and needs no second copy.
 
     A line of data may be parsed before it is complete: `open_line`, `go_on`, `close_line`.
     """
@@ -99,7 +99,7 @@ class LongFields(SseFields):
     @property
     def data(self) -> bytes | None:
         """All lines of data, joined; None if there are none. Nothing may be added afterwards."""
-        return self._joined.getvalue() if self.count else None  # the very bytes, no copy
+        return self._joined.getvalue() if self.count else None  # the bytes themselves, no copy
 
     @property
     def are_empty(self) -> bool:
@@ -133,7 +133,7 @@ class LongFields(SseFields):
 PIECE: Final = 32 * 1024
 """Smallest piece, in bytes; larger chunks are not split."""
 LONGEST_FIELD: Final = 64 * 1024
-"""A longer id, or name of an event, is not read: the id is none, the name that of no message."""
+"""A longer id or event name is not read: the event has no id, or is not a message."""
 _DATA_NAME: Final = b"data:"
 _UNREAD_NAME: Final = "(too long)"
 
@@ -145,7 +145,7 @@ class LongEvent:
         """Begin with nothing; its first line begins at `start`."""
         self.fields = LongFields(start)
         self.size = 0
-        """How many bytes are held."""
+        """The number of bytes held."""
         self._pieces: list[bytes] = []
         self._piece = bytearray()
         self._released = 0
@@ -169,7 +169,7 @@ class LongEvent:
         self._begin_line()
 
     def release(self) -> list[bytes]:
-        """Pieces without meaning, whatever follows them; they are freed."""
+        """Pieces that have no meaning, whatever follows them; they are freed."""
         rest = bytes(self._unread)
         is_silent = self.fields.are_empty and not self._is_data
         if not is_silent or self.size - len(rest) < PIECE:
@@ -302,7 +302,7 @@ class SseShape(NamedTuple):
         if not self._has_only(body, len(pieces)) or _may_end(rest):
             return None
         ids, datas = self._read(pieces) if self.has_ids else (None, pieces)
-        # Without data an event is no message.
+        # Without data an event is not a message.
         if b"" in datas or (self.has_ids and ids is None):
             return None
         return SseRun(self.opening, self.middle, self.blank, datas, ids), rest
@@ -349,7 +349,7 @@ _DATA = b"data: "
 # A longer event is parsed as it arrives, not all at its end.
 _LONG = 8 * 1024
 _MOST_HEADS = 512
-# Skips the named tuple's own constructor, which doubles the time of every event.
+# The named tuple's own constructor would double the time of every event.
 _new = tuple.__new__
 
 _BLANKS = (b"\n\n", b"\r\n\r\n")
@@ -383,7 +383,7 @@ class SseEvent(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """Whether it carries a message: no comment, no priming event, no other name."""
+        """Whether it carries a message: not a comment, priming event, or another name."""
         return bool(self.data) and self.name in {"", "message"} and self.is_complete
 
 
@@ -400,8 +400,8 @@ class SseTooLargeError(Exception):
 class SseParser:
     """Splits one stream into events, whatever its chunks, in time linear in its length.
 
-    An event is returned as soon as its blank line is there. Nothing is kept of an event longer than
-    `most` bytes: `SseTooLargeError` is raised, and the parser cannot be used any more.
+    An event is returned as soon as its blank line has arrived. Nothing is kept of an event longer
+    than `most` bytes: `SseTooLargeError` is raised, and the parser cannot be used any more.
     """
 
     def __init__(self, most: int) -> None:
@@ -421,7 +421,7 @@ class SseParser:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of an event whose blank line has not come."""
+        """Bytes of an event whose blank line has not arrived."""
         return self._held_size
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
@@ -629,7 +629,7 @@ def _only_blank_line(chunk: bytes) -> bytes:
 
 
 def shape_of(event: SseEvent) -> SseShape | None:
-    """The shape of an event, for later ones; None if it is no usual one."""
+    """The shape of an event, for later ones; None if it is unusual."""
     before, blank = event.before, event.after
     if event.whole is not None or not event.is_message or blank not in _BLANKS:
         return None
@@ -644,7 +644,7 @@ def shape_of(event: SseEvent) -> SseShape | None:
 
 
 def _is_plain(before: bytes) -> bool:
-    """Whether it has whole lines, in UTF-8, with two kinds of line ends at most."""
+    """Whether it has whole lines, in UTF-8, with at most two kinds of line ends."""
     try:
         before.decode()
     except UnicodeDecodeError:

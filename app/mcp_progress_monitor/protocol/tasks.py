@@ -1,4 +1,4 @@
-"""What messages say about tasks, and our requests about them, in both revisions of tasks.
+"""Tasks in messages, and our requests about them, in both revisions of tasks.
 
 Which messages create a task, which report on one, and what a server supports.
 """
@@ -58,13 +58,13 @@ _HOW: Final = {
 
 
 def live_task(result: JsonObject | None) -> str | None:
-    """The id of the task that a reply promises, whose token stays active with it; None if none."""
+    """The id of the task that a reply promises, whose token stays active; None without one."""
     task = created_task(result or {})
     return None if task is None or task.is_flat or task.is_terminal else task.id
 
 
 def created_task(result: JsonObject) -> TaskView | None:
-    """The task that the result of an ordinary request is; None for any other result.
+    """The task that is the result of an ordinary request; None for other results.
 
     A tool may well have something called `task` beside its content.
     """
@@ -101,10 +101,10 @@ def related_task(payload: JsonObject) -> str | None:
 def tasks_of_reply(
     answer: RequestAnswered, request: OpenRequest | None, ledger: Ledger
 ) -> list[TaskStated]:
-    """What a reply says about tasks.
+    """The tasks stated by a reply.
 
-    `request` is what it answers, None if that was not open. The tokens of tasks that have ended are
-    no longer active in `ledger` from here on.
+    `request` is what it answers, None if that was not open. The tokens of tasks that have ended
+    become inactive in `ledger`.
     """
     if request is not None and request.method == LIST_TASKS:
         return _listed(answer, ledger)
@@ -117,9 +117,9 @@ def tasks_of_reply(
 def tasks_of_notification(
     fact: NotificationReceived, ledger: Ledger, size: int
 ) -> list[TaskStated]:
-    """What a notification of `size` bytes says about a task of the requests in `ledger`.
+    """The task stated by a notification of `size` bytes, among the requests in `ledger`.
 
-    If the task has ended, its token is no longer active from here on.
+    If the task has ended, its token becomes inactive.
     """
     task = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
     if task is None:
@@ -264,7 +264,7 @@ class TaskOffer(NamedTuple):
 
 
 class TaskAugmentation(NamedTuple):
-    """The caller's choice: as a task, plainly, or (None) as the tool requires; and for how long.
+    """The caller's choice: as a task, plainly, or (None) as the tool requires; and how long.
 
     `ttl_ms` is how long the server is asked to keep the task; None leaves that to the server.
     """
@@ -296,7 +296,7 @@ def params_with_task(
     2026-07-28 a call that must not become a task is sent without the extension.
 
     Raises:
-        UserError: it cannot be a task, and is to be one.
+        UserError: a task was requested, but is impossible.
     """
     wish = wish.checked()
     if wish.as_task is True:
@@ -339,7 +339,7 @@ def lacks_extension(meta: Mapping[str, Any], stamps: Mapping[str, Any]) -> bool:
 
 
 def without_extension(params: JsonObject, stamps: Mapping[str, Any]) -> JsonObject:
-    """`params` with capabilities of their own, which lack the extension."""
+    """`params` with their own capabilities, which lack the extension."""
     declared = as_object(stamps.get(CAPABILITIES_KEY))
     extensions = as_object(declared.get("extensions"))
     if TASKS_EXTENSION not in extensions:

@@ -1,4 +1,4 @@
-"""An address that a server wants opened, taken apart so that its host stands out."""
+"""A URL that a server wants opened, split so that its host stands out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from mcp_progress_monitor.formatting import visible
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_LONGEST: Final = 8_000  # characters of an address that is opened: browsers take no more
+_LONGEST: Final = 8_000  # characters of a URL that is opened: browsers accept no more
 
 
 class UrlParts(NamedTuple):
@@ -24,7 +24,7 @@ class UrlParts(NamedTuple):
 
 
 def url_parts(url: str) -> UrlParts:
-    """Take `url` apart; never raises. Nothing is decoded: hosts are shown as they are."""
+    """Split `url`; never raises. Nothing is decoded: hosts are shown as they are."""
     shown = visible(url)
     try:
         split = urlsplit(url)
@@ -50,7 +50,7 @@ def _refusal(url: str, shown: str, scheme: str, host: str) -> str:
 
 
 def _as_written(netloc: str, host: str) -> str:
-    """The host with its capitals as they stand in the address."""
+    """The host with its capitals as written in the URL."""
     place = netloc.lower().rfind(host)
     return netloc[place : place + len(host)] if host and place >= 0 else host
 

@@ -1,9 +1,9 @@
-"""Lines as a terminal would show them: colours from SGR sequences, everything else in plain text.
+"""Lines as a terminal shows them: colours from SGR sequences, everything else as plain text.
 
-Sources: ECMA-48 (control functions, SGR), ITU-T T.416 (colours of 256 and of 16 million), and what
-terminals do with carriage returns and backspaces. Rich's decoder does not replace this: it drops
-progress bars that end in a carriage return, ignores backspaces and colours written with colons, and
-keeps the content of control strings.
+Sources: ECMA-48 (control functions, SGR), ITU-T T.416 (colours of 256 and of 16 million), and the
+common behaviour of terminals for carriage returns and backspaces. Rich's decoder does not replace
+this: it drops progress bars that end in a carriage return, ignores backspaces and colours written
+with colons, and keeps the content of control strings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Colour: TypeAlias = int | tuple[int, int, int]
 
 
 class Style(NamedTuple):
-    """How text looks; None is the view's own colour."""
+    """The style of text; None is the view's own colour."""
 
     foreground: Colour | None = None
     background: Colour | None = None
@@ -72,11 +72,12 @@ _TO_BEGIN: Final = frozenset({"", "0", "1"})
 
 
 def runs(line: str, style: Style = PLAIN, limit: int = 2000) -> tuple[list[Run], Style]:
-    """A line as runs of visible text that begin in `style`, and the style that it ends in.
+    """A line as runs of visible text that begin in `style`, and the style at its end.
 
-    A carriage return begins the line anew, so that of a progress bar the last state is shown; a
-    backspace takes back one character. Other control sequences do nothing, what else cannot be seen
-    is made visible. At most `limit` characters are given, the last an ellipsis if there were more.
+    A carriage return restarts the line, so that the last state of a progress bar is shown; a
+    backspace removes one character. Other control sequences are ignored, other invisible characters
+    are made visible. At most `limit` characters are returned, the last an ellipsis if there were
+    more.
     """
     line = line.rstrip("\r\n")
     found = _Line()
@@ -99,7 +100,7 @@ def plain(line: str, limit: int = 2000) -> str:
 
 
 def styled(style: Style, parameters: str) -> Style:
-    """The style after an SGR sequence with these parameters; those nobody knows do nothing."""
+    """The style after an SGR sequence with these parameters; unknown ones are ignored."""
     if parameters[:1] in ("<", "=", ">", "?"):
         return style
     numbers = iter(_numbers(parameters))
@@ -127,7 +128,7 @@ def _numbers(parameters: str) -> list[int]:
 
 
 def _extended(numbers: Iterator[int]) -> Colour | None:
-    """The colour that `38` or `48` announced; None when it is none."""
+    """The colour announced by `38` or `48`; None if invalid."""
     kind = next(numbers, None)
     if kind == 5:
         number = next(numbers, -1)
@@ -149,7 +150,7 @@ def _of_256(number: int) -> Colour:
 
 
 def _with_colour(style: Style, number: int) -> Style:
-    """One of the 16 colours: 30 to 37 and 90 to 97, as ground 40 to 47 and 100 to 107."""
+    """One of the 16 colours: 30 to 37 and 90 to 97, as background 40 to 47 and 100 to 107."""
     for first, name, offset in (
         (30, "foreground", 0),
         (90, "foreground", 8),
@@ -181,7 +182,7 @@ class _Line:
             self.runs.append(Run(words, style))
 
     def begin(self) -> None:
-        """Go back to the first column: what stands there is seen until something is written."""
+        """Return to the first column: its text stays until something is written."""
         self._is_at_begin = True
 
     def take_back(self) -> None:
@@ -196,7 +197,7 @@ def _goes_to_begin(match: re.Match[str]) -> bool:
 
 
 def _bounded(found: list[Run], limit: int) -> list[Run]:
-    """The runs with all made visible, within so many characters."""
+    """The runs with everything made visible, within so many characters."""
     bounded: list[Run] = []
     room = limit
     for run in found:

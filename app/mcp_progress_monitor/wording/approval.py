@@ -1,6 +1,6 @@
 """What a server would run or contact, as text to approve.
 
-Values of variables are shown only where they decide what runs; of all others, and of headers, the
+Values of variables are shown only if they decide what runs; of all others, and of headers, the
 names and what their values refer to.
 """
 
@@ -33,7 +33,7 @@ _NAME: Final = 100
 
 
 def question(definition: ServerDefinition, source: str) -> str:
-    """What the user is asked before a server first runs; `source` is where it is defined."""
+    """The question before a server first runs; `source` is where it is defined."""
     verb = "Run" if definition.transport == "stdio" else "Connect to"
     return f"{verb} this server? It is defined in {source}."
 
@@ -41,7 +41,7 @@ def question(definition: ServerDefinition, source: str) -> str:
 def rows(definition: ServerDefinition) -> dict[str, str]:
     """Labels with values, the name first.
 
-    They may hold any characters: make control characters visible, and gaps, to show them.
+    They may contain any characters: make control characters and gaps visible to show them.
     """
     if isinstance(definition, StdioDefinition):
         return _of_command(definition)
@@ -49,7 +49,7 @@ def rows(definition: ServerDefinition) -> dict[str, str]:
 
 
 def lines(definition: ServerDefinition, earlier: EarlierApproval | None = None) -> list[str]:
-    """The rows but the name, aligned, for a terminal; first what changed since an approval."""
+    """The rows except the name, aligned, for a terminal; first what changed since an approval."""
     shown = list(rows(definition).items())[1:]
     if earlier is not None and earlier.changes:
         shown.insert(0, ("Changed", ", ".join(earlier.changes)))
@@ -59,7 +59,7 @@ def lines(definition: ServerDefinition, earlier: EarlierApproval | None = None) 
 
 
 def not_approved(name: str, hint: str, where: str = "", detail: str = "") -> ErrorDetails:
-    """Why a server is not started; `hint` says where to approve it."""
+    """The error that a server is not approved; `hint` says where to approve it."""
     server = one_line(name, _NAME)
     place = f"{server}, {where}" if where else server
     return ErrorDetails(
@@ -68,7 +68,7 @@ def not_approved(name: str, hint: str, where: str = "", detail: str = "") -> Err
 
 
 def differs_in_values(one: ServerDefinition, other: ServerDefinition) -> bool:
-    """Whether a variable, or a header, that both set has two values."""
+    """Whether a variable, or a header, that both set has different values."""
     mine, theirs = _values(one), _values(other)
     return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 

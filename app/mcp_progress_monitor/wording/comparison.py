@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 2_000_000
 
 
 class Row(NamedTuple):
-    """What is compared, both figures, and how much more or less the second is."""
+    """What is compared, both figures, and the difference of the second."""
 
     name: str
     first: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def rows(first: JobDetail, second: JobDetail) -> list[Row]:
-    """All that can be compared of two jobs, their phases by name in order of appearance."""
+    """All comparable figures of two jobs, with phases by name in order of appearance."""
     both = first, second
     return [
         _told("Job", *(job_texts.name(each.snapshot) for each in both)),
@@ -63,7 +63,7 @@ def request_and_reply(detail: JobDetail) -> str:
 
 
 def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:
-    """How to call the two; runs of one tool by their order."""
+    """The names of the two jobs; runs of one tool are numbered."""
     one, other = (job_texts.name(each.snapshot) for each in (first, second))
     return ("First run", "Second run") if one == other else (f"1: {one}", f"2: {other}")
 
@@ -132,5 +132,5 @@ def _rated(name: str, first: float | None, second: float | None) -> Row:
 
 
 def _share(first: float, second: float) -> str:
-    """` (+12 %)`; nothing where the first is none."""
+    """` (+12 %)`; empty if the first is zero."""
     return f" ({(second - first) / first:+.0%})".replace("%", " %") if first > 0 else ""

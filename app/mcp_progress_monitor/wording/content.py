@@ -1,7 +1,7 @@
-"""The content of a reply by parts that can be shown: texts, images, JSON, errors.
+"""The content of a reply, in parts for display: texts, images, JSON, errors.
 
 Shapes: `CallToolResult`, `ReadResourceResult`, `GetPromptResult`, `CreateMessageResult` of every
-MCP revision, read leniently: what has an unexpected shape is shown as the JSON it is.
+MCP revision, read leniently: an unexpected shape is shown as JSON.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ResultPart(NamedTuple):
 
 
 def parts(answer: RequestAnswered) -> list[ResultPart]:
-    """The parts of a reply, the whole of it last; never empty and of bounded length."""
+    """The parts of a reply, with the whole of it last; never empty and of bounded length."""
     if answer.error is not None:
         return _error_parts(answer.error)
     result = answer.result or {}
@@ -48,7 +48,7 @@ def parts(answer: RequestAnswered) -> list[ResultPart]:
         left_out = formatting.number(len(found) - _PARTS_AT_MOST)
         note = f"The full reply has {left_out} more parts."
         found[_PARTS_AT_MOST:] = [ResultPart(PartKind.TEXT, "More", note)]
-    whole = without_tokens(result)  # the attempts' section shows the token when it is asked for
+    whole = without_tokens(result)  # the attempts' section shows the token on request
     return [*found, ResultPart(PartKind.JSON, "Full reply", whole)]
 
 
@@ -81,7 +81,7 @@ def _blocks(result: JsonObject) -> Iterator[Any]:
 
 
 def block_part(block: Any) -> ResultPart:
-    """One content block, whatever it is."""
+    """One content block of any type."""
     if not isinstance(block, dict):
         return ResultPart(PartKind.JSON, "Part", block)
     kind = block.get("type")
@@ -115,7 +115,7 @@ def _resource_title(resource: JsonObject) -> str:
 
 
 def _link_words(link: JsonObject) -> str:
-    """A link as plain text, one member a line: it is never opened by being shown."""
+    """A link as plain text, one member a line: showing it never opens it."""
     keys = ("title", "name", "uri", "mimeType", "description")
     found = ((key, link.get(key)) for key in keys)
     return "\n".join(f"{key}: {value}" for key, value in found if isinstance(value, str))

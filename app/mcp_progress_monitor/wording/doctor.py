@@ -1,6 +1,6 @@
 """A report of the connection doctor as text: what happened, what to try, and the evidence.
 
-Everything a server said is made visible and bounded here; what is left out is said.
+Server text is made visible and bounded here; omissions are mentioned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Look(enum.Enum):
     MUTED = "muted"
     GOOD = "good"
     BAD = "bad"
-    CODE = "code"  # what somebody else wrote, in a fixed width
+    CODE = "code"  # text of others, in a fixed width
 
 
 class Line(NamedTuple):
@@ -177,7 +177,7 @@ def _course(report: DoctorReport) -> Iterator[Line]:
 
 
 def _opening(questions: Sequence[Question]) -> Iterator[Line]:
-    """What was asked and why, and what came: refusals of ours are no fault of the server's."""
+    """The opening requests and their replies: our own refusals are not the server's fault."""
     for question in questions:
         asked = f"{question.method} ({question.revision})"
         yield Line(f"{asked}: {formatting.one_line(question.why, _LINE)}")
@@ -215,7 +215,7 @@ def _stderr(lines: Sequence[str]) -> Iterator[Line]:
 
 
 def _bytes(first: bytes) -> Iterator[Line]:
-    """A dump in hex and text, as `hexdump -C` has it."""
+    """A dump in hex and text, like that of `hexdump -C`."""
     for start in range(0, len(first), _IN_A_ROW):
         row = first[start : start + _IN_A_ROW]
         words = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
@@ -223,7 +223,7 @@ def _bytes(first: bytes) -> Iterator[Line]:
 
 
 def _http(notes: Sequence[HttpNote]) -> Iterator[Line]:
-    """The newest exchange first: it is the one that is asked about."""
+    """The newest exchange first: it is the relevant one."""
     for place, note in enumerate(reversed(notes)):
         if place:
             yield Line("")
@@ -264,7 +264,7 @@ def _quoted(words: str) -> Iterator[Line]:
 
 
 def _bounded(lines: Sequence[Line]) -> Iterator[Line]:
-    """So many lines at most; what was found is never among those left out."""
+    """At most so many lines; findings are never left out."""
     shown = [line for at, line in enumerate(lines) if at < _LINES or line.look is Look.GOOD]
     yield from shown
     if len(lines) > len(shown):

@@ -1,4 +1,4 @@
-"""A job's count and rate as one reads them: rounded, and in the unit that its message names.
+"""A job's count and rate for reading: rounded, and in the unit that its message names.
 
 Progress has no unit on the wire. "39.8 of 1400 MB" beside 39,765,000 of 1,400,000,000 shows that it
 counts bytes; beside 39.8 of 1400, that it counts megabytes.
@@ -24,14 +24,14 @@ _POWERS: Final = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 class Unit(NamedTuple):
-    """A unit of data: its name, its bytes, and how many bytes 1 of the progress is."""
+    """A unit of data: its name, its bytes, and the bytes of one unit of progress."""
 
     name: str
     size: float
     scale: float
 
     def of(self, value: float) -> str:
-        """A number of the progress in this unit, without its name."""
+        """A progress value in this unit, without the unit's name."""
         return formatting.rounded(as_float(value) * self.scale / self.size, decimals=1)
 
 
@@ -65,12 +65,12 @@ def _is_near(one: float, other: float) -> bool:
 
 
 def _is_share(job: JobSnapshot) -> bool:
-    """Whether progress is counted from 0 to 1, as a percentage says better."""
+    """Whether progress is counted from 0 to 1, for which a percentage is clearer."""
     return job.total == 1 and isinstance(job.progress, float)
 
 
 def count(job: JobSnapshot) -> str:
-    """`39.8 / 1,400 MB`, `632 / 1,000`; nothing where the percentage says the same."""
+    """`39.8 / 1,400 MB`, `632 / 1,000`; empty if the percentage says the same."""
     if job.progress is None or (_is_share(job) and job.fraction is not None):
         return ""
     unit = unit_of(job)
@@ -82,7 +82,7 @@ def count(job: JobSnapshot) -> str:
 
 
 def rate(job: JobSnapshot) -> str:
-    """`5.5 MB/s`, `4.2 %/s`, `12/s`, or nothing while unknown."""
+    """`5.5 MB/s`, `4.2 %/s`, `12/s`; empty if unknown."""
     if job.rate is None:
         return ""
     unit = unit_of(job)

@@ -1,4 +1,4 @@
-"""An import as text: what each server of a file is, and what it would change."""
+"""An import as text: each server of a file, and what it would change."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def what_it_is(row: ImportRow) -> str:
 
 
 def secrets_words(choice: SecretsAs) -> str:
-    """What becomes of secrets, to be chosen."""
+    """The name of a choice for secrets."""
     words = {
         SecretsAs.KEYRING: "in the system keyring",
         SecretsAs.VARIABLES: "in environment variables that you set yourself",
@@ -71,14 +71,14 @@ def secrets_words(choice: SecretsAs) -> str:
 
 
 def holds_secrets(row: ImportRow) -> bool:
-    """Whether a server has, or asks for, what is not to stand in a file as text."""
+    """Whether a server has, or requires, values that should not be in a file as text."""
     if row.found is None:
         return False
     return any(ask.is_secret for ask in row.found.asks) or bool(secrets_of(row.found.definition))
 
 
 def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[str]:
-    """All that is to be known of a server before it is imported; values of variables are not."""
+    """Details of a server before it is imported; without values of variables."""
     if row.found is None:
         words = "" if row.problem is None else row.problem.as_text()
         return [visible(elide(words, _LONGEST), keep_line_ends=True)]
@@ -97,7 +97,7 @@ def asked_in(rows: Iterable[ImportRow]) -> list[AskedInput]:
 
 
 def problem_lines(problems: Iterable[ErrorDetails]) -> str:
-    """What is wrong with a file, with places and the lines in question."""
+    """The errors in a file, with places and the lines in question."""
     return "\n".join(visible(elide(p.as_text(), 2000), keep_line_ends=True) for p in problems)
 
 
@@ -119,7 +119,7 @@ def _details(row: ImportRow, found: FoundServer, held: CatalogueEntry | None) ->
 
 
 def _compared(found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:
-    """What the server is, and what it was where that differs; its name is not compared."""
+    """The server's properties, with the saved ones where they differ; its name is not compared."""
     before = {} if held is None else rows(_bare(held.definition))
     for label, words in rows(_bare(found.definition)).items():
         old = before.get(label, words)
@@ -132,7 +132,7 @@ def _compared(found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:
 
 
 def _bare(definition: ServerDefinition) -> ServerDefinition:
-    """The server without secrets in its arguments; they are shown whole before it first runs."""
+    """The server without secrets in its arguments; they are shown in full before it first runs."""
     if definition.transport != "stdio":
         return definition
     return definition.model_copy(update={"args": shown_arguments(definition.args)})

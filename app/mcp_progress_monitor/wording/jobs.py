@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
-NEAR_S: Final = 60.0  # a limit that is nearer than this is told in the list of jobs
+NEAR_S: Final = 60.0  # a limit that is nearer than this is shown in the list of jobs
 _CLIENT: Final = 40
 SILENT_AFTER_S: Final = 2.0  # a running job without a tick for so long says when the last one came
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
 _ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
 ASKED_TO_STOP: Final = "cancel requested, still working"
-"""A task that was cancelled decides itself when it stops."""
+"""A cancelled task decides itself when to stop."""
 _HOUR: Final = 3600
 _DAY: Final = 86_400
 _CENTURY_S: Final = 3.2e9
@@ -55,13 +55,13 @@ def line(words: str) -> str:
 
 
 def server(job: JobSnapshot) -> str:
-    """The name of a job's server: of a watched one without its process, which tells it apart."""
+    """The name of a job's server; of a watched one without its process id."""
     name, _, process = job.server.rpartition("@")
     return line(name if job.watched_client is not None and name and process else job.server)
 
 
 def wire(value: object) -> str:
-    """An id or a token as it is on the wire: strings bare, digits not grouped, bounded."""
+    """An id or a token as on the wire: strings unquoted, digits not grouped, bounded."""
     if isinstance(value, str):
         return line(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -74,82 +74,82 @@ def name(job: JobSnapshot) -> str:
 
 
 def direction(job: JobSnapshot) -> str:
-    """`"from the server"` for what a server asks of us; nothing for what we ask."""
+    """`"from the server"` for a server request; empty for our own."""
     return "from the server" if job.sender is Side.SERVER else ""
 
 
 def cause(job: JobSnapshot) -> str:
-    """That several jobs may have made a server ask this, where that is so."""
+    """That several jobs may have caused a server's request, if so."""
     words = "The server does not say which of the running jobs it is for"
     return words if job.parent_is_unclear else ""
 
 
 def summary(job: JobSnapshot) -> str:
-    """The second line under the name: who asks, if that is the server, and the arguments."""
+    """The second line below the name: the asking server, if any, and the arguments."""
     return " · ".join(part for part in (direction(job), line(job.summary)) if part)
 
 
 def token(job: JobSnapshot) -> str:
-    """The progress token as it is on the wire: strings bare, "none" when there is none."""
+    """The progress token as on the wire: strings unquoted, "none" without one."""
     return "no token" if job.token is None else wire(job.token)
 
 
 def percent(job: JobSnapshot) -> str:
-    """`"63.2 %"`, or nothing when there is no honest fraction."""
+    """`"63.2 %"`; empty if the fraction is unknown."""
     return "" if job.fraction is None else formatting.percent(job.fraction)
 
 
 def count(job: JobSnapshot) -> str:
-    """`"632 / 1,000"`, `"4,812"` without a total, or nothing before the first tick."""
+    """`"632 / 1,000"`, `"4,812"` without a total; empty before the first tick."""
     return formatting.amount(job.progress, job.total)
 
 
 def progress(job: JobSnapshot) -> str:
-    """`"632 / 1,000 (63.2 %)"`; the percentage only where there is an honest fraction."""
+    """`"632 / 1,000 (63.2 %)"`; the percentage only if the fraction is known."""
     return progress_of(job.progress, job.total, job.fraction)
 
 
 def progress_of(amount: int | float | None, total: int | float | None, share: float | None) -> str:
-    """As `progress`, for what is known of a job that is not running here."""
+    """As `progress`, for a job that is not running here."""
     known = formatting.amount(amount, total)
     return known if share is None else f"{known} ({formatting.percent(share)})"
 
 
 def amount(job: JobSnapshot) -> str:
-    """What stands beside the bar: the percentage, else the count."""
+    """The text beside the bar: the percentage, else the count."""
     return percent(job) or figures.count(job)
 
 
 def exact(job: JobSnapshot) -> str:
-    """The count and the rate with all their digits, for whoever wants to see them."""
+    """The count and the rate with all their digits."""
     pace = "" if job.rate is None else f"{job.rate:,.6g}/s"
     return " · ".join(part for part in (count(job), pace) if part)
 
 
 def time_left(job: JobSnapshot) -> str:
-    """`"31 s left"`, from when to when while that is all that is known, or nothing."""
+    """`"31 s left"`, or a range while that is all that is known; empty if unknown."""
     if job.eta_s is None or job.state.is_over:
         return ""
     return formatting.time_left(job.eta_s, job.eta_span_s)
 
 
 def elapsed(job: JobSnapshot) -> str:
-    """How long the job runs, in whole seconds; how long it ran, exactly."""
+    """How long the job has run, in whole seconds; exact once it has ended."""
     if job.state.is_over:
         return formatting.duration(job.elapsed_s)
     return formatting.duration(math.floor(job.elapsed_s)) if job.elapsed_s >= 1 else ""
 
 
 def last_tick(job: JobSnapshot) -> str:
-    """`"last tick 2 s ago"`, that there was none yet, or nothing when the job is over."""
-    is_untold = job.last_tick_at is None and job.task is not None  # it states, and may not tick
+    """`"last tick 2 s ago"`, or that there was none; empty when the job is over."""
+    is_untold = job.last_tick_at is None and job.task is not None  # a task may not tick
     if job.state.is_over or is_untold:
         return ""
     return "no tick yet" if job.last_tick_at is None else formatting.last_tick(job.silent_s)
 
 
 def ticks(job: JobSnapshot) -> str:
-    """`"812 ticks"`; nothing where an earlier run of the program had them, and did not count."""
+    """`"812 ticks"`; empty for an earlier run of the program, which did not count them."""
     if not (job.tick_count > 0 or job.progress is None):
         return ""
     words = formatting.count(job.tick_count, "tick")
@@ -175,9 +175,9 @@ def selection(jobs: Sequence[JobSnapshot]) -> str:
 
 
 def attempts(job: JobSnapshot) -> str:
-    """`"attempt 7"` while that is under way, `"7 attempts"` after it; nothing for the first.
+    """`"attempt 7"` while it is in flight, `"7 attempts"` after it; empty for the first.
 
-    `"attempt 7 here"` of a job that another client began.
+    `"attempt 7 here"` for a job that another client began.
     """
     if job.attempt_count < 2:
         return ""
@@ -188,25 +188,25 @@ def attempts(job: JobSnapshot) -> str:
 
 
 def begun_by(job: JobSnapshot) -> str:
-    """`"begun by Claude Code"` of another client's job that is resumed here; else empty."""
+    """`"begun by Claude Code"` for another client's job that is resumed here; else empty."""
     return "" if job.begun_by is None else f"begun by {formatting.one_line(job.begun_by, _CLIENT)}"
 
 
 def age(seconds: float) -> str:
-    """How old something is, in its largest unit: `"12 s"`, `"4 min"`, `"3 h"`, `"2 d"`."""
+    """An age in its largest unit: `"12 s"`, `"4 min"`, `"3 h"`, `"2 d"`."""
     unit = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
     return f"{formatting.number(max(math.floor(seconds), 0) // unit[1])} {unit[0]}"
 
 
 def saved(job: JobSnapshot) -> str:
-    """`"saved 4 min ago"`, by the computer's own clock; nothing where no token is kept."""
+    """`"saved 4 min ago"`, by the computer's own clock; empty if no token is saved."""
     if job.saved_when is None:
         return ""
     return f"saved {age(time.time() - job.saved_when)} ago"
 
 
 def next_attempt(job: JobSnapshot) -> str:
-    """`"attempt 8 in 4 s"` while automatic resuming waits; nothing otherwise."""
+    """`"attempt 8 in 4 s"` while automatic resuming waits; else empty."""
     if job.next_attempt_at is None or job.state is not JobState.RESUMABLE:
         return ""
     number = formatting.number(job.attempt_count + 1)
@@ -222,7 +222,7 @@ def is_left_at_server(job: JobSnapshot) -> bool:
 
 
 def task_left(job: JobSnapshot) -> str:
-    """`"kept for 4 min 12 s more"` of a task, in whole seconds; empty without a known limit."""
+    """`"kept for 4 min 12 s more"` for a task, in whole seconds; empty without a known limit."""
     left_s = None if job.task is None else job.task.ttl_left_s
     if left_s is None or left_s > _CENTURY_S:
         return ""
@@ -232,16 +232,16 @@ def task_left(job: JobSnapshot) -> str:
 
 
 def moment(when: float) -> str:
-    """A wall time: without its date if that is today's."""
+    """A wall time, without the date if it is today."""
     dated = formatting.date_and_clock(when)
     is_today = dated[:10] == formatting.date_and_clock(time.time())[:10]
     return formatting.clock(when) if is_today else dated
 
 
 def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
-    """The second line under the state: time left, rate, elapsed; or how it ended.
+    """The second line below the state: time left, rate, elapsed; or how it ended.
 
-    Unless `is_timed`, without how long it runs.
+    Unless `is_timed`, without the elapsed time.
     """
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
@@ -251,7 +251,7 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
     elif job.state.is_over:
         return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
     else:
-        # First how its cancel stands, or that its time runs out.
+        # The state of its cancel, or a near timeout, comes first.
         parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
         is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
         parts += [last_tick(job)] if is_silent else [time_left(job), figures.rate(job)]
@@ -260,14 +260,14 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
 
 
 def answered_in(job: JobSnapshot) -> str:
-    """Where the open question of another client's job is answered; empty for all others."""
+    """Where the open question of another client's job is answered; empty for others."""
     if job.watched_client is None or job.state is not JobState.NEEDS_YOU:
         return ""
     return f"answer in {formatting.one_line(job.watched_client, _CLIENT)}"
 
 
 def near_limit(job: JobSnapshot) -> str:
-    """`"idle timeout in 42 s"` when that is the first and soon, else nothing."""
+    """`"idle timeout in 42 s"` if that comes first and soon, else empty."""
     clocks = job.clocks
     if clocks is None or clocks.is_suspended or job.state.is_over:
         return ""
@@ -282,7 +282,7 @@ def near_limit(job: JobSnapshot) -> str:
 def limit_left(limit: str, left_s: float | None) -> str:
     """`"Idle timeout in 29 min 58 s"`, or that there is none; `limit` is "idle" or "total".
 
-    A time left that is seen to pass: with seconds up to a day.
+    It is shown as a countdown: with seconds up to a day.
     """
     if left_s is None:
         return f"No {limit} timeout"
@@ -306,7 +306,7 @@ def cancelling(job: JobSnapshot) -> str:
 
 
 def _ignored(job: JobSnapshot) -> str:
-    """What a result did to a cancel: it came too late to count, or it counted."""
+    """The effect of a result on a cancel: it came too late to count, or it counted."""
     if job.state not in _GIVEN_UP:
         return "cancel ignored" if job.state in _ANSWERED else ""
     if job.cancel_s is None:
@@ -315,7 +315,7 @@ def _ignored(job: JobSnapshot) -> str:
 
 
 def full_state(job: JobSnapshot) -> str:
-    """The state's name with what became of a cancel: `"Cancelling: sent 3 s ago"`."""
+    """The state's name with that of its cancel: `"Cancelling: sent 3 s ago"`."""
     word, how = state(job), cancelling(job)
     if job.state is JobState.CANCELLED and job.cancel_state == "confirmed":
         is_told = job.failure is not None and job.failure.where == "server"
@@ -326,7 +326,7 @@ def full_state(job: JobSnapshot) -> str:
 
 
 def state(job: JobSnapshot) -> str:
-    """The state's name, and that a resumable job resumes automatically."""
+    """The state's name, and whether a resumable job resumes automatically."""
     if job.state is JobState.RESUMABLE and job.is_automatic:
         return "Resumable, automatic"
     if is_left_at_server(job):
@@ -335,7 +335,7 @@ def state(job: JobSnapshot) -> str:
 
 
 def message(job: JobSnapshot) -> str:
-    """The server's newest words: why it failed or stopped, else its progress message."""
+    """The newest text: why it failed or stopped, else its progress message."""
     if job.state is JobState.RESUMABLE:
         return line(job.resume_note or job.message or "")
     if job.failure is not None:
@@ -345,13 +345,13 @@ def message(job: JobSnapshot) -> str:
 
 
 def _in_one(words: str) -> str:
-    """Our own words, of several lines, in one."""
+    """Our own text of several lines in one."""
     lines = (each.strip() for each in words[: 2 * _LIMIT].split("\n"))
     return line(" · ".join(each for each in lines if each))
 
 
 def marks(job: JobSnapshot) -> str:
-    """All irregularities in one line each, or nothing."""
+    """All violations, one a line; empty without any."""
     return "\n".join(mark(one.text, one.count) for one in job.marks)
 
 

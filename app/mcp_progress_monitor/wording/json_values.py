@@ -17,7 +17,7 @@ _DEPTH = 6
 def compact(value: Any, limit: int) -> str:
     """Return `value` as one line of JSON of at most `limit` characters, safe to show.
 
-    Only as much of the value is looked at as fits: a long array costs no more than a short one.
+    Only as much of the value is read as fits: a long array costs no more than a short one.
     """
     parts: list[str] = []
     room = limit
@@ -74,25 +74,25 @@ def scalar(value: Any, limit: int) -> str:
 
 
 def number(value: float, limit: int = 4_000) -> str:
-    """Return a number's digits; an integer too long to be printed at once says its size."""
+    """Return a number's digits; an integer that is too long is described by its size."""
     if isinstance(value, int) and value.bit_length() > 3 * limit:
         return f"integer of about {int(value.bit_length() * 0.30103):,} digits"
     return repr(value) if isinstance(value, int) else json.dumps(value)
 
 
 def pretty(value: Any) -> str:
-    """Return the whole of `value` as indented JSON, for the clipboard and for reading."""
+    """Return `value` as complete indented JSON, for the clipboard and for reading."""
     return json.dumps(_spelled_out(value), indent=2, ensure_ascii=False)
 
 
 def searchable(value: Any) -> str:
-    """Return `value` as it stands in a message's bytes: a string without its quotes."""
+    """Return `value` as in a message's bytes: a string without its quotes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text[1:-1] if isinstance(value, str) else text
 
 
 def _spelled_out(value: Any) -> Any:
-    """Values left out of a large message say so instead of passing for something else."""
+    """Values elided from a large message are named as such."""
     if isinstance(value, Elided):
         return f"… {value.size:,} bytes left out …"
     if isinstance(value, dict):

@@ -1,8 +1,7 @@
-"""A server's question as text: what is asked, since when, and how it was answered.
+"""A server's question as text: its content, its age, and its answer.
 
-Of sampling: `CreateMessageRequestParams` of every MCP revision, read leniently: what has an
-unexpected shape is shown as the JSON it is. 2025-11-25 "Sampling" added tools and several blocks a
-message.
+For sampling: `CreateMessageRequestParams` of every MCP revision, read leniently: an unexpected
+shape is shown as JSON. 2025-11-25 "Sampling" added tools and several blocks a message.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 MESSAGE_LIMIT: Final = 20_000
-"""Characters of a question that are shown; the job's request has the whole."""
+"""Characters of a question that are shown; the job's request has all of it."""
 _KINDS: Final = {
     "sampling": "asks for a model response",
     "form": "asks you to fill in a form",
@@ -51,7 +50,7 @@ ANSWERED: Final = {
     "refuse": "refused",
     "result": "answered",
 }
-"""What an answer does, by its action."""
+"""The effect of an answer, by its action."""
 _REPLIED: Final = frozenset({"accept", "decline", "cancel"})
 
 
@@ -60,12 +59,12 @@ def kind_text(kind: str) -> str:
 
 
 def head(question: Question) -> str:
-    """The question in one line: its message, what was said last, or what is asked for."""
+    """The question in one line: its message, the last text, or what is requested."""
     return asked(question.method, question.params)
 
 
 def about(question: Question, job: str, now: float, phase: str) -> str:
-    """Who asks, for which job, since when, and how far it is, in one line."""
+    """The server, the job, the age and the phase of a question, in one line."""
     asked = formatting.clock(question.asked_when)[:8]
     since = f"since {asked} ({formatting.ago(now - question.asked_at)})"
     parts = (line(question.server), job, since, phase)
@@ -80,13 +79,13 @@ def phase_of(question: Question, job: JobSnapshot | None) -> str:
 
 
 def message_of(question: Question) -> str:
-    """The message, many lines, bounded, with what cannot be seen made visible."""
+    """The message, of several lines, bounded, with invisible characters made visible."""
     shown = formatting.elide(question.message, MESSAGE_LIMIT)
     return formatting.visible(shown, keep_line_ends=True)
 
 
 def asked(method: str, params: JsonObject) -> str:
-    """What a request of a server asks, in one line, from its parameters alone."""
+    """The content of a server request in one line, only from its parameters."""
     message = params.get("message")
     if isinstance(message, str) and message:
         return line(message)
@@ -106,7 +105,7 @@ def _last_words(params: JsonObject) -> str:
 
 
 def answer_words(answer: RequestAnswered | None) -> str:
-    """How a question was answered, in one line; nothing while it is not."""
+    """The answer to a question in one line; empty without one."""
     if answer is None:
         return ""
     if answer.error is not None:
@@ -116,7 +115,7 @@ def answer_words(answer: RequestAnswered | None) -> str:
 
 
 def result_text(result: Any) -> str:
-    """The answer that a result states, in one line."""
+    """The answer in a result, in one line."""
     if not isinstance(result, dict):
         return formatting.summary({"": result}).removeprefix("=")
     action = result.get("action")
@@ -159,7 +158,7 @@ class SampledMessage(NamedTuple):
 
 
 def messages(params: JsonObject) -> list[SampledMessage]:
-    """The conversation in order, of bounded length; what is left out is said at its end."""
+    """The conversation in order, of bounded length; omissions are mentioned at the end."""
     given = params.get("messages")
     if not isinstance(given, list):
         words = "The request has no list of messages."
@@ -202,7 +201,7 @@ def _more(count: int) -> ResultPart:
 
 
 def wishes(params: JsonObject) -> list[tuple[str, str]]:
-    """What is asked of the model beside the conversation: a name and words for each, bounded."""
+    """The requests to the model besides the conversation: names and texts, bounded."""
     return [(name, words) for name, words in _wishes(params) if words]
 
 
@@ -246,7 +245,7 @@ def _preferences(value: Any) -> str:
 
 
 def _tools(value: Any) -> str:
-    """The names of the tools offered, one a line, each with what it is said to do."""
+    """The names of the offered tools, one a line, with their descriptions."""
     if not isinstance(value, list):
         return _text(value)
     lines = [_tool(tool) for tool in value[:_TOOLS_AT_MOST]]
@@ -265,7 +264,7 @@ def _tool(tool: Any) -> str:
 
 
 def hinted_model(params: JsonObject) -> str:
-    """The first model that the server would like; empty when it names none."""
+    """The first model that the server prefers; empty if it names none."""
     preferences = params.get("modelPreferences")
     hints = preferences.get("hints") if isinstance(preferences, dict) else None
     first = hints[0] if isinstance(hints, list) and hints else None

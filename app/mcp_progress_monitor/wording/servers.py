@@ -26,28 +26,28 @@ def state_word(state: ServerState) -> str:
 
 
 def transport_word(server: ServerSnapshot) -> str:
-    """How the server is reached, in a word."""
+    """The transport in a word."""
     transport = server.definition.transport
     return _TRANSPORTS.get(transport, transport)
 
 
 def sign_in_text(server: str) -> str:
-    """What the user is asked for by a server that needs a sign-in."""
+    """The request to sign in to a server."""
     return f"Sign in to use the server {formatting.one_line(server, _NAME)}"
 
 
 def disabled(server: str, hint: str) -> ErrorDetails:
-    """Why a saved server is not connected; `hint` says how to enable it."""
+    """The error that a server is disabled; `hint` says how to enable it."""
     return ErrorDetails("The server is disabled", server, hint)
 
 
 def replaced_text(backup: Path) -> str:
-    """That an export wrote over servers of a file, and where the file as it was is kept."""
+    """That an export replaced servers in a file, and where the previous file is kept."""
     return f"Servers were replaced; backup of the file: {formatting.visible(str(backup))}"
 
 
 def retry_text(retry: Retry, now: float) -> str:
-    """`Restarting in 4 s (2 of 5)`, or that it is being done."""
+    """`Restarting in 4 s (2 of 5)`, or that it is in progress."""
     which = f"{retry.number} of {retry.limit}"
     if retry.due_at is None or retry.due_at <= now:
         return f"Restarting now ({which})"
@@ -56,7 +56,7 @@ def retry_text(retry: Retry, now: float) -> str:
 
 
 def health_text(health: Health, now: float, interval_s: float = 0.0) -> str:
-    """Whether a silent server answers when it is asked; it is asked after `interval_s`."""
+    """Whether a silent server answers pings, which are sent after `interval_s`."""
     if health.is_hung:
         return "Does not answer pings: hung"
     silent = formatting.duration(math.floor(max(0.0, now - health.asked_at + interval_s)))
@@ -84,10 +84,10 @@ def about(
     *,
     awaits_turn: bool = False,
 ) -> str:
-    """What is known of a server in short, the most important first: state, trouble, then facts.
+    """A server in short, the most important first: state, errors, then facts.
 
-    `stray_ticks` is how much of its progress had a token that belongs to no job. `now` is monotonic
-    seconds, for what counts down; `awaits_turn`: it is to be connected after others.
+    `stray_ticks` is the number of its ticks with a token that belongs to no job. `now` is monotonic
+    seconds, for countdowns; `awaits_turn`: it is connected after others.
     """
     first = "Waiting to connect" if awaits_turn else _state_words(server, now, entry)
     if (
@@ -106,7 +106,7 @@ def about(
 
 
 def _told(server: ServerSnapshot, restarts: str) -> str:
-    """What went wrong; of a connected server what of it cannot be used."""
+    """The error; for a connected server what is unusable."""
     what = formatting.one_line(server.problem.what) if server.problem is not None else ""
     if server.state is ServerState.FAILED:
         what = f"{state_word(server.state)}: {what}"
@@ -114,7 +114,7 @@ def _told(server: ServerSnapshot, restarts: str) -> str:
 
 
 def _state_words(server: ServerSnapshot, now: float, entry: CatalogueEntry | None) -> str:
-    """What state a server is in; nothing while it is connected and well."""
+    """The state of a server; empty while it is connected without errors."""
     if entry is not None and entry.is_disabled and not server.state.is_up:
         return "Disabled"
     if server.sign_in is not None:
@@ -136,13 +136,13 @@ def _of_restarts(server: ServerSnapshot) -> str:
 
 
 def _of_updates(server: ServerSnapshot) -> str:
-    """That resources were updated, and how often; nothing when none was."""
+    """How often resources were updated; empty if never."""
     number = sum(each.number for each in server.resource_updates)
     return formatting.count(number, "resource update") if number else ""
 
 
 def _updates(server: ServerSnapshot) -> str:
-    """The newest updates of resources, a line each, the last one first."""
+    """The newest updates of resources, one a line, the last one first."""
     words = "{uri} updated {count}, last at {time}"
     return "\n".join(
         words.format(
@@ -168,7 +168,7 @@ def story(
     *,
     awaits_turn: bool = False,
 ) -> str:
-    """All that is known of a server, in lines of plain text; arguments as of `about`."""
+    """All details of a server, in lines of plain text; arguments as for `about`."""
     problem = server.problem.as_text() if server.problem is not None else ""
     state = _state_words(server, now, entry) or state_word(server.state)
     state = "Waiting to connect" if awaits_turn else state
@@ -186,7 +186,7 @@ def story(
 
 
 def _facts(server: ServerSnapshot) -> str:
-    """What a server without a problem is, in a line."""
+    """The facts about a server without errors, in one line."""
     parts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
     if server.state is ServerState.CONNECTED:
         offers = (

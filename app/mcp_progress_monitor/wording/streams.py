@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 TITLES: Final = ("Stream", "At")
 FRESH_S: Final = 10.0
-"""So long a row says that its stream was resumed; the job's pane says it for good."""
+"""How long a row shows that its stream was resumed; the job's pane always does."""
 
 
 def note(job: JobSnapshot) -> str:
-    """`"stream broken 12 s ago; reconnecting from event 41, attempt 2"`, or what became of it."""
+    """`"stream broken 12 s ago; reconnecting from event 41, attempt 2"`, or the outcome."""
     stream = job.stream
     if stream is None:
         return ""
@@ -29,14 +29,14 @@ def note(job: JobSnapshot) -> str:
 
 
 def urgent(job: JobSnapshot) -> str:
-    """The note while it is news: the stream is broken, or runs again for a few seconds."""
+    """The note while it is news: the stream is broken, or was resumed a few seconds ago."""
     stream = job.stream
     is_news = stream is not None and (stream.is_broken or stream.since_s < FRESH_S)
     return note(job) if is_news and not job.state.is_over else ""
 
 
 def row(step: StreamStep, started_at: float) -> tuple[str, ...]:
-    """The words of one step, in the order of `TITLES`; its time is since the job's start."""
+    """The texts of one step, in the order of `TITLES`; its time is since the job's start."""
     if not step.is_broken:
         words = _resumed(step)
     else:
@@ -54,13 +54,13 @@ def _broken(stream: StreamSnapshot) -> str:
 
 
 def _later(seconds: float | None) -> str:
-    """`" in 3 s"`, or nothing when it is tried now."""
+    """`" in 3 s"`; empty if it is tried now."""
     wait = 0 if seconds is None else math.ceil(seconds)
     return f" in {formatting.duration(wait)}" if wait else ""
 
 
 def _tried(step: StreamStep, later: str) -> str:
-    """`"reconnecting in 3 s from event 41, attempt 2"`; nothing when it is not tried again."""
+    """`"reconnecting in 3 s from event 41, attempt 2"`; empty if it is not tried again."""
     if step.attempt is None and step.retry_s is None:
         return ""
     words = f"reconnecting{later}" + _place(step)

@@ -1,4 +1,4 @@
-"""Taps in clients' configurations as text: where a server stands, and what is left to do."""
+"""Taps in clients' configurations as text: the state of a server, and the next steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
 
 _NAME: Final = 60
-_NAMES: Final = 10  # servers that are named; of more, their number is told
+_NAMES: Final = 10  # servers that are named; more are counted
 _NEXT: Final[Mapping[str, str]] = {
     CLAUDE_DESKTOP.key: "Quit Claude Desktop completely and start it again.",
     CLAUDE_CODE.key: "New sessions of Claude Code use it; in a running one, reconnect with /mcp.",
@@ -40,7 +40,7 @@ _NEXT: Final[Mapping[str, str]] = {
     ZED.key: "Zed restarts the server when its settings change.",
     INSPECTOR.key: "Restart the Inspector, and connect again.",
 }
-"""What is left to do after a change, by the key of the client."""
+"""The next step after a change, by the key of the client."""
 
 
 RECORDING_IS_OFF: Final = (
@@ -50,12 +50,12 @@ RECORDING_IS_OFF: Final = (
 
 
 def next_step(client: McpClient) -> str:
-    """What the user has to do for the client to use its changed configuration."""
+    """What to do so that the client uses its changed configuration."""
     return _NEXT.get(client.key, f"Restart {client.title}.")
 
 
 def next_steps(changes: Iterable[FileChange]) -> list[str]:
-    """What is left to do after changes, once for each client."""
+    """The next steps after changes, once for each client."""
     return list(dict.fromkeys(next_step(change.client) for change in changes))
 
 
@@ -96,7 +96,7 @@ _OWN_FILES: Final[Mapping[str, str]] = {
 
 
 def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str:
-    """What was changed, where the file as it was is kept, and what is left to do."""
+    """What was changed, where the previous file is kept, and the next step."""
     title = change.client.title
     lines = [
         f"{done} in {title}: {_names(servers)}."

@@ -46,7 +46,7 @@ _WAYS: Final = {
 
 
 def status_text(status: str) -> str:
-    """A status; one that the protocol does not know, as received."""
+    """A status; as received if the protocol does not define it."""
     known = _STATUSES.get(status)  # type: ignore[call-overload]  # a StrEnum is its word
     return known if known is not None else line(status) or "no status"
 
@@ -57,13 +57,13 @@ def status_source(how: str) -> str:
 
 
 def row(step: TaskStep, job: JobSnapshot) -> tuple[str, ...]:
-    """The words of one change, in the order of `TITLES`."""
+    """The texts of one change, in the order of `TITLES`."""
     when = job.started_when + step.at - job.started_at
     return status_text(step.status), line(step.message or ""), moment(when), status_source(step.how)
 
 
 def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
-    """`"Working · counting files"`, and what became of a cancel that its server was asked for."""
+    """`"Working · counting files"`, and the state of a requested cancel."""
     parts = [status_text(task.status)]
     if job.state is JobState.CANCELLING and not is_terminal(task.status):
         parts.append(ASKED_TO_STOP)
@@ -74,7 +74,7 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
 
 
 def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
-    """How long it is kept, how often it is asked for, rounds of input: in one line."""
+    """How long it is kept, how often it is polled, and rounds of input: in one line."""
     job = detail.snapshot
     parts = (
         kept(job, task),
@@ -86,7 +86,7 @@ def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
 
 
 def kept(job: JobSnapshot, task: TaskSnapshot) -> str:
-    """`"kept for 4 min 12 s more"`, by the second; when that ends of a job that is over."""
+    """`"kept for 4 min 12 s more"`, by the second; the time of expiry for a job that is over."""
     left = task_left(job)
     if not left or task.expires_at is None:
         return "kept without a known limit"
@@ -115,5 +115,5 @@ def polls(job: JobSnapshot, task: TaskSnapshot) -> str:
 
 
 def rounds(count: int) -> str:
-    """How often input was required, nothing for never."""
+    """How often input was required; empty for never."""
     return formatting.count(count, "round of input", "rounds of input") if count else ""

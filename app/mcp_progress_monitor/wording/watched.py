@@ -1,4 +1,4 @@
-"""A watched server as text: whose it is, whether it runs, how it ended, what is missing."""
+"""A watched server as text: its client, its state, how it ended, what is missing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def edit_here(client: str) -> str:
 
 
 def request_of(client: str, *, has_url: bool) -> str:
-    """What a definition is needed for, to be approved with it."""
+    """Why a definition has to be approved."""
     name = formatting.one_line(client, _NAME)
     if has_url:
         return f"{name} used this server. This program connects to it as well."
@@ -56,7 +56,7 @@ def request_of(client: str, *, has_url: bool) -> str:
 
 
 def unknown_values(missing: Sequence[str], hidden_count: int) -> str:
-    """What was not recorded of a server's settings; empty where nothing is missing."""
+    """What was not recorded of a server's settings; empty if nothing is missing."""
     found = []
     if missing:
         names = ", ".join(formatting.one_line(name, _NAME) for name in missing[:_MOST_NAMES])
@@ -89,7 +89,7 @@ def end_text(end: TapEnd) -> str:
 
 
 def script_text(script: str) -> str:
-    """That messages are changed; empty where a tap only watches."""
+    """That messages are changed; empty if a tap only watches."""
     return f"Changed by the script {formatting.one_line(script, _NAME)}" if script else ""
 
 
@@ -117,7 +117,7 @@ def about(watched: WatchedSnapshot) -> str:
 
 
 def gap_text(watched: WatchedSnapshot) -> str:
-    """How much passed and was not recorded; empty where nothing is missing."""
+    """How many messages passed unrecorded; empty if none did."""
     gaps = watched.gaps
     if not gaps.messages and not gaps.bytes:
         return ""
@@ -130,13 +130,13 @@ def client_text(watched: WatchedSnapshot) -> str:
 
 
 def server_of_client(watched: WatchedSnapshot) -> str:
-    """A watched server where only one line is: `db (Claude Code)`."""
+    """A watched server in one line: `db (Claude Code)`."""
     label, client = (formatting.one_line(part, _NAME) for part in (watched.label, watched.client))
     return f"{label} ({client})"
 
 
 def processes(watched: WatchedSnapshot) -> str:
-    """Whose it is and which processes: what tells two servers of one name apart."""
+    """Its client and process ids, which distinguish servers with the same name."""
     pids = (("tap", watched.pid), ("server", watched.server.pid))
     known = (f"{what} pid {pid}" for what, pid in pids if pid is not None)
     name = formatting.one_line(watched.name, _NAME)
@@ -144,7 +144,7 @@ def processes(watched: WatchedSnapshot) -> str:
 
 
 def story(watched: WatchedSnapshot) -> str:
-    """All that is known of a watched server, in lines of plain text."""
+    """All details of a watched server, in lines of plain text."""
     server, gaps = watched.server, watched.gaps
     title = formatting.one_line(server.title) if server.server_info else ""
     state = "live" if watched.end is None else end_text(watched.end)

@@ -144,7 +144,7 @@ async def test_a_body_cannot_come_twice_and_the_recording_says_so(tmp_path: Path
     got, _, (changed,) = await exchanged(tmp_path, "duplicate server results", answer, b"")
     assert got.endswith(b"\r\n\r\n" + reply(7))
     assert changed["passed"] == 1
-    assert changed["not_done"] == "duplicate: a body that is no stream holds one message"
+    assert changed["not_done"] == "duplicate: not applicable, the body is not an event stream"
 
 
 async def test_a_request_reaches_the_server_as_the_script_leaves_it(tmp_path: Path) -> None:

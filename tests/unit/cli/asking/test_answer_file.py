@@ -181,7 +181,7 @@ def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
         ([{"accept": {}}, {"acept": {}}], "$[1]", "unknown member 'acept'"),
         ([{"accept": 5}], "$[0]", "accept: expected true"),
         ([{"accept": False}], "$[0]", "accept: expected true"),
-        ([{"decline": ""}], "$[0]", "decline: expected true or a string"),
+        ([{"decline": ""}], "$[0]", "decline: expected true, or a reason as a string"),
         ([{"cancel": "no"}], "$[0]", "cancel"),
         ([{"text": 5}], "$[0]", "text: expected a string"),
         ([{"result": "x"}], "$[0]", "result"),
