@@ -73,7 +73,7 @@ def test_enter_alone_loses_nothing(forget: ForgetQuestion) -> None:
 
 
 def test_reissuing_warns_that_work_may_run_twice(reissue: ReissueQuestion) -> None:
-    assert "may run twice" in reissue.informativeText()
+    assert "may be done twice" in reissue.informativeText()
     assert "Resume continues" in reissue.informativeText()
 
 

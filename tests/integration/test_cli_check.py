@@ -63,4 +63,4 @@ def test_a_tool_whose_calls_all_fail_is_no_silent_pass(tmp_path: Path) -> None:
     words = ["--demo", "--tool", "rpc_error", "--data-dir", str(tmp_path)]
     ran = run("check", *words, HOME=str(tmp_path))
     assert ran.code == 0, ran.err
-    assert "Note: All 3 calls of rpc_error failed, so most rules were not tried on it." in ran.out
+    assert "Note: All 3 calls of rpc_error failed, so most rules were not tested on it." in ran.out

@@ -285,8 +285,8 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
         state = server.rules
         yield (
             f"  {server.name} ({', '.join(server.revisions) or 'no revision agreed on'}): "
-            f"{formatting.count(state.tried, 'rule')} tried, {len(state.passed)} passed, "
-            f"{len(state.broken)} broken, {len(state.not_applicable)} not applicable"
+            f"{formatting.count(state.tried, 'rule')} tested, {len(state.passed)} passed, "
+            f"{len(state.broken)} violated, {len(state.not_applicable)} not applicable"
         )
     for note in file.notes:
         yield f"  Note: {note}"
@@ -298,7 +298,7 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
         yield f"  {formatting.number(file.dropped)} more results were counted and left out."
     if file.unchecked:
         left = formatting.count(file.unchecked, "message")
-        yield f"  {left} could not be compared with the official schema: too large, or no time."
+        yield f"  {left} could not be compared with the official schema: too large, or out of time."
     yield ""
 
 

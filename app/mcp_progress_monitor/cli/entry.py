@@ -212,10 +212,10 @@ class _Group(click.Group):
     "--safe-mode",
     "is_safe",
     is_flag=True,
-    help="Open the window without connecting servers or watching other clients, in its first"
-    " layout. For when it fails otherwise.",
+    help="Open the window without connecting servers or watching other clients, with the"
+    " default layout. For when it fails otherwise.",
 )
-@click.option("--reset-layout", "resets_layout", is_flag=True, help="Forget the window's layout.")
+@click.option("--reset-layout", "resets_layout", is_flag=True, help="Reset the window's layout.")
 @click.version_option(__version__, prog_name="mcp-progress-monitor")
 @click.pass_context
 def program(

@@ -35,7 +35,7 @@ server's command, and "tap", "--" and that command before its arguments. With
 \b
 Exit codes: those of the command; 128 and more if a signal ended it; 127 if it
 was not found. If it cannot be recorded, one line on standard error says why, and
-the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot begin.
+the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot start.
 """
 
 _MISSING = (
@@ -47,7 +47,7 @@ _MISSING = (
     invoke_without_command=True,
     epilog=_EXAMPLES,
     subcommand_metavar="[-- COMMAND [ARG]... | --to URL]",
-    short_help="Record what another client and its server say.",
+    short_help="Record the traffic between another client and its server.",
 )
 @group_options
 @click.option(
@@ -58,7 +58,7 @@ _MISSING = (
 @click.option(
     "--client",
     metavar="NAME",
-    help="Show the client under this name until it has told its own.",
+    help="Show the client under this name until it sends its own.",
 )
 @click.option(
     "--to",
@@ -74,14 +74,14 @@ _MISSING = (
 @click.option(
     "--script",
     metavar="FILE",
-    help="Change what passes by the rules in FILE, one a line: delay, drop, duplicate, reorder,"
+    help="Change messages by the rules in FILE, one per line: delay, drop, duplicate, reorder,"
     " corrupt, cut, kill, close. For testing; the recording is marked.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     metavar="N",
-    help="With --script: draw the same random numbers as another run.",
+    help="With --script: seed the random numbers, to repeat a run.",
 )
 @click.pass_context
 def tap(

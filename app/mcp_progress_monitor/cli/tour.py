@@ -121,7 +121,7 @@ class _Tour(EngineCommand):
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"
                 yield (
-                    f"{calls} of {one_line(tool, 80)} failed, so most rules were not tried on it. "
+                    f"{calls} of {one_line(tool, 80)} failed, so most rules were not tested on it. "
                     "Pass arguments that work with --args."
                 )
 

@@ -434,7 +434,7 @@ class TaskRuns:
             if job.task is None or job.state.is_over:
                 return False
             what = "This task is not being followed: its server is not connected"
-            raise UserError(ErrorDetails(what, job.server, "Pick it up first."))
+            raise UserError(ErrorDetails(what, job.server, "Follow it first."))
         if not run.offer.has_cancel:
             what = "The server does not support cancelling tasks"
             hint = "The task runs until it finishes or you disconnect the server."

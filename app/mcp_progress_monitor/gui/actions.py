@@ -44,14 +44,14 @@ _MADE = (
         "&Next message of the finding",
         "next",
         "F7",
-        "Show the next message that breaks the rule",
+        "Show the next message that violates the rule",
     ),
     (
         "previous_message",
         "&Previous message of the finding",
         "previous",
         "Shift+F7",
-        "Show the previous message that breaks the rule",
+        "Show the previous message that violates the rule",
     ),
     ("back", "&Back to the finding", "warning", "Ctrl+F7", "Show the finding in Findings"),
     (

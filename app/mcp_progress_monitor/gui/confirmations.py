@@ -224,11 +224,9 @@ class ReissueQuestion(QMessageBox):
     def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
         is_one, can_resume = len(jobs) == 1, sum(job.can_resume for job in jobs)
         words = [
-            ("The server treats it as a new request: work that is already done may run twice.")
+            ("The server treats it as a new request: work may be done twice.")
             if is_one
-            else (
-                "The servers treat them as new requests: work that is already done may run twice."
-            )
+            else ("The servers treat them as new requests: work may be done twice.")
         ]
         if can_resume and is_one:
             words.append("Resume continues where this job stopped.")

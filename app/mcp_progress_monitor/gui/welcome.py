@@ -80,7 +80,7 @@ class Welcome(QWidget):
         )
         self.watch = self._choice(
             "&Watch the servers of another client…",
-            "See the calls that an agent or an editor makes, while it makes them.",
+            "See the calls of an agent or an editor live.",
         )
         self.watch.hide()
         self._drop = QLabel("Or drop a recording, a configuration or a program here.", self)

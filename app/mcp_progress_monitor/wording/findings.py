@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _CERTAINTY: Final = {
     Certainty.CERTAIN: "Certain: the messages themselves prove it.",
     Certainty.LIKELY: (
-        "Likely: messages that crossed on their way, or that were not recorded, may explain it."
+        "Likely: messages that crossed in transit or were not recorded may explain it."
     ),
-    Certainty.HINT: "A hint: nothing is violated, but users are better off without it.",
+    Certainty.HINT: "Hint: no rule is violated, but users benefit from a fix.",
 }
 
 
@@ -86,8 +86,8 @@ def rule_names(ids: tuple[str, ...]) -> Iterator[str]:
 
 def rule_sections(state: RuleState) -> Iterator[FindingSection]:
     for heading, ids in (
-        ("Broken", state.broken),
+        ("Violated", state.broken),
         ("Passed", state.passed),
-        ("Not applicable: nothing to check them against took place", state.not_applicable),
+        ("Not applicable: the session had nothing to test them on", state.not_applicable),
     ):
         yield FindingSection(f"{heading} ({len(ids)})", "\n".join(rule_names(ids)) or "None")

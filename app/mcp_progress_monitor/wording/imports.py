@@ -111,11 +111,11 @@ def _details(row: ImportRow, found: FoundServer, held: CatalogueEntry | None) ->
         yield "Disabled in the file: imported as disabled"
     secrets = ", ".join(secrets_of(found.definition))
     if secrets:
-        yield f"Holds secrets: {_shown(secrets)}"
+        yield f"Contains secrets: {_shown(secrets)}"
     for note in found.notes:
         yield f"Note: {_shown(note)}"
     for each in found.asks:
-        yield f"Asks for: {_shown(each.description or each.id)}"
+        yield f"Requires: {_shown(each.description or each.id)}"
 
 
 def _compared(found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:

@@ -109,7 +109,7 @@ def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str
     if by_command:
         lines.append("Changed by claude mcp, because Claude Code is running.")
     if kept is not None:
-        lines.append(f"The file as it was before: {visible(str(kept))}")
+        lines.append(f"Backup of the file: {visible(str(kept))}")
     return "\n".join([*lines, next_step(change.client)])
 
 

@@ -168,7 +168,7 @@ def test_searching_narrows_and_says_when_nothing_is_left(page: ServerPage) -> No
     page.search.setText("rows")
     assert names(page) == ["export"]
     page.search.setText("zzz")
-    assert page.empty.text() == "No tool has these words."
+    assert page.empty.text() == "No tool matches."
     assert page.empty.isVisible()
     assert not page.details.isVisible()
 

@@ -79,7 +79,7 @@ def test_a_group_says_how_many_there_are_where_and_how_grave(grouped: FindingsFi
     assert group(grouped, 0) == [
         "Error",
         "JR-2",
-        "Output that is no message (3)",
+        "Output that is not a message (3)",
         "2 servers",
         "2 jobs",
         "3",
@@ -96,7 +96,7 @@ def test_a_filter_counts_what_it_lets_through_and_hides_empty_groups(
 ) -> None:
     grouped.set_test(finding_filter("server == db and level == error"))
     assert tree(grouped, FIRST) == {"JR-2": ["3", "9"]}
-    assert group(grouped, 0)[TEXT] == "Output that is no message (2)"
+    assert group(grouped, 0)[TEXT] == "Output that is not a message (2)"
     assert group(grouped, 0)[SERVER] == "db"
     grouped.set_test(None)
     assert grouped.count == 4
@@ -202,7 +202,7 @@ def test_a_rule_says_what_is_due_and_offers_what_is_about_findings_to_none(
         pane.shown.index(0, 0), QItemSelectionModel.SelectionFlag.ClearAndSelect
     )
     words = pane.details.toPlainText()
-    assert "JR-2: Output that is no message" in words
+    assert "JR-2: Output that is not a message" in words
     assert "How to fix it" in words
     assert "Observed" not in words
     assert not pane.action("open").isEnabled()

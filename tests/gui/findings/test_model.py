@@ -179,5 +179,5 @@ def test_servers_keep_their_rows_while_rules_are_tried(qapp: object) -> None:
 def test_badges_say_how_grave_it_is() -> None:
     badge = Badge(1, Level.NOTE).plus(Level.WARNING)
     assert badge == Badge(2, Level.WARNING)
-    assert badge.spoken == "2 findings, the gravest: warning"
+    assert badge.spoken == "2 findings, highest severity: warning"
     assert Badge(1, Level.NOTE).spoken == "1 finding: note"

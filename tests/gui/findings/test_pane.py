@@ -180,7 +180,7 @@ def test_the_rules_of_each_server_are_a_table(pane: FindingsPane) -> None:
     )
     assert (server, broken) == ("example", "1")
     assert int(tried) == int(passed) + int(broken) > 10
-    assert "Broken (1)" in pane.details.toPlainText()
+    assert "Violated (1)" in pane.details.toPlainText()
     pane.rules_button.click()
     assert not pane.rules_table.isVisible()
 

@@ -383,7 +383,9 @@ def test_badges_show_findings_and_of_an_earlier_run_what_was_saved(
     jobs.set_badges({2: Badge(3, Level.ERROR)})
     assert row[2].data(BADGE) == Badge(3, Level.ERROR)
     assert (
-        row[2].data(Qt.ItemDataRole.AccessibleTextRole).endswith("3 findings, the gravest: error")
+        row[2]
+        .data(Qt.ItemDataRole.AccessibleTextRole)
+        .endswith("3 findings, highest severity: error")
     )
     assert row[1].data(BADGE) == Badge(1, Level.WARNING)
     jobs.set_badges({})

@@ -157,7 +157,7 @@ def test_why_a_server_cannot_be_used_is_shown(dialog: ImportDialog) -> None:
 def test_names_of_variables_are_shown_and_no_values(dialog: ImportDialog) -> None:
     words = details(dialog, 0)
     assert "Variables: KEY" in words
-    assert "Asks for: Key of the service" in words
+    assert "Requires: Key of the service" in words
 
 
 def test_what_is_asked_for_must_be_answered_before_the_import(
@@ -264,7 +264,7 @@ def test_nothing_is_asked_about_secrets_where_there_are_none(
     item = dialog.tree.topLevelItem(1)
     assert item is not None
     dialog.tree.setCurrentItem(item)
-    assert "Holds secrets: API_KEY" in dialog.details.toPlainText()
+    assert "Contains secrets: API_KEY" in dialog.details.toPlainText()
     assert "hush" not in dialog.details.toPlainText()
     item.setCheckState(0, Qt.CheckState.Unchecked)
     assert dialog.ticked() == ["plain"]

@@ -32,7 +32,7 @@ def test_the_report_says_what_was_seen_due_and_to_be_done(
     assert "Source: 2025-11-25, Basic, Utilities, Progress (certain)" in out
     assert "Fix: Report only when" in out
     assert "Python: if done > reported" in out
-    assert "tried" in out
+    assert "rules tested" in out
     assert out.endswith("1 error. Failed: 1 new finding at or above --fail-on.\n")
 
 

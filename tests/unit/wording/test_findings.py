@@ -32,6 +32,6 @@ def test_it_says_by_whom_and_how_often() -> None:
 def test_the_rules_of_a_server_are_listed_by_what_became_of_them() -> None:
     state = RuleState(("PROG-1",), (), ("TSK-1", "TSK-2"))
     broken, passed, others = wording.rule_sections(state)
-    assert (broken.heading, broken.text) == ("Broken (0)", "None")
+    assert (broken.heading, broken.text) == ("Violated (0)", "None")
     assert (passed.heading, passed.text) == ("Passed (1)", "PROG-1  Progress token type")
     assert others.heading.endswith("(2)")

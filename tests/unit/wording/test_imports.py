@@ -42,7 +42,7 @@ def test_what_else_is_known_of_a_server_is_said() -> None:
     assert "Saved as: db 2" in words
     assert "disabled" in words
     assert "Note: its variables are read now" in words
-    assert "Asks for: The key" in words
+    assert "Requires: The key" in words
 
 
 def test_a_server_of_which_nothing_can_be_made_says_why() -> None:

@@ -67,7 +67,7 @@ def test_what_was_done_is_said_in_full() -> None:
     assert done_text(change, Path("f.before"), by_command=False).splitlines() == [
         "Watched from now on in Cursor: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 2 more.",
         "No longer watched in Cursor: s12.",
-        "The file as it was before: f.before",
+        "Backup of the file: f.before",
         next_step(CURSOR),
     ]
     assert "claude mcp" in done_text(change, None, by_command=True)

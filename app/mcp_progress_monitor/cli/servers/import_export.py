@@ -153,9 +153,9 @@ def _notes(row: ImportRow) -> list[str]:
         return []
     changes = f"changes: {', '.join(row.changes)}" if row.changes else ""
     other = f"saved as {row.name}" if row.name != row.found.definition.name else ""
-    asks = [f"asks for {asked.id}: {asked.description or 'a value'}" for asked in row.found.asks]
+    asks = [f"requires {asked.id}: {asked.description or 'a value'}" for asked in row.found.asks]
     secrets = ", ".join(secrets_of(row.found.definition))
-    kept = f"holds secrets: {secrets}" if secrets and not row.found.asks else ""
+    kept = f"contains secrets: {secrets}" if secrets and not row.found.asks else ""
     words = filter(None, (changes, other, *asks, kept, *row.found.notes))
     name = one_line(row.found.definition.name, 60)
     return [f"  {name}: {one_line(word, 400)}\n" for word in words]

@@ -260,7 +260,7 @@ class OfferDetails(QWidget):
         title = f"{offer.name}  {offer.title}" if offer.title else offer.name
         self.title.set_text(one_line(title, 300))
         text = visible(offer.description[:_LONGEST], keep_line_ends=True)
-        self.description.setPlainText(text or "The server describes it no further.")
+        self.description.setPlainText(text or "The server provides no description.")
         self.arguments.show_schema(offer.schema)
         for column in range(_WIDE_COLUMN):
             self._table.resizeColumnToContents(column)
@@ -451,12 +451,12 @@ class ServerPage(QWidget):
         self.empty.setVisible(not is_any)
         word = self._kind[2]
         if self.search.text():
-            found = f"No {word} has these words."
+            found = f"No {word} matches."
         elif self._is_read_only:
             found = f"The recording has no list of its {word}s."
         else:
             is_known = self._server is not None and self._server.state is ServerState.CONNECTED
-            found = f"It lists no {word}s." if is_known else "Not connected."
+            found = f"The server lists no {word}s." if is_known else "Not connected."
         self.empty.setText(found)
         self._on_current_changed()
 

@@ -256,7 +256,7 @@ class ServerRules(NamedTuple):
     state: RuleState
 
 
-RULE_TITLES: Final = ("Server", "Revisions", "Tried", "Passed", "Broken", "Not applicable")
+RULE_TITLES: Final = ("Server", "Revisions", "Tested", "Passed", "Violated", "Not applicable")
 
 
 class RulesModel(TitledTable):

@@ -33,7 +33,7 @@ class JobFindings(JobSection):
         self.tree = FindingTree(self.shown, appearance, self, without=(SERVER, JOB))
         self.tree.setAccessibleName("Findings of the job")
         self.tree.setToolTip("Show the first message in Traffic (Enter)")
-        self.empty = EmptyNote("No findings: nothing is wrong with this job", appearance, self)
+        self.empty = EmptyNote("No findings for this job", appearance, self)
         self._pages = QStackedLayout(self)
         self._pages.addWidget(self.empty)
         self._pages.addWidget(self.tree)

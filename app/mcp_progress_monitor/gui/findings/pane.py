@@ -56,9 +56,9 @@ _RULES_MS: Final = 1000
 _TYPED_MS: Final = 250  # after the last key a filter is applied; Enter does it at once
 _SHARES: Final = [640, 360]
 _NOTHING: Final = (
-    "No findings.\n\nEvery message is checked against the rules of the protocol while it is "
-    "recorded. What a server or another client does wrong is listed here, with what was due and "
-    "how to fix it. “Rules” shows what was tried."
+    "No findings.\n\nEvery recorded message is checked against the rules of the protocol. "
+    "Violations by servers and other clients are listed here, with what the specification "
+    "requires and how to fix them. “Rules” shows which rules were tested."
 )
 _ACTIONS: Final = (
     # key, words, icon, shortcut, what it does
@@ -180,7 +180,7 @@ class FindingsPane(QWidget):
         self.group_button.setAccessibleName("Group findings by rule")
         self.rules_button.setText("Rules")
         self.rules_button.setCheckable(True)
-        self.rules_button.setToolTip("Show which rules were tried on each server (Ctrl+U)")
+        self.rules_button.setToolTip("Show which rules were tested on each server (Ctrl+U)")
         self.rules_button.setAccessibleName("Rules by server")
         self.counts.describe("Number of findings")
         self.notice.hide()
@@ -398,7 +398,8 @@ class FindingsPane(QWidget):
             self.details.setVisible(row is not None)
             if row is not None:
                 self.details.setAccessibleName("Rules of the server")
-                title = f"{self.model.titles.text(row.name)}: {number(row.state.tried)} rules tried"
+                name = self.model.titles.text(row.name)
+                title = f"{name}: {number(row.state.tried)} rules tested"
                 self.details.show_sections(title, wording.rule_sections(row.state))
             return
         is_listed = self._lists.currentWidget() is self.tree

@@ -55,8 +55,8 @@ _PLACES: Final = (
     ),
 )
 _RULES: Final[Mapping[ServerRule, str]] = {
-    "all": "Everything chosen above",
-    "attention": "All but jobs that are done",
+    "all": "All events selected above",
+    "attention": "All except completed jobs",
     "none": "Nothing",
 }
 
@@ -153,7 +153,7 @@ class NotificationPage(QWidget):
     def _least_row(self) -> QHBoxLayout:
         self._least.setRange(0, _LONGEST_S)
         self._least.setSuffix(" s")
-        self._least.setAccessibleName("Least duration in seconds")
+        self._least.setAccessibleName("Minimum duration in seconds")
         self._least.setToolTip("Skip notifications of shorter jobs, except questions")
         label = QLabel("Only jobs that ran for at &least", self)
         label.setBuddy(self._least)

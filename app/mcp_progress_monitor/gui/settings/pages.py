@@ -226,8 +226,7 @@ class LimitsPage(Page):
         self.fields: dict[str, QLineEdit] = {}
         self.add_heading("Calls")
         self.add_note(
-            "A limit of a call or of its server counts before these. Enter seconds, or 0 for no "
-            "limit."
+            "Limits of a call or its server take precedence. Enter seconds, or 0 for no limit."
         )
         self.add_rows(*(self._row(*each) for each in _LIMIT_WORDS))
         self.mistake = self.add_note("")
@@ -282,9 +281,9 @@ _LIMIT_WORDS: Final = (
     (
         "other_idle_s",
         "Idle timeout of &other calls (s)",
-        "End other calls after this long without an answer",
+        "End other calls after this long without a message",
     ),
-    ("total_s", "&Total timeout (s)", "End a call after this long, even if it makes progress"),
+    ("total_s", "&Total timeout (s)", "End a call after this long, regardless of progress"),
 )
 
 
@@ -325,10 +324,10 @@ class PrivacyPage(Page):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(appearance, parent)
-        self.add_heading("What is kept on this computer")
+        self.add_heading("Data on this computer")
         self.add_note(
             "Nothing is sent anywhere except to the servers that you connect or sign in to. "
-            "Recordings contain what servers and clients said, but no HTTP credentials."
+            "Recordings contain the messages of servers and clients, but no HTTP credentials."
         )
         folder = self.add_note(visible(str(data_dir)))
         folder.setAccessibleName("Data folder")
@@ -339,7 +338,7 @@ class PrivacyPage(Page):
         self.show_folder.setToolTip("Open the data folder")
         self.show_folder.clicked.connect(self.folder_requested)
         self.add_buttons(self.show_folder)
-        self.add_heading("What is remembered between starts")
+        self.add_heading("Remembered between starts")
         self.boxes: dict[str, KeptBox] = {}
         self.forget: dict[str, QPushButton] = {}
         for name, words, button in KEPT_OF_USER:

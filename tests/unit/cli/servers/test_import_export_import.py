@@ -78,7 +78,7 @@ def test_a_dry_run_shows_and_saves_nothing(
     out, err = capsys.readouterr()
     assert "a     new       stdio  c" in out
     assert "bad   unusable" in out
-    assert "holds secrets: API_KEY" in out
+    assert "contains secrets: API_KEY" in out
     assert "s3cret" not in out
     assert "'bad'" in err
     assert saved(data_dir).entries() == ()

@@ -67,7 +67,7 @@ def test_named_servers_are_watched_and_released(
     out = capsys.readouterr().out
     assert '-      "command": "npx"' in out
     assert "Watched from now on in Cursor: files." in out
-    assert f"The file as it was before: {cursor}.before" in out
+    assert f"Backup of the file: {cursor}.before" in out
     assert "It may ask you to approve the changed command." in out
     assert "s3cret" not in out
     assert watched(cursor) == ["files"]

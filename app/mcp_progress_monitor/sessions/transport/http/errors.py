@@ -406,7 +406,7 @@ def too_large(size: int, most: int, where: str) -> Loss:
         f"The server sent a message larger than {formatting.size(most)} "
         f"({formatting.size(size)} so far): its response was closed"
     )
-    hint = "Request less at once. The request can be re-issued; its work may run twice."
+    hint = "Request less data at a time. The request can be re-issued; its work may run twice."
     return Loss("failed", ErrorDetails(what, where, hint))
 
 
