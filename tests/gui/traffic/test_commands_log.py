@@ -444,6 +444,18 @@ def test_enter_leads_to_the_message_and_escape_back(pane: TrafficPane, qtbot: Qt
     assert pane.view.hasFocus()
 
 
+def test_a_request_is_followed_by_one_key_and_left_by_another(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    _stand_on(pane, 2)
+    QTest.keyClick(pane.view, Qt.Key.Key_T, _CONTROL | _SHIFT)
+    assert _places(pane, model, qtbot) == [0, 2, 4, 6]
+    _press_escape()
+    assert model.rowCount() == 11
+    assert pane.view.currentIndex().row() == 2
+    assert pane.bar.recent.texts[0] == "request == 1"
+
+
 def test_escape_empties_the_filter_then_leads_to_the_rows(
     pane: TrafficPane, model: TrafficModel, qtbot: QtBot
 ) -> None:

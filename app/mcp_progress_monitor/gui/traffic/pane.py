@@ -178,9 +178,13 @@ class TrafficPane(QWidget):
         self._say("\n".join(filter(None, (self._notice.text(), words))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc leads back to the rows, from the details as from the filter."""
-        if event.key() == Qt.Key.Key_Escape and not self._view.hasFocus():
+        """Esc leads back: from the details or the filter to the rows, from those to all rows."""
+        if event.key() != Qt.Key.Key_Escape:
+            super().keyPressEvent(event)
+        elif not self._view.hasFocus():
             self._view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif self._bar.filter().text:
+            self._set_text("")
         else:
             super().keyPressEvent(event)
 
