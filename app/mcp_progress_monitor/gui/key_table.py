@@ -40,6 +40,7 @@ KEY_TABLE: Final = {
     "traffic.find": Keyed("Filter messages", ("Ctrl+F",)),
     "message.filter": Keyed("Filter by this value", ("Ctrl+Return",), _ONE),
     "message.exclude": Keyed("Exclude this value", ("Ctrl+Shift+Return",), _ONE),
+    "message.bytes": Keyed("Show in raw bytes", ("Ctrl+B",), _ONE),
     "message.find": Keyed("Find in the message", ("Ctrl+Shift+F",)),
     "message.next": Keyed("Next match in the message", ("F3",)),
     "message.previous": Keyed("Previous match in the message", ("Shift+F3",)),

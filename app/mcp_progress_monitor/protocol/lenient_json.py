@@ -332,3 +332,53 @@ def shown(value: Any, limit: int = 40) -> str:
         value = value[: limit + 1]
     text = json.dumps(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+_TEXT = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
+"""Finds where values end; its numbers stay text, however long."""
+_BLANKS = re.compile(r"[ \t\n\r]*")
+
+
+def span_of(raw: bytes, keys: Sequence[str | int]) -> tuple[int, int] | None:
+    """From and to which byte the value lies to which `keys` lead; None where it is not found.
+
+    Of a name that occurs twice in an object the last one counts, as in the value that is read.
+    """
+    text = raw.decode(errors="surrogateescape")
+    try:
+        at = _after_blanks(text, 0)
+        for key in keys:
+            at = _member(text, at, key)
+        end = _TEXT.raw_decode(text, at)[1]
+    except (ValueError, IndexError, RecursionError):
+        return None
+    start = len(text[:at].encode(errors="surrogateescape"))
+    return start, start + len(text[at:end].encode(errors="surrogateescape"))
+
+
+def _member(text: str, at: int, key: str | int) -> int:
+    """Where the value of a member or an element begins, in the object or array at `at`."""
+    is_object = text[at] == "{"
+    if text[at] not in "{[":
+        raise ValueError("neither an object nor an array")
+    found, place = -1, 0
+    at = _after_blanks(text, at + 1)
+    while text[at] not in "}]":
+        name: Any = place
+        if is_object:
+            name, at = _TEXT.raw_decode(text, at)
+            at = _after_blanks(text, _after_blanks(text, at) + 1)  # a colon is between
+        if name == key:
+            found = at
+        at = _after_blanks(text, _TEXT.raw_decode(text, at)[1])
+        if text[at] == ",":
+            at = _after_blanks(text, at + 1)
+        place += 1
+    if found < 0:
+        raise ValueError("not there")
+    return found
+
+
+def _after_blanks(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return at if blanks is None else blanks.end()

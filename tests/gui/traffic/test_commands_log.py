@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -468,3 +469,30 @@ def test_escape_empties_the_filter_then_leads_to_the_rows(
     assert pane.view.currentIndex().row() == 4  # what is around the found message
     _press_escape()
     assert pane.view.hasFocus()
+
+
+def test_the_bytes_of_a_value_in_the_tree_are_selected(
+    pane: TrafficPane, model: TrafficModel, session: LogSession
+) -> None:
+    place = model.rowCount()
+    result = {"emoji": "\U0001f600\u202e", "far": ["x" * 40_000, 1.5]}
+    message = {"jsonrpc": "2.0", "id": 77, "result": result}
+    session.said(json.dumps(message, ensure_ascii=False).encode())
+    model.refresh()
+    _stand_on(pane, place)
+    tree = pane.details.findChild(JsonTree)
+    assert isinstance(tree, JsonTree)
+    tree.setFocus()
+    tree.go_to((2, 0))
+    QTest.keyClick(tree, Qt.Key.Key_B, _CONTROL)
+    assert _selected() == '"\U0001f600\\u202e"'
+    tree.bytes_requested.emit(("result", "far", 1))  # on the second page
+    assert _selected() == "1.5"
+    tree.bytes_requested.emit(("id",))
+    assert _selected() == "77"
+
+
+def _selected() -> str:
+    focus = QApplication.focusWidget()
+    assert isinstance(focus, QPlainTextEdit)
+    return focus.textCursor().selectedText()

@@ -19,6 +19,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
     read_value,
     repeated_keys,
     shown,
+    span_of,
 )
 from tests.unit.protocol.wire import JSON
 
@@ -124,3 +125,38 @@ def test_values_in_sentences_are_short_and_ascii() -> None:
     assert shown("\N{SNOWMAN}\n") == '"\\u2603\\n"'
     assert len(shown("x" * 10**6)) == 40
     assert shown(Elided(5000)) == "a value of 5,000 bytes"
+
+
+@pytest.mark.parametrize(
+    ("raw", "keys", "found"),
+    [
+        (b'{"id": 7, "a": {"b": [1, {"c": 1e3}]}}', ("a", "b", 1, "c"), b"1e3"),
+        (b' [ {"x":"\xc3\xbc"} , "\xff\\n" ] ', (1,), b'"\xff\\n"'),
+        (b'{"a": 1, "a": 2.50 }', ("a",), b"2.50"),
+        (b'{"a\\u0062": {"c": null}}', ("ab",), b'{"c": null}'),
+        (b'{"a": NaN}', ("a",), b"NaN"),
+        (b'{"a": ' + b"9" * 5_000 + b"}", ("a",), b"9" * 5_000),
+        (b'{"a": [] , "b": {}}', ("b",), b"{}"),
+        (b"[1, 2]", (), b"[1, 2]"),
+    ],
+)
+def test_the_bytes_of_a_value_are_found(
+    raw: bytes, keys: tuple[str | int, ...], found: bytes
+) -> None:
+    span = span_of(raw, keys)
+    assert span is not None
+    assert raw[slice(*span)] == found
+
+
+@pytest.mark.parametrize(
+    ("raw", "keys"),
+    [
+        (b'{"a": 1}', ("b",)),
+        (b"[1]", (4,)),
+        (b'{"a": 1}', ("a", "b")),
+        (b'{"a": [1, 2', ("a", 0)),
+        (b"", ("a",)),
+    ],
+)
+def test_bytes_that_are_not_there_are_not_found(raw: bytes, keys: tuple[str | int, ...]) -> None:
+    assert span_of(raw, keys) is None

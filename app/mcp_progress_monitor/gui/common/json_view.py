@@ -50,6 +50,8 @@ class JsonTree(QTreeView):
     """Text to search Traffic for."""
     filter_requested = Signal(object)
     """A `FilterRequest`; see `offer_filters`."""
+    bytes_requested = Signal(object)
+    """The keys that lead to a value whose bytes are wanted; see `offer_filters`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,7 +87,7 @@ class JsonTree(QTreeView):
         self.scrollTo(index)
 
     def offer_filters(self) -> None:
-        """Add menu actions that filter the traffic by a value."""
+        """Add menu actions that filter the traffic by a value, and that find its bytes."""
         first = self.actions()[0]
         self._filter = QAction("Filter by this value", self)
         give_keys(self._filter, "message.filter")
@@ -93,6 +95,10 @@ class JsonTree(QTreeView):
         self._exclude = QAction("Exclude this value", self)
         give_keys(self._exclude, "message.exclude")
         self._exclude.triggered.connect(self._on_exclude)
+        raw = QAction("Show in raw bytes", self)
+        give_keys(raw, "message.bytes")
+        raw.triggered.connect(self._on_bytes)
+        self.insertAction(first, raw)
         for action in (self._filter, self._exclude):
             action.setEnabled(False)
             self.insertAction(first, action)
@@ -165,6 +171,12 @@ class JsonTree(QTreeView):
     @Slot()
     def _on_exclude(self) -> None:
         self._request_filter(is_excluded=True)
+
+    @Slot()
+    def _on_bytes(self) -> None:
+        node = self._current()
+        if node is not None:
+            self.bytes_requested.emit(tuple(node.keys()))
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import QEvent, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QTextCursor, QTextOption
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -139,6 +139,24 @@ class RawView(QWidget):
         self._raw = raw
         self._keep_lines = keep_lines
         self._show(page_at(raw, 0, keep_lines=keep_lines))
+
+    def show_span(self, start: int, end: int) -> None:
+        """Turn to the page with the byte `start`, and select the bytes up to `end`."""
+        page = page_at(self._raw, 0, keep_lines=self._keep_lines)
+        while page.end <= start < len(self._raw):
+            page = page_at(self._raw, page.end, keep_lines=self._keep_lines)
+        self._show(page)
+        cursor = self._text.textCursor()
+        cursor.setPosition(self._place_of(start))
+        cursor.setPosition(self._place_of(min(end, page.end)), QTextCursor.MoveMode.KeepAnchor)
+        self._text.setTextCursor(cursor)
+        self._text.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _place_of(self, byte: int) -> int:
+        """Where a byte of the page is in its text, as Qt counts: in units of UTF-16."""
+        before = self._raw[self._page.start : byte]
+        text, _ = _readable(before, "\n\t" if self._keep_lines else "")
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
     def changeEvent(self, event: QEvent) -> None:
         """Take another font."""

@@ -37,7 +37,12 @@ from mcp_progress_monitor.protocol.jsonrpc import (
     classify,
     decode,
 )
-from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.lenient_json import (
+    NotJsonError,
+    TooDeepError,
+    read_value,
+    span_of,
+)
 from mcp_progress_monitor.protocol.outline import outlined
 from mcp_progress_monitor.wording.jobs import moment
 from mcp_progress_monitor.wording.json_values import pretty
@@ -396,6 +401,7 @@ class MessageDetails(QWidget):
         self._tree.value_opened.connect(self._on_value_opened)
         self._tree.search_requested.connect(self.search_requested)
         self._tree.filter_requested.connect(self.filter_requested)
+        self._tree.bytes_requested.connect(self._on_bytes_requested)
         self._tabs.currentChanged.connect(self._on_tab_changed)
         self._notes.changed.connect(self._on_notes_changed)
         self._appearance.changed.connect(self._on_appearance_changed)
@@ -480,6 +486,15 @@ class MessageDetails(QWidget):
         """Request to show the job of the message, if it has one."""
         if self._job is not None:
             self.job_opened.emit(self._job)
+
+    @Slot(object)
+    def _on_bytes_requested(self, keys: Sequence[str | int]) -> None:
+        """Show the bytes of a value, in a message so long that they are not there its first."""
+        if self._frame is None:
+            return
+        self._tabs.setCurrentIndex(_RAW)
+        start, end = span_of(self._frame.raw, keys) or (0, 0)
+        self._raw.show_span(start, end)
 
     @Slot()
     def _on_slice_due(self) -> None:
