@@ -42,7 +42,7 @@ from mcp_progress_monitor.gui.confirmations import (
 from mcp_progress_monitor.gui.crash_bar import CrashReportDialog
 from mcp_progress_monitor.gui.help.controller import AboutDialog, ReportDialog
 from mcp_progress_monitor.gui.help.manual import ManualWindow
-from mcp_progress_monitor.gui.jobs.compare import CompareDialog
+from mcp_progress_monitor.gui.jobs.compare import CompareDialog, StatisticsDialog
 from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.main_window import MainWindow
@@ -247,6 +247,7 @@ class EveryWindow(QObject):
         yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
         runs = [detail(job(id=n, **self._foreign()), **course(20)) for n in (1, 2)]
         yield CompareDialog(runs[0], runs[1], appearance)
+        yield StatisticsDialog(FakeJobs(*self._snapshots))
         tasks = TasksDialog(words, appearance)
         tasks.show_tasks([ListedTask(TaskView(words, words, message=words), 1)])
         yield tasks

@@ -34,6 +34,13 @@ _MADE = (
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Run ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource or get a prompt"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
+    (
+        "statistics",
+        "Stat&istics…",
+        "",
+        "",
+        "How often each tool was called, failed, and how long it took",
+    ),
     ("open_recording", "&Open recording…", "open", "Ctrl+O", "Open a recording in a new window"),
     ("export", "&Export session…", "save", "Ctrl+Shift+S", "Export messages, ticks or a report"),
     ("recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"),
@@ -91,6 +98,7 @@ class Actions(QObject):
     demo: QAction
     call: QAction
     clear: QAction
+    statistics: QAction
     open_recording: QAction
     export: QAction
     recordings: QAction

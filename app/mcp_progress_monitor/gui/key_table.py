@@ -58,6 +58,7 @@ KEY_TABLE: Final = {
     "saved-calls.delete": Keyed("Delete the selected calls", ("Del",)),
     "editor.save": Keyed("Save and connect", _ACCEPT),
     "rules.save": Keyed("Save", _ACCEPT),
+    "statistics.refresh": Keyed("Count again", ("F5",)),
     "tasks.refresh": Keyed("Refresh", ("F5",)),
     "tasks.cancel": Keyed("Cancel task", ("Del",)),
     "recordings.delete": Keyed("Delete the selected recordings", ("Del",)),

@@ -655,7 +655,7 @@ class MainWindow(QMainWindow):
             [on_jobs("edit"), on_jobs("follow"), on_jobs("compare"), on_jobs("findings")]
         )
         menu.addSeparator()
-        menu.addActions([on_jobs("report"), on_jobs("ticks")])
+        menu.addActions([on_jobs("report"), on_jobs("ticks"), self.actions_.statistics])
         menu.addSeparator()
         menu.addActions([on_jobs("remove"), on_jobs("forget"), do.clear])
         self._below_removal = menu.addSeparator()

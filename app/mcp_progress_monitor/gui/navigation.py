@@ -39,6 +39,7 @@ class Navigation(QObject):
         self._tell = tell
         window.job_list.follow_requested.connect(self._on_follow_requested)
         window.job_list.compare_requested.connect(self.compare)
+        window.actions_.statistics.triggered.connect(self.show_statistics)
         window.job_list.copy_requested.connect(self.copy)
         window.job_list.job_opened.connect(self.open_job)
         window.job_list.selection_changed.connect(self._on_selection_changed)
@@ -96,17 +97,27 @@ class Navigation(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
 
+    @Slot()
+    def show_statistics(self) -> None:
+        """Show the figures of all calls by tool."""
+        from mcp_progress_monitor.gui.jobs.compare import StatisticsDialog  # idem
+
+        dialog = StatisticsDialog(self._jobs, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.calls_wanted.connect(self.show_jobs_of)
+        dialog.show()
+
     @Slot(str)
     def show_stderr(self, server: str) -> None:
         self._window.stderr_pane.choose_server(server)
         self._window.open_dock("stderr")
 
     @Slot(str)
-    def show_jobs_of(self, server: str) -> None:
-        """List the jobs of a server alone."""
+    def show_jobs_of(self, words: str) -> None:
+        """List only the jobs that have these words: of a server, or of a tool."""
         self._window.show_job_list()
         self._window.job_filters.select(JobGroup.ALL)
-        self._window.filter_edit.setText(server)
+        self._window.filter_edit.setText(words)
 
     @Slot(str)
     def show_traffic_of(self, server: str) -> None:

@@ -1,20 +1,23 @@
-"""Two runs of one tool beside each other: rows of text, and what to compare line by line."""
+"""Jobs beside each other: two runs of one tool, and the figures of all calls, as rows of text."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.protocol.secrets import without_tokens
+from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from mcp_progress_monitor.tracker.snapshot import JobDetail
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 
 SAME: Final = "same"
@@ -46,6 +49,53 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
         _rated("Mean rate", *map(_mean_rate, both)),
         *_phases(first, second),
     ]
+
+
+STATISTICS: Final = (
+    *("Call", "Server", "Calls", "Failed", "Median", "95 %", "Longest", "Ticks", "Largest result"),
+)
+_FAILED: Final = frozenset({JobState.FAILED, JobState.TIMED_OUT, JobState.LOST})
+_TIMED: Final = frozenset({JobState.DONE, JobState.FAILED})
+"""What came to an end by a reply, and took its own time for that."""
+
+
+def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
+    """A row of `STATISTICS` for each tool of each server: what fails, then what is slow, first."""
+    groups: dict[tuple[str, str], list[JobSnapshot]] = {}
+    for job in jobs:
+        if job.sender is Side.CLIENT:
+            key = job_texts.name(job), job_texts.server(job)
+            groups.setdefault(key, []).append(job)
+    ordered = sorted(groups.items(), key=lambda each: _weight(each[1]), reverse=True)
+    return [(*key, *_figures(group)) for key, group in ordered]
+
+
+def _weight(jobs: list[JobSnapshot]) -> tuple[int, float]:
+    return _failures(jobs), _share_of(_times(jobs), 0.95) or 0.0
+
+
+def _failures(jobs: list[JobSnapshot]) -> int:
+    return sum(job.state in _FAILED for job in jobs)
+
+
+def _times(jobs: list[JobSnapshot]) -> list[float]:
+    return sorted(job.elapsed_s for job in jobs if job.state in _TIMED)
+
+
+def _share_of(times: list[float], share: float) -> float | None:
+    """The time within which `share` of them ended, by nearest rank; None of none."""
+    return times[max(math.ceil(share * len(times)) - 1, 0)] if times else None
+
+
+def _figures(jobs: list[JobSnapshot]) -> Iterator[str]:
+    times, failed = _times(jobs), _failures(jobs)
+    yield formatting.number(len(jobs))
+    yield formatting.number(failed) if failed else ""
+    for share in (0.5, 0.95, 1.0):
+        yield _duration(_share_of(times, share))
+    yield formatting.number(sum(job.tick_count for job in jobs))
+    largest = max((job.reply_size for job in jobs if job.reply_size is not None), default=None)
+    yield "" if largest is None else formatting.size(largest)
 
 
 def request_and_reply(detail: JobDetail) -> str:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
-from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart
+from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.jobs.compare import CompareDialog, RunsChart, StatisticsDialog
 from mcp_progress_monitor.gui.theme import Tone
-from tests.job_stand_ins import course, detail, job
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.job_stand_ins import FakeJobs, course, detail, job
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -79,3 +84,24 @@ def test_jobs_without_progress_say_so(qtbot: QtBot, appearance: Appearance) -> N
     made.progress.grab()
     made.rates.grab()
     assert rows(made)["Ticks"] == ["632", "632", "same"]
+
+
+def test_a_row_of_the_statistics_leads_to_its_calls(qtbot: QtBot) -> None:
+    source = FakeJobs(job(id=1, name="export", state=JobState.DONE))
+    dialog = StatisticsDialog(source)
+    qtbot.addWidget(dialog)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    table = dialog.findChild(PlainTable)
+    assert isinstance(table, PlainTable)
+    assert dialog.model.index(0, 2).data() == "1"
+    source.put(job(id=2, name="export", state=JobState.DONE))
+
+    button = next(b for b in dialog.findChildren(QPushButton) if "Refresh" in b.text())
+    assert button.shortcut().toString() == "F5"
+    button.click()
+    assert dialog.model.index(0, 2).data() == "2"
+    table.setCurrentIndex(dialog.model.index(0, 0))
+    with qtbot.waitSignal(dialog.calls_wanted) as wanted:
+        QTest.keyClick(table, Qt.Key.Key_Return)
+    assert wanted.args == ["export local-db"]

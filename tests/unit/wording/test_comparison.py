@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState, Phase
+from typing import Any
+
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobSnapshot, JobState, Phase
 from mcp_progress_monitor.wording import comparison
 from tests.job_stand_ins import answer, detail, job
 
@@ -67,3 +70,28 @@ def test_runs_of_one_tool_are_called_by_their_order() -> None:
     one, other = detail(job()), detail(job(id=2, name="import"))
     assert comparison.names(one, one) == ("First run", "Second run")
     assert comparison.names(one, other) == ("1: export_orders", "2: import")
+
+
+def _ended(number: int, seconds: float, **changes: Any) -> JobSnapshot:
+    return job(
+        **{"id": number, "state": JobState.DONE, "elapsed_s": seconds, "tick_count": 1} | changes
+    )
+
+
+def test_calls_are_counted_by_tool_what_fails_and_what_is_slow_first() -> None:
+    jobs = [
+        _ended(number, float(number), name="export", reply_size=number) for number in range(1, 21)
+    ]
+    jobs += [
+        _ended(30, 100.0, name="crawl"),
+        _ended(40, 0.2, name="index", state=JobState.FAILED),
+        _ended(41, 9.0, name="index", state=JobState.TIMED_OUT),
+        _ended(42, 5.0, name="index", state=JobState.RUNNING),
+        _ended(43, 7.0, name="roots/list", sender=Side.SERVER),
+    ]
+    assert comparison.statistics(jobs) == [
+        ("index", "local-db", "3", "2", "200 ms", "200 ms", "200 ms", "3", ""),
+        ("crawl", "local-db", "1", "", "1 min 40 s", "1 min 40 s", "1 min 40 s", "1", ""),
+        ("export", "local-db", "20", "", "10 s", "19 s", "20 s", "20", "20 B"),
+    ]
+    assert comparison.statistics([]) == []

@@ -1,16 +1,17 @@
-"""Two runs of one tool beside each other: figures, courses from the same start, what differs."""
+"""Jobs beside each other: two runs of one tool, and the figures of all calls by tool."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
+    QPushButton,
     QSplitter,
     QTabWidget,
     QVBoxLayout,
@@ -18,10 +19,12 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import plain_label
 from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import PlainTableModel
+from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.estimate import gains
 from mcp_progress_monitor.tracker.history import AxisSpan, drawable, span
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from mcp_progress_monitor.tracker.snapshot import JobDetail
+    from mcp_progress_monitor.tracker.tracker import Jobs
 
 _SIZE: Final = QSize(900, 560)
 _BESIDE: Final = QSize(20, 60)
@@ -166,6 +170,53 @@ class CompareDialog(QDialog):
         column.addWidget(ScreenFit(pages, _BESIDE, self), 1)
         column.addWidget(buttons)
         fit_to_screen(self, _SIZE)
+
+
+class StatisticsDialog(QDialog):
+    """How often each tool was called, how often it failed, and how long it took."""
+
+    calls_wanted = Signal(str)
+    """The words that the jobs of a row are filtered by."""
+
+    def __init__(self, jobs: Jobs, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Statistics of calls")
+        self._jobs = jobs
+        self.model = PlainTableModel(comparison.STATISTICS, self, text_columns=(0, 1))
+        table = PlainTable(self.model, "Calls", self)
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        table.activated.connect(self._on_activated)
+        about = plain_label(
+            self,
+            "Times are of calls that were answered. Enter lists the calls of a row.",
+        )
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        refresh = buttons.addButton("&Refresh", QDialogButtonBox.ButtonRole.ActionRole)
+        refresh.setToolTip("Count the calls that there are now (F5)")
+        give_keys(refresh, "statistics.refresh")
+        refresh.clicked.connect(self.refresh)
+        for button in buttons.buttons():
+            if isinstance(button, QPushButton):
+                button.setAutoDefault(False)  # Enter is for the table
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(about)
+        column.addWidget(table, 1)
+        column.addWidget(buttons)
+        fit_to_screen(self, _SIZE)
+        self.refresh()
+        table.setFocus()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Count what is there now."""
+        found = map(self._jobs.snapshot, self._jobs.ids())
+        self.model.show_rows(comparison.statistics(job for job in found if job is not None), [])
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        call, server = (str(index.siblingAtColumn(column).data()) for column in (0, 1))
+        self.calls_wanted.emit(f"{call} {server}")
 
 
 def _progress(detail: JobDetail) -> _Line:
