@@ -184,7 +184,9 @@ class StatisticsDialog(QDialog):
         self._jobs = jobs
         self.model = PlainTableModel(comparison.STATISTICS, self, text_columns=(0, 1))
         table = PlainTable(self.model, "Calls", self)
-        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        titles = table.horizontalHeader()
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        titles.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.activated.connect(self._on_activated)
         about = plain_label(
             self,
