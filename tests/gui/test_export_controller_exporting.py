@@ -32,15 +32,8 @@ if TYPE_CHECKING:
 class Pane(QObject):
     report_requested = Signal(object)
     ticks_requested = Signal(object)
-    export_requested = Signal()
+    export_requested = Signal(object)
     snippet_requested = Signal(object)
-
-    def filter(self) -> LogFilter:
-        return LogFilter("kind == error")
-
-    @property
-    def bar(self) -> Pane:
-        return self
 
 
 class Actions:
@@ -187,7 +180,7 @@ async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
 
 
 async def test_what_the_log_shows_is_saved_and_no_more(bench: Bench, tmp_path: Path) -> None:
-    bench.window.log_pane.export_requested.emit()
+    bench.window.log_pane.export_requested.emit(LogFilter("kind == error"))
     await bench.save_as(tmp_path / "shown.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "shown.jsonl").read_text().splitlines()]
 

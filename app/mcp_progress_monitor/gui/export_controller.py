@@ -136,12 +136,11 @@ class ExportController(QObject):
         """Save the whole session."""
         self._ask("Export session", self._stem(), self._forms(None))
 
-    @Slot()
-    def ask_for_shown(self) -> None:
-        """Save what the Traffic filter shows; a report contains the jobs of these messages."""
-        wanted = self._window.log_pane.bar.filter()
+    @Slot(object)
+    def ask_for_shown(self, wanted: LogFilter) -> None:
+        """Save the messages of Traffic that match; a report contains their jobs."""
         forms = self._forms(wanted)
-        title = "Export filtered messages"
+        title = "Export filtered or selected messages"
         self._ask(title, self._stem(), [forms[1], forms[0], *forms[2:]])
 
     @Slot(object)

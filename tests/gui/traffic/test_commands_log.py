@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
+from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
@@ -375,6 +376,26 @@ def test_a_message_is_gone_to_by_its_number_also_where_a_filter_hides_it(
     dialog.accept()
     assert pane.view.currentIndex().row() == 4
     assert pane.bar.filter().text == ""
+
+
+@pytest.mark.parametrize(("text", "numbers"), [("", [2, 3, 4, 9]), ("kind == request", [2, 9])])
+def test_only_selected_messages_are_exported_where_there_are_several(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot, text: str, numbers: list[int]
+) -> None:
+    pane.set_filter(LogFilter(text=text))
+    rows = {
+        model.timeline.number(place): row for row, place in enumerate(_places(pane, model, qtbot))
+    }
+    _stand_on(pane, rows[2])
+    assert pane.wanted_for_export() == LogFilter(text=text)
+    flags = QItemSelectionModel.SelectionFlag
+    for number in numbers[1:]:
+        pane.view.selectionModel().select(model.index(rows[number], 0), flags.Select | flags.Rows)
+    wanted = pane.wanted_for_export()
+    pane.view.clearSelection()
+    pane.set_filter(wanted)
+    shown = _places(pane, model, qtbot)
+    assert [model.timeline.number(place) for place in shown] == numbers
 
 
 def test_two_selected_messages_are_compared(pane: TrafficPane) -> None:

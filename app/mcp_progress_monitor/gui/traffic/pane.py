@@ -53,7 +53,8 @@ class TrafficPane(QWidget):
     """The `LogFilter` in use."""
     snippet_requested = Signal(object)
     """The number of the request to copy as a Python snippet."""
-    export_requested = Signal()
+    export_requested = Signal(object)
+    """The `LogFilter` of the messages to export."""
     edit_requested = Signal(object)
     """`JobId` whose request is to be changed and sent."""
 
@@ -129,6 +130,20 @@ class TrafficPane(QWidget):
         details.filter_requested.connect(self._on_value_chosen)
         order_tabs(self)  # created late, they would be last in the Tab order
         return details
+
+    def wanted_for_export(self) -> LogFilter:
+        """The filter in use, narrowed to the selected messages where there are several."""
+        wanted, number_of = self._bar.filter(), self._number_of
+        if self._view.selected_count() < 2:
+            return wanted
+        spans = self._view.selected_spans()
+        chosen = " or ".join(
+            f"number >= {number_of(first)} and number <= {number_of(last)}" for first, last in spans
+        )
+        return wanted._replace(text=f"({wanted.text}) and ({chosen})" if wanted.text else chosen)
+
+    def _number_of(self, row: int) -> int:
+        return self._model.timeline.number(self._model.place(row))
 
     def set_read_only(self) -> None:
         """Offer nothing that needs a server."""
@@ -259,7 +274,7 @@ class TrafficPane(QWidget):
         self._commands.number_wanted.connect(self.follow_frame)
         self._commands.said.connect(self._say)
         self._commands.snippet_requested.connect(self.snippet_requested)
-        self._commands.export_requested.connect(self.export_requested)
+        self._commands.export_requested.connect(self._on_export_requested)
         self._model.waiting_changed.connect(self._on_counts_changed)
         self._model.search_changed.connect(self._on_counts_changed)
         self._model.rowsInserted.connect(self._on_rows_changed)
@@ -290,7 +305,8 @@ class TrafficPane(QWidget):
     def _status_words(self) -> Iterator[str]:
         selected = self._view.selected_count()
         if selected > 1:  # this first: what comes later is left out where there is no room
-            first, last = self._view.selected_span()
+            spans = self._view.selected_spans()
+            first, last = spans[0][0], spans[-1][1]
             yield f"{number(selected)} selected, {self._model.between_s(first, last):,.3f} s"
         rows, total = self._model.rowCount(), self._model.total
         yield count(rows, "row") if rows == total else f"{number(rows)} of {count(total, 'row')}"
@@ -320,6 +336,10 @@ class TrafficPane(QWidget):
         self.details.show()
         if is_first:
             self._splitter.setSizes(_FIRST_SHARES)
+
+    @Slot()
+    def _on_export_requested(self) -> None:
+        self.export_requested.emit(self.wanted_for_export())
 
     @Slot()
     def _on_selection_changed(self) -> None:

@@ -149,10 +149,9 @@ class TrafficView(QTableView):
         """Return the number of selected rows."""
         return sum(selected.height() for selected in self._selection())
 
-    def selected_span(self) -> tuple[int, int]:
-        """Return the first and the last of the selected rows; there must be any."""
-        selection = self._selection()
-        return min(map(_top, selection)), max(each.bottom() for each in selection)
+    def selected_spans(self) -> list[tuple[int, int]]:
+        """Return the first and the last row of each stretch of selected rows, in order."""
+        return sorted((each.top(), each.bottom()) for each in self._selection())
 
     def choose(self, row: int) -> None:
         """Make `row` the current one and scroll to it."""
