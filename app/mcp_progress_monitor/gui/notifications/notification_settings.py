@@ -124,7 +124,7 @@ class NotificationPage(QWidget):
         column.addWidget(heading("Also show", self))
         for name, words, why in _PLACES:
             column.addWidget(self._box(name, words, why))
-        tip = "An idle computer does not go to sleep; the screen may turn off, and a lid may close"
+        tip = "Prevent an idle computer from sleeping; a closed lid or Suspend still does it"
         column.addWidget(self._box("keeps_awake", "&Keep the computer awake while jobs run", tip))
         column.addStretch(1)
 
