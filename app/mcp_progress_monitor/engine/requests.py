@@ -212,7 +212,7 @@ class Requests:
         try:
             end = await exchange.wait(limits, self._now)
         except anyio.get_cancelled_exc_class():
-            connection.outbox.cancel(exchange, "Cancelled by the caller")
+            connection.outbox.send_cancel(exchange, "Cancelled by the caller")
             connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
             raise
         words = ""
@@ -257,7 +257,7 @@ class Requests:
             return
         for connection, exchange in self.waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
-            connection.outbox.cancel(exchange, reason)
+            connection.outbox.send_cancel(exchange, reason)
             # Once its stream is closed, nothing more can arrive for a request: no grace period is
             # needed.
             grace_s = 0.0 if connection.outbox.closes_streams else self._tracker.cancel_grace_s
@@ -348,7 +348,7 @@ class Requests:
                 await connection.record_event("timed_out", request=exchange.request, text=report)
             is_open = connection.outbox.exchange_of(exchange.request) is exchange
         if is_open and not (found and await self._runs.cancel(found, _TOO_LONG)):
-            connection.outbox.cancel(exchange, _TOO_LONG)
+            connection.outbox.send_cancel(exchange, _TOO_LONG)
         connection.outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
         return report
 

@@ -254,7 +254,7 @@ class ServerLists:
         """The exception for a page that did not arrive."""
         if exchange.end is ExchangeEnd.LOST:
             return anyio.ClosedResourceError()
-        self._connection.outbox.cancel(exchange, "Timed out")
+        self._connection.outbox.send_cancel(exchange, "Timed out")
         self._connection.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
         what = f"The server did not answer {method} within {_LIMIT_S:g} s"
         return UserError(ErrorDetails(what, self._connection.id))

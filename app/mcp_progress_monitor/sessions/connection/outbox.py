@@ -246,7 +246,7 @@ class Outbox:
             self._between.pop(exchange.request, None)
         self._settled.set()
 
-    def cancel(self, exchange: PendingRequest, reason: str) -> None:
+    def send_cancel(self, exchange: PendingRequest, reason: str) -> None:
         """Send a cancel for a request; its caller keeps waiting.
 
         A request that was not written yet is never sent. While the user is asked for required

@@ -146,7 +146,7 @@ class Subscriptions:
         if exchange.end is ExchangeEnd.LOST:
             raise anyio.ClosedResourceError
         if exchange.reply is None:
-            outbox.cancel(exchange, "Timed out")
+            outbox.send_cancel(exchange, "Timed out")
             outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
         self._note(method, exchange)
 
@@ -222,7 +222,7 @@ class Subscriptions:
 
     def _give_up(self, exchange: PendingRequest) -> None:
         if exchange.end is None:
-            self._connection.outbox.cancel(exchange, "The subscriptions changed")
+            self._connection.outbox.send_cancel(exchange, "The subscriptions changed")
             self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     def _watch(self, fact: NotificationReceived) -> None:

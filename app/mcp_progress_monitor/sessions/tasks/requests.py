@@ -54,7 +54,7 @@ class TaskRequests:
 
     def drop(self, exchange: PendingRequest, reason: str) -> None:
         if exchange.end is None:
-            self._outbox.cancel(exchange, reason)
+            self._outbox.send_cancel(exchange, reason)
             self._outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     async def ask(self, method: str, **members: object) -> PendingRequest:
@@ -74,7 +74,7 @@ class TaskRequests:
         if end is ExchangeEnd.LOST:
             raise anyio.ClosedResourceError
         if exchange.reply is None:
-            self._outbox.cancel(exchange, "Timed out")
+            self._outbox.send_cancel(exchange, "Timed out")
             self._outbox.give_up(exchange, end)
 
     async def listen(self) -> None:
@@ -190,11 +190,11 @@ async def _wait(connection: Connection, exchange: PendingRequest) -> None:
     try:
         end = await exchange.wait(Limits(idle_s=_LIST_LIMIT_S), connection.now)
     except anyio.get_cancelled_exc_class():
-        connection.outbox.cancel(exchange, "The list is no longer needed")
+        connection.outbox.send_cancel(exchange, "The list is no longer needed")
         connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
         raise
     if end is ExchangeEnd.LOST:
         raise anyio.ClosedResourceError
     if exchange.reply is None:
-        connection.outbox.cancel(exchange, "Timed out")
+        connection.outbox.send_cancel(exchange, "Timed out")
         connection.outbox.give_up(exchange, end)

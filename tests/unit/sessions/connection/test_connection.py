@@ -173,7 +173,7 @@ async def test_a_cancel_names_the_request_and_the_reason() -> None:
     async with opened(server) as connection:
         asked = connection.outbox.ask("tools/call", {})
         await server.until_sent("tools/call")
-        connection.outbox.cancel(asked, "why not")
+        connection.outbox.send_cancel(asked, "why not")
         cancelled = await server.until_sent("notifications/cancelled")
         assert asked.end is None
     assert cancelled["params"] == {"requestId": asked.outgoing.id, "reason": "why not"}
@@ -189,7 +189,7 @@ async def test_a_reply_after_the_cancel_still_ends_the_exchange() -> None:
     async with opened(server) as connection:
         asked = connection.outbox.ask("tools/call", {})
         await server.until_sent("tools/call")
-        connection.outbox.cancel(asked, "")
+        connection.outbox.send_cancel(asked, "")
         assert await asked.over(5) is ExchangeEnd.ANSWERED
 
 
@@ -200,7 +200,7 @@ async def test_a_request_cancelled_before_it_was_written_is_never_sent() -> None
         connection.outbox.ask("m/first", {})
         await anyio.sleep(0.01)
         asked = connection.outbox.ask("m/second", {}, token="t")
-        connection.outbox.cancel(asked, "")
+        connection.outbox.send_cancel(asked, "")
         again = connection.outbox.ask("m/third", {}, token="t")
         server.read_on()
         await server.until_sent("m/third")

@@ -75,7 +75,7 @@ async def test_calls_that_are_given_up_leave_nothing_behind() -> None:
     for _number in range(1000):
         exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token="same")
         await request_broker.write()
-        request_broker.outbox.cancel(exchange, "enough")
+        request_broker.outbox.send_cancel(exchange, "enough")
         await request_broker.write()
         request_broker.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
     assert request_broker.outbox.waiting_count == request_broker.outbox.peer.pending_count == 0
@@ -87,7 +87,7 @@ async def test_initialize_is_never_cancelled() -> None:
     request_broker = Desk()
     opening = request_broker.outbox.ask("initialize", {})
     await request_broker.write()
-    request_broker.outbox.cancel(opening, "impatience")
+    request_broker.outbox.send_cancel(opening, "impatience")
     request_broker.outbox.post(b'{"next":1}')
     assert await request_broker.write() == b'{"next":1}'
     await request_broker.close()
@@ -98,7 +98,7 @@ async def test_what_was_answered_is_not_cancelled() -> None:
     exchange = request_broker.outbox.ask("tools/call", {})
     await request_broker.write()
     request_broker.hear(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    request_broker.outbox.cancel(exchange, "too late")
+    request_broker.outbox.send_cancel(exchange, "too late")
     request_broker.outbox.post(b"{}")
     assert await request_broker.write() == b"{}"
     await request_broker.close()
@@ -225,7 +225,7 @@ async def test_what_was_cancelled_is_no_longer_due() -> None:
     exchange = request_broker.outbox.ask("tools/call", {})
     await request_broker.write()
     assert exchange.request is not None
-    request_broker.outbox.cancel(exchange, "enough")
+    request_broker.outbox.send_cancel(exchange, "enough")
     assert not request_broker.outbox.is_due(exchange.request)
     await request_broker.close()
 
@@ -235,7 +235,7 @@ async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
     request_broker.outbox.closes_streams = True
     exchange = request_broker.outbox.ask("tools/call", {})
     await request_broker.write()
-    request_broker.outbox.cancel(exchange, "enough")
+    request_broker.outbox.send_cancel(exchange, "enough")
     message = await anext(request_broker._outgoing)  # noqa: SLF001  # its own
     assert (message.raw, message.closes, message.reason) == (b"", exchange.request, "enough")
     await request_broker.close()

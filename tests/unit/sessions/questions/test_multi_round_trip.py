@@ -222,7 +222,7 @@ async def test_a_call_cancelled_between_two_requests_closes_its_questions() -> N
         exchange = call(request_broker)
         [asked] = await request_broker.asked()
         assert request_broker.connection.outbox.exchange_of(exchange.request or 0) is exchange
-        request_broker.connection.outbox.cancel(exchange, "enough")
+        request_broker.connection.outbox.send_cancel(exchange, "enough")
         ended = await request_broker.ended(asked.id)
         assert await over(exchange) is ExchangeEnd.CANCELLED
         assert request_broker.connection.outbox.waiting_count == 0
@@ -242,7 +242,7 @@ async def test_a_call_cancelled_in_its_second_round_is_cancelled_by_the_newest_i
     ) as request_broker:
         exchange = call(request_broker)
         await request_broker.server.until_count(2)
-        request_broker.connection.outbox.cancel(exchange, "enough")
+        request_broker.connection.outbox.send_cancel(exchange, "enough")
         cancel = await request_broker.server.until_sent("notifications/cancelled")
     assert cancel["params"]["requestId"] == request_broker.server.sent[1]["id"]
     assert exchange.end is ExchangeEnd.LOST

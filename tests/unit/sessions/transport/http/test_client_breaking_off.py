@@ -131,7 +131,7 @@ async def test_a_call_is_cancelled_in_the_middle_and_the_connection_goes_on() ->
         line.connection.agreed("2026-07-28")
         exchange = line.ask(name="long")
         await _until_ticks(line)
-        line.connection.outbox.cancel(exchange, "You cancelled it")
+        line.connection.outbox.send_cancel(exchange, "You cancelled it")
         line.connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
         await line.until_told("http_ended")
         after = await _goes_on(line)

@@ -332,7 +332,7 @@ async def test_a_request_of_2026_is_cancelled_by_closing_its_stream() -> None:
         line.connection.agreed(PER_REQUEST)
         exchange = line.ask()
         await line.web.until(lambda: line.web.asked)
-        line.connection.outbox.cancel(exchange, "enough")
+        line.connection.outbox.send_cancel(exchange, "enough")
         with anyio.fail_after(5):
             await closed.wait()
     assert line.web.asked_with("POST") == line.web.asked[:1]
@@ -431,7 +431,7 @@ async def test_a_call_given_up_while_the_tools_are_listed_is_not_made_again() ->
         exchange = line.ask(**CALL)
 
         async def give_up() -> None:
-            line.connection.outbox.cancel(exchange, "enough")
+            line.connection.outbox.send_cancel(exchange, "enough")
             await anyio.sleep_forever()
 
         line.connection._upkeep = Upkeep(server._schema_of, give_up, str)  # noqa: SLF001

@@ -236,7 +236,7 @@ async def test_comments_for_ever_cost_nothing_and_a_cancel_ends_them() -> None:
         exchange = line.ask()
         await line.web.until(lambda: line.web.asked)
         await anyio.sleep(0.2)
-        line.connection.outbox.cancel(exchange, "enough")
+        line.connection.outbox.send_cancel(exchange, "enough")
         await line.until_told("http_ended")
     assert line.events("http_ended")[0]["reason"] == "closed by this client"
 

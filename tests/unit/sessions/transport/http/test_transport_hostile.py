@@ -359,7 +359,7 @@ async def test_a_call_that_no_server_ends_is_left_by_whoever_made_it() -> None:
         line.connection.agreed(PER_REQUEST)
         exchange = line.ask()
         await line.web.until(lambda: line.web.asked)
-        line.connection.outbox.cancel(exchange, "enough")
+        line.connection.outbox.send_cancel(exchange, "enough")
         await line.until_told("stream_closed")
         await line.until_told("http_ended")
     check_nothing_is_open(line)
