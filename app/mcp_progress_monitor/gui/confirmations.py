@@ -9,11 +9,16 @@ import enum
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QCheckBox, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from mcp_progress_monitor.formatting import count, number, one_line
-from mcp_progress_monitor.gui.common.controls import heading, plain_tip, show_warning_sign
-from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
+from mcp_progress_monitor.gui.common.controls import (
+    heading,
+    plain_tip,
+    push_button,
+    show_warning_sign,
+)
+from mcp_progress_monitor.gui.common.layout import in_column, open_dialog, order_tabs
 from mcp_progress_monitor.gui.theme import GAP
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings
 from mcp_progress_monitor.protocol.facts import Side
@@ -392,10 +397,9 @@ class EndGuard(QObject):
             question = self._open[action] = EndQuestion(action, self._parent)
             question.end_confirmed.connect(self._on_confirmed)
             question.finished.connect(self._on_finished)
-            question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             question.add(jobs, server)
             _show_again(self._parent)
-            question.open()
+            open_dialog(question)
         else:
             question.add(jobs, server)
         question.raise_()
@@ -465,9 +469,9 @@ class ConfirmationPage(QWidget):
         for box in self._boxes.values():
             box.setToolTip("Ask before this happens; “Don't ask again” turns it off")
             column.addWidget(box)
-        self._all = QPushButton("Ask about &everything again", self)
-        self._all.setToolTip("Reset every “Don't ask again”")
-        self._all.setAutoDefault(False)
+        self._all = push_button(
+            self, "Ask about &everything again", "Reset every “Don't ask again”"
+        )
         column.addSpacing(GAP)
         column.addWidget(self._all, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)

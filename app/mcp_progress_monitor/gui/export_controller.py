@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -23,6 +23,7 @@ from mcp_progress_monitor.exports.options import (
     FindingTexts,
 )
 from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.path_checks import is_there
 
@@ -176,8 +177,7 @@ class ExportController(QObject):
     def _ask(self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]]) -> None:
         dialog = ExportDialog(title, name, forms, self._window)
         dialog.file_chosen.connect(self.export)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(object, object, bool)
     def export(self, request: ExportOptions, path: Path, with_secrets: bool = False) -> None:
@@ -290,8 +290,7 @@ class StderrSaver(QObject):
         dialog.setDefaultSuffix("txt")
         dialog.selectFile("stderr.txt")
         dialog.fileSelected.connect(self.save)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(str)
     def save(self, name: str) -> None:

@@ -250,6 +250,14 @@ def heading(words: str, parent: QWidget) -> QLabel:
     return label
 
 
+def push_button(parent: QWidget, words: str, tip: str = "") -> QPushButton:
+    """A button that Return does not press from elsewhere in a dialog."""
+    button = QPushButton(words, parent, autoDefault=False)
+    if tip:
+        button.setToolTip(plain_tip(tip))
+    return button
+
+
 def plain_label(parent: QWidget, words: str = "") -> QLabel:
     """A label for server text: never rich, wrapped, as narrow as possible."""
     label = QLabel(parent)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from PySide6.QtGui import QResizeEvent
-    from PySide6.QtWidgets import QBoxLayout
+    from PySide6.QtWidgets import QBoxLayout, QDialog
 
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -94,6 +94,12 @@ def room(widget: QWidget) -> QSize:
     """
     screen = widget.screen()
     return screen.availableSize() - _FRAME if screen.name() else _UNSEEN
+
+
+def open_dialog(dialog: QDialog) -> None:
+    """Open a dialog that is deleted when it is closed; nothing waits for it."""
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
 
 
 class ScreenFit(QScrollArea):

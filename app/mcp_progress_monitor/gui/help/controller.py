@@ -20,8 +20,14 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import __version__, bundle, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
+from mcp_progress_monitor.gui.common.controls import plain_label, push_button
+from mcp_progress_monitor.gui.common.layout import (
+    fit_to_screen,
+    in_column,
+    in_row,
+    open_dialog,
+    order_tabs,
+)
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, emphasised
 from mcp_progress_monitor.path_checks import home, is_there
 
@@ -46,11 +52,11 @@ class Help(QObject):
 
     @Slot()
     def show_about(self) -> None:
-        _open(AboutDialog(self._window))
+        open_dialog(AboutDialog(self._window))
 
     @Slot()
     def show_report(self) -> None:
-        _open(ReportDialog(self._window.data_dir, self._window))
+        open_dialog(ReportDialog(self._window.data_dir, self._window))
 
     @Slot()
     def show_manual(self) -> None:
@@ -62,11 +68,6 @@ class Help(QObject):
         self._manual.show()
         self._manual.raise_()
         self._manual.activateWindow()
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()
 
 
 _LIBRARIES: Final = ("mcp", "anyio", "httpx2", "pydantic", "qasync")
@@ -171,9 +172,7 @@ class ReportDialog(QDialog):
         self.text = _text_box("Report", report_text(data_dir), self)
         buttons, self.copy = _buttons(self, "&Copy report", "Copy the whole report")
         self.copy.clicked.connect(self._on_copy)
-        self.show_log = QPushButton("Show &log", self)
-        self.show_log.setToolTip("Open the log")
-        self.show_log.setAutoDefault(False)
+        self.show_log = push_button(self, "Show &log", "Open the log")
         self.show_log.setEnabled(is_there(self._log))
         self.show_log.clicked.connect(self._on_show_log)
         buttons.addButton(self.show_log, QDialogButtonBox.ButtonRole.ActionRole)
@@ -202,8 +201,6 @@ def _text_box(name: str, words: str, parent: QWidget) -> QPlainTextEdit:
 def _buttons(parent: QDialog, words: str, tip: str) -> tuple[QDialogButtonBox, QPushButton]:
     box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, parent)
     box.rejected.connect(parent.reject)
-    button = QPushButton(words, parent)
-    button.setToolTip(plain_tip(tip))
-    button.setAutoDefault(False)
+    button = push_button(parent, words, tip)
     box.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
     return box, button

@@ -9,19 +9,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 import anyio
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.engine.origins import ServerChangedError, WatchedServerError
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import count
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.jobs.actions import is_removable
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from PySide6.QtWidgets import QDialog, QWidget
+    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.errors import ErrorDetails
@@ -282,7 +283,7 @@ class JobDialogs(QObject):
 
             question = ForgetQuestion(found, self._parent)
             question.forget_confirmed.connect(self._on_forget_confirmed)
-            _open(question)
+            open_dialog(question)
         else:
             self._removal.forget([job.id for job in found])
 
@@ -297,7 +298,7 @@ class JobDialogs(QObject):
 
             question = ReissueQuestion(found, self._parent)
             question.reissue_confirmed.connect(self._on_reissue_agreed)
-            _open(question)
+            open_dialog(question)
         else:
             self._resuming.reissue(tuple(job.id for job in found))
 
@@ -314,7 +315,7 @@ class JobDialogs(QObject):
             dialog.saved_server_approved.connect(self._resuming.resume_as_saved)
             dialog.finished.connect(self._on_server_answered)
             self._servers[key] = dialog
-            _open(dialog)
+            open_dialog(dialog)
         dialog.add_job(job)
 
     def _definition_now(self, name: str) -> ServerDefinition | None:
@@ -338,8 +339,3 @@ class JobDialogs(QObject):
     @Slot()
     def _on_server_answered(self) -> None:
         self._servers = {key: d for key, d in self._servers.items() if d is not self.sender()}
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

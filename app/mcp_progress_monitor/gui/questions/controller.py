@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.snapshots.questions import BY_RULE
 from mcp_progress_monitor.wording.addresses import url_parts
 from mcp_progress_monitor.wording.questions import kind_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from PySide6.QtWidgets import QDialog
 
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.main_window import MainWindow
@@ -96,7 +95,7 @@ class QuestionsController(QObject):
         rules = self._engine.servers.snapshot(server).settings.rules
         dialog = RulesDialog(server, rules, self._appearance, self._window)
         dialog.rules_chosen.connect(self.set_rules)
-        _open(dialog)
+        open_dialog(dialog)
 
     @Slot(str)
     def ask_for_roots(self, server: str) -> None:
@@ -105,7 +104,7 @@ class QuestionsController(QObject):
         roots = self._engine.servers.snapshot(server).settings.roots
         dialog = RootsDialog(server, roots, self._appearance, self._window)
         dialog.roots_chosen.connect(self.set_roots)
-        _open(dialog)
+        open_dialog(dialog)
 
     @Slot(str, object)
     def set_rules(self, server: str, rules: QuestionRules) -> None:
@@ -154,8 +153,3 @@ def _is_of_host(address: QUrl, shown: str) -> bool:
     read = {address.host(option).casefold() for option in (plain.FullyEncoded, plain.FullyDecoded)}
     host = shown.rpartition(":")[0] if address.port() >= 0 else shown
     return host.casefold().strip("[]") in read
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

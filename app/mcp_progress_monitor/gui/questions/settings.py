@@ -26,7 +26,12 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line, visible
-from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    plain_label,
+    push_button,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
@@ -345,8 +350,7 @@ class RootsDialog(ServerSettingsDialog):
         return {"uri": as_uri(entered) if entered else "", "name": called or None}
 
     def _button(self, words: str, slot: object) -> QPushButton:
-        button = QPushButton(words, self)
-        button.setAutoDefault(False)
+        button = push_button(self, words)
         button.clicked.connect(slot)
         return button
 

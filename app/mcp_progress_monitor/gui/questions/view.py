@@ -15,7 +15,12 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    plain_label,
+    plain_tip,
+    push_button,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, RootsBody, UrlBody
@@ -97,8 +102,7 @@ class QuestionView(QWidget):
         return f"{server} {kind_text(self.question.kind)}"
 
     def _button(self, words: str, slot: object) -> QPushButton:
-        button = QPushButton(words, self)
-        button.setAutoDefault(False)
+        button = push_button(self, words)
         button.setVisible(bool(words))
         if slot is not None:
             button.clicked.connect(slot)

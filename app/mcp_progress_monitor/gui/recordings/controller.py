@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.imports.convert import SUFFIXES
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
@@ -90,7 +91,7 @@ class RecordingsController(QObject):
         if is_folder(self._folder.path):
             dialog.setDirectory(str(self._folder.path))
         dialog.fileSelected.connect(self.open_recording)
-        _open(dialog)
+        open_dialog(dialog)
 
     @Slot(object)
     @Slot(str)
@@ -159,7 +160,7 @@ class RecordingsController(QObject):
             self._tell(problem)
         if self._dialog is None:
             self._dialog = self._make_dialog(settings)
-            _open(self._dialog)
+            open_dialog(self._dialog)
         self._dialog.show_entries(entries)
 
     def _make_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
@@ -279,8 +280,3 @@ def _message(window: MainWindow, title: str) -> QMessageBox:
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return box
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.key_table import give_keys
@@ -178,9 +178,8 @@ class RecordingsDialog(QDialog):
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         delete.clicked.connect(self._on_delete_agreed)
         box.finished.connect(self._on_answered)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._question = box
-        box.open()
+        open_dialog(box)
 
     def _deletable(self) -> tuple[RecordingEntry, ...]:
         return tuple(entry for entry in self.selected() if not entry.is_in_use)

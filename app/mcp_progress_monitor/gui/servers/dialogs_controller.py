@@ -8,10 +8,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers.import_controller import keyring_problem
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class ServerDialogs(QObject):
         dialog.servers_approved.connect(self._cataloguing.approve)
         dialog.finished.connect(self._on_consent_finished)
         self._approvals.append(dialog)
-        _open(dialog)
+        open_dialog(dialog)
 
     @Slot(str)
     def ask_to_remove(self, name: str) -> None:
@@ -146,7 +147,7 @@ class ServerDialogs(QObject):
             secrets=self._cataloguing.secrets_of_alone(name),
         )
         question.remove_confirmed.connect(self._on_remove_confirmed)
-        _open(question)
+        open_dialog(question)
 
     @Slot(str, object, bool)
     def _on_remove_confirmed(self, name: str, secrets: Sequence[str], is_asked: bool) -> None:
@@ -172,7 +173,7 @@ class ServerDialogs(QObject):
         editor.save_requested.connect(self._cataloguing.save)
         editor.finished.connect(self._on_editor_finished)
         self._editors.append(editor)
-        _open(editor)
+        open_dialog(editor)
         self._tasks.start("look for a keyring", self._look_for_keyring, editor)
 
     async def _look_for_keyring(self, editor: ServerEditor) -> None:
@@ -201,11 +202,6 @@ class ServerDialogs(QObject):
     @Slot()
     def _on_consent_finished(self) -> None:
         self._approvals = [each for each in self._approvals if each is not self.sender()]
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()
 
 
 def _raise(dialog: QDialog) -> None:

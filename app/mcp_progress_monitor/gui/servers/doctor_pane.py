@@ -10,14 +10,17 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    plain_label,
+    push_button,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.theme import (
     GAP,
@@ -73,11 +76,11 @@ class DoctorPane(QWidget):
         self.head = plain_label(self)
         self.sentence = plain_label(self)
         self.page = QTextEdit(self)
-        self.go = self._button("", "Connect or restart the server")
-        self.edit = self._button("&Edit…", "Edit the command or URL of the server")
-        self.copy = self._button("Co&py report", "Copy the report as plain text")
-        self.stderr = self._button("Show &stderr", "Show the server's standard error")
-        self.log = self._button("Show in &Traffic", "Show the server's messages in Traffic")
+        self.go = push_button(self, "", "Connect or restart the server")
+        self.edit = push_button(self, "&Edit…", "Edit the command or URL of the server")
+        self.copy = push_button(self, "Co&py report", "Copy the report as plain text")
+        self.stderr = push_button(self, "Show &stderr", "Show the server's standard error")
+        self.log = push_button(self, "Show in &Traffic", "Show the server's messages in Traffic")
         self._lay_out()
         order_tabs(self)
         self._connect()
@@ -107,12 +110,6 @@ class DoctorPane(QWidget):
         """Report that no more updates are needed."""
         super().closeEvent(event)  # type: ignore[arg-type]  # Qt's own event
         self.closed.emit()
-
-    def _button(self, words: str, tip: str) -> QPushButton:
-        button = QPushButton(words, self)
-        button.setToolTip(plain_tip(tip))
-        button.setAutoDefault(False)
-        return button
 
     def _lay_out(self) -> None:
         self.page.setReadOnly(True)

@@ -9,12 +9,15 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
-    QPushButton,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import count, one_line, visible
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    plain_label,
+    push_button,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.key_table import give_keys
@@ -49,11 +52,11 @@ class TasksDialog(QDialog):
         self.table.activated.connect(self._on_activated)
         self.table.selectionModel().selectionChanged.connect(self._enable)
         self.message = plain_label(self)
-        self.refresh = self._button("&Refresh", "Refresh the list of tasks (F5)")
+        self.refresh = push_button(self, "&Refresh", "Refresh the list of tasks (F5)")
         give_keys(self.refresh, "tasks.refresh")
-        self.cancel = self._button("&Cancel task", "Cancel the task on the server (Del)")
+        self.cancel = push_button(self, "&Cancel task", "Cancel the task on the server (Del)")
         give_keys(self.cancel, "tasks.cancel")
-        self.open_job = self._button("&Open job", "Open the job of the task (Enter)")
+        self.open_job = push_button(self, "&Open job", "Open the job of the task (Enter)")
         self.refresh.clicked.connect(self.ask)
         self.cancel.clicked.connect(self._on_cancel)
         self.open_job.clicked.connect(self._on_open)
@@ -97,12 +100,6 @@ class TasksDialog(QDialog):
         buttons = in_row(self.refresh, self.cancel, self.open_job, 0, close, spacing=GAP)
         in_column((self.table, 1), self.message, buttons, of=self)
         self._enable()
-
-    def _button(self, words: str, tip: str) -> QPushButton:
-        button = QPushButton(words, self)
-        button.setToolTip(plain_tip(tip))
-        button.setAutoDefault(False)
-        return button
 
     def select(self, row: int) -> None:
         """Select a row, whatever keys are held: Qt's `selectRow` depends on them."""
