@@ -121,4 +121,5 @@ def test_a_lone_value_is_one_row() -> None:
 
 
 def test_names_are_made_visible() -> None:
-    assert _model({"a\u202eb": 1}).index(0, 0).data() == r"a\u202eb"
+    model = _model({"a\u202eb": 1})
+    assert model.index(0, 0).data() == r"a\u202eb"
