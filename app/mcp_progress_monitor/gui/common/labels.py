@@ -14,7 +14,7 @@ ICON = "warning"
 
 
 class Badge(NamedTuple):
-    """The number of findings, and how grave the gravest is."""
+    """The number of findings, and the highest severity among them."""
 
     total: int
     level: Level
@@ -34,7 +34,7 @@ class Badge(NamedTuple):
         """The same for screen readers and tool tips."""
         findings = count(self.total, "finding")
         return (
-            f"{findings}, the gravest: {self.level.value}"
+            f"{findings}, highest severity: {self.level.value}"
             if self.total > 1
             else (f"{findings}: {self.level.value}")
         )
