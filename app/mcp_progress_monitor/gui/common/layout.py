@@ -141,10 +141,11 @@ def order_tabs(root: QWidget) -> None:
 
     Qt appends widgets created later to the end of the window: after its last button.
     """
-    controls = [_in_chain(each) for each in controls_in(root)]
+    controls = controls_in(root)
+    controls[1:] = map(_in_chain, controls[1:])
     for one, next_one in itertools.pairwise(controls):
         QWidget.setTabOrder(one, next_one)
-    if controls and isinstance(controls[0], QTabBar | QTabWidget):  # Qt skips a mere first one
+    if controls and isinstance(controls[0], QTabBar):  # Qt skips it where it is only the first
         QWidget.setTabOrder(controls[-1], controls[0])
 
 
