@@ -23,10 +23,10 @@ def test_it_has_what_a_maintainer_needs() -> None:
     text = issue(b'{"jsonrpc":"2.0"}')
     assert text.startswith("# PROG-3: Progress does not increase\n")
     for words in (
-        "**Seen:** Progress did not increase",
-        "**Due:** Each notification has a greater progress",
-        "**Since:** 2024-11-05",
-        "**How sure:** Certain",
+        "**Observed:** Progress did not increase",
+        "**Expected:** Each notification has a greater progress",
+        "**Required since:** 2024-11-05",
+        "**Confidence:** Certain",
         "```python\n",
         "```typescript\n",
         'Message no. 7:\n\n```json\n{"jsonrpc":"2.0"}\n```',

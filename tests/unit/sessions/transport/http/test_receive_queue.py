@@ -116,11 +116,11 @@ async def test_many_objects_come_in_runs_but_for_those_with_line_feeds() -> None
 async def test_the_elements_of_batches_come_in_slices_as_well() -> None:
     line = inbound()
     stream = EventStream(line, 7)
-    stream.add(b"data: [" + b",".join([b"{}"] * 100) + b"]\n\n")
-    stream.add(b"data: [" + b",".join([b"{}"] * 100) + b"]\n\n")
+    stream.add(b"data: [" + b",".join([b"{}"] * 600) + b"]\n\n")
+    stream.add(b"data: [" + b",".join([b"{}"] * 600) + b"]\n\n")
     _told, *slices = await taken(line)
-    assert sum(map(len, slices)) == 202
-    assert max(map(len, slices)) <= 128
+    assert sum(map(len, slices)) == 1202
+    assert max(map(len, slices)) <= 768
 
 
 async def test_a_stream_that_fills_up_is_read_no_further_until_it_was_taken() -> None:
