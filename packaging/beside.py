@@ -39,7 +39,7 @@ class Beside:
     def give_way(self) -> None:
         """Work only while the others wait, as far as the system can be told so."""
         if sys.platform != "win32":
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, _LOW)
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, os.nice(0) + _LOW)
 
     def has_ended(self) -> bool:
         """Whether it runs no more."""
