@@ -24,7 +24,6 @@ class AssociationResult(NamedTuple):
     to_do: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """All of it, a line each."""
         return "\n".join((*self.done, *self.to_do))
 
 

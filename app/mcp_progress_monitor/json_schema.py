@@ -42,7 +42,6 @@ class Stopwatch:
 
     @property
     def left_s(self) -> float:
-        """Seconds until the time is up; 0 once it is."""
         return 0.0 if self._is_cancelled else max(0.0, self._end - time.thread_time())
 
     def tick(self) -> None:

@@ -59,7 +59,6 @@ class CallFailed(Exception):  # noqa: N818  # reads as what happened
     """
 
     def __init__(self, method: str, failure: Failure | None, state: str) -> None:
-        """`failure` says why, as far as that is known."""
         self.code = None if failure is None else failure.code
         self.data = None if failure is None else failure.data
         code = "" if self.code is None else f" (code {self.code})"

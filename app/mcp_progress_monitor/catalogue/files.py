@@ -51,8 +51,7 @@ def exclusive_lock(path: Path, what: str) -> Iterator[None]:
         lock.release()
 
 
-LARGEST_BYTES: Final = 16 * 1024 * 1024
-"""Larger files are not configuration files and are not read."""
+LARGEST_BYTES: Final = 16 * 1024 * 1024  # larger files are not configuration files and are not read
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),

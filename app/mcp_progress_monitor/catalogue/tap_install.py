@@ -77,7 +77,6 @@ class ClientServer:
 
     @property
     def key(self) -> tuple[Path, tuple[str, ...]]:
-        """What tells it from all others."""
         return self.path, self.place
 
 

@@ -77,7 +77,6 @@ class _Sentences(logging.Formatter):
     """One line per record; a traceback goes to a file that the line names."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text that is safe on a terminal."""
         line = visible(f"{record.levelname} {record.name}: {record.getMessage()}")
         error = record.exc_info[1] if record.exc_info else None
         return line if error is None else f"{line}. {report_internal_error(error, sys.argv[1:])}"

@@ -48,7 +48,6 @@ class CommandFailed(Exception):  # noqa: N818 - states what happened, as facts d
         self.details = details
 
     def as_text(self) -> str:
-        """The whole error as text that is safe on a terminal."""
         from mcp_progress_monitor.formatting import visible
 
         return "\n".join(visible(line) for line in self.details.as_text().splitlines())

@@ -50,7 +50,6 @@ class ExportOrder:
     output: Path | None = None
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         if self.to == ExportFormat.HTML.value and self.job is not None and self.where:
             raise click.UsageError(
                 "--filter and --job cannot be used together for a report: both choose its jobs."

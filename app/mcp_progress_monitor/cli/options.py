@@ -90,7 +90,6 @@ class RenamedOption(click.Option):
     """An option whose earlier names still work; its help shows only the first name."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The help of the option under its first name alone."""
         names, self.opts = self.opts, self.opts[:1]
         try:
             return super().get_help_record(ctx)

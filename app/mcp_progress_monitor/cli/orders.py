@@ -68,7 +68,6 @@ class RequestOrder:
     as_json: bool = False
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         _check_limit(self.resume_limit, auto_resume=self.auto_resume)
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
@@ -92,7 +91,6 @@ class CallOrder(RequestOrder):
     no_validate: bool = False
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         RequestOrder.check(self)
         if self.repeat > 1 and (self.token is not None or self.int_token is not None):
             raise click.UsageError(
@@ -118,7 +116,6 @@ class PromptOrder(RequestOrder):
     pairs: tuple[tuple[str, str], ...] = ()
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         RequestOrder.check(self)
         _check_pairs(self.pairs, "A prompt argument has a single value.")
 
@@ -151,7 +148,6 @@ class ResumeOrder:
     as_json: bool = False
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         if self.is_list and (self.ids or self.auto_resume or self.answer):
             raise click.UsageError("--list cannot be used with IDs, --auto-resume or --answers.")
         _check_limit(self.resume_limit, auto_resume=self.auto_resume)
@@ -178,7 +174,6 @@ class OpenOrder:
         return 5.0 if self.after is None else self.after
 
     def check(self) -> None:
-        """Refuse, as a usage error, options that contradict each other."""
         if self.after is not None and self.screenshot is None:
             raise click.UsageError(DELAY_ALONE)
         if self.is_stdin and not self.follow:

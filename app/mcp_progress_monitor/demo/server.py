@@ -271,7 +271,6 @@ class Content:
 
 
 def extra_tool(_call: Call) -> JsonObject:
-    """Do nothing, but only while it is listed."""
     return text_result("This tool was added by change_list.")
 
 

@@ -26,7 +26,6 @@ class AutoResume:
     pauses_s: tuple[float, ...] = (0, 1, 2, 5, 10)
 
     def pause_s(self, made: int) -> float:
-        """Seconds to wait after `made` attempts."""
         return self.pauses_s[min(made, len(self.pauses_s) - 1)] if self.pauses_s else 0.0
 
 

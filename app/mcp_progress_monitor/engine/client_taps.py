@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
 
-LIVE: Final = ("recordings", "live")
-"""Where in the data folder taps record."""
+LIVE: Final = ("recordings", "live")  # where in the data folder taps record
 _HEADER_BYTES: Final = 64 * 1024
 _COMMAND_S: Final = 60.0
 _NAMES: Final = frozenset({"claude", "claude.exe"})
@@ -59,7 +58,6 @@ class LiveTap(NamedTuple):
     begun_when: float
 
     def is_of(self, server: ClientServer) -> bool:
-        """Whether it was started by that entry."""
         return self.client == server.client.title and self.name == shown_name(server.name)
 
 

@@ -60,8 +60,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
-_LAG_S = 0.25
-"""How far behind the clock the engine advances time for jobs."""
+_LAG_S = 0.25  # how far behind the clock the engine advances time for jobs
 _NOTHING = ChangeSet()
 
 
@@ -124,8 +123,7 @@ class Engine:
         )
         self._tasks: TaskGroup | None = None
         self.recording: Final = recorder or Recorder(clock=self._clock)
-        self.timeline: Final = self.recording.timeline
-        """Every frame so far, by place."""
+        self.timeline: Final = self.recording.timeline  # every frame so far, by place
         self.questions: Final = Questions(
             self._on_questions,
             lambda question: self._requests.hold_for(question),
@@ -226,7 +224,6 @@ class Engine:
         await self._connector.aclose()
 
     def now(self) -> float:
-        """Monotonic seconds, on the clock of frames and jobs."""
         return self._clock.monotonic()
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:

@@ -57,8 +57,7 @@ OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
 _log = logging.getLogger(__name__)
 
 _COMPLETED_HERE: Final = "It was resumed here and completed"
-_RETRY_S: Final = 5.0
-"""How often to retry deletions that failed."""
+_RETRY_S: Final = 5.0  # how often to retry deletions that failed
 
 
 class Keeper:
@@ -70,7 +69,6 @@ class Keeper:
     def __init__(
         self, store: ResumeStore | None, live: LiveTracker, origin_of: Callable[[JobId], Origin]
     ) -> None:
-        """`origin_of` returns a job's first request."""
         self.origins: dict[JobId, Origin] = {}
         self._store = store
         self._tracker, self._clock, self._publish = live
@@ -130,7 +128,6 @@ class Keeper:
         self._over.set()
 
     async def close(self) -> None:
-        """Write what is left, and close the store."""
         self._is_closing = True
         self._wake.set()
         await self._over.wait()
@@ -452,7 +449,6 @@ class Restorer:
         self._elsewhere: set[JobId] = set()
 
     def drop(self, jobs: Iterable[JobId]) -> None:
-        """Forget jobs that no longer have a row."""
         self._unread.difference_update(jobs)
         self._elsewhere.difference_update(jobs)
 
@@ -527,7 +523,6 @@ class Restorer:
         return None if chain is None or chain.settling or chain.obstacle else chain.id
 
     def _compare(self, job: JobId, saved: SavedChain | None) -> None:
-        """Show what another program has done with a job."""
         chains = self._tracker.chains
         is_elsewhere = saved is not None and saved.is_elsewhere
         (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)

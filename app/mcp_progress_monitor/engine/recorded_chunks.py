@@ -63,10 +63,8 @@ class RecordedConnections:
         return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
 
 
-_SMALL: Final = 32
-"""Chunks of at least so many frames are read alone …"""
-TOGETHER: Final = 256
-"""… and smaller ones in groups of about so many frames."""
+_SMALL: Final = 32  # chunks of at least so many frames are read alone …
+TOGETHER: Final = 256  # … and smaller ones in groups of about so many frames
 _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 
 
@@ -114,11 +112,9 @@ class ChunkIntake:
 
     @property
     def is_reading(self) -> bool:
-        """Whether a large message is still being read."""
         return self._reading is not None
 
     def read_on(self) -> None:
-        """Read more of a large message."""
         if self._reading is not None and next(self._reading, self) is self:
             self._reading = None
 

@@ -47,8 +47,7 @@ _READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
     LIST_RESOURCES: offers.read_resources,
     LIST_PROMPTS: offers.read_prompts,
 }
-_LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of the largest page that is read; it takes about 50 ms."""
+_LONGEST: Final = 4 * 1024 * 1024  # bytes of the largest page that is read; it takes about 50 ms
 _PROBLEMS_SHOWN: Final = 5
 _ASKED_KEPT: Final = 1000
 _ITEMS_KEPT: Final = 100_000
@@ -137,8 +136,7 @@ def _whole(
     return read_list_result(raw, key)
 
 
-SERVERS_KEPT: Final = 1000
-"""The most servers listed."""
+SERVERS_KEPT: Final = 1000  # the most servers listed
 _STDERR_TAIL: Final = 20
 _UNKNOWN: Final = "unknown"
 _HEADERS_KEPT: Final = 200
@@ -155,8 +153,7 @@ class _Server:
         self.offers = RecordedOffers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates: tuple[ResourceUpdates, ...] = ()
-        self.client: JsonObject = {}
-        """The client's description of itself."""
+        self.client: JsonObject = {}  # the client's description of itself
         self.end: TapEnd | None = None
         self.gaps = Gaps()
 
@@ -204,7 +201,6 @@ class RecordedServers:
         self._left_out = False
 
     def names(self) -> tuple[str, ...]:
-        """The names of all servers, in order."""
         return tuple(self._servers)
 
     def snapshots(self) -> list[ServerSnapshot]:
@@ -218,11 +214,9 @@ class RecordedServers:
         return self._servers[name].snapshot()
 
     def knows(self, connection: str) -> bool:
-        """Whether the server of a connection is known."""
         return server_name(connection) in self._servers
 
     def key_of(self, connection: str) -> str:
-        """The identity of a connection's server, whatever its name."""
         name = server_name(connection)
         known = self._servers.get(name)
         return name if known is None else known.bare.definition.fingerprint

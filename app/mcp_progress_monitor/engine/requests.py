@@ -397,7 +397,6 @@ class Requests:
 
 
 def _verdict(exchange: PendingRequest, words: str) -> tuple[JobState, Failure | None]:
-    """State and failure from the exchange alone."""
     if exchange.reply is not None:
         ending = endings.of_answer(exchange.reply)
         return ending.state, ending.failure

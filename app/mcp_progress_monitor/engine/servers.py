@@ -50,7 +50,6 @@ class Servers:
         self._manager.set_definition(name, definition)
 
     def place(self, name: str, position: int) -> None:
-        """Move a server to `position`, counted from 0."""
         self._manager.place(name, position)
 
     def remove(self, name: str) -> None:
@@ -61,7 +60,6 @@ class Servers:
         self._note_removed(key)
 
     def snapshots(self) -> list[ServerSnapshot]:
-        """All servers, in their order."""
         return [self._manager.snapshot(name) for name in self._manager.names()]
 
     def names(self) -> tuple[str, ...]:

@@ -57,8 +57,7 @@ class TaskKeeper:
 
     def __init__(self, store: TaskStore | None, keeper: Keeper, live: LiveTracker) -> None:
         """Disk errors go to `keeper`, changes of jobs to `publish`."""
-        self.entries: dict[JobId, Entry] = {}
-        """The tasks that are not known to have ended, by job."""
+        self.entries: dict[JobId, Entry] = {}  # the tasks that are not known to have ended, by job
         self._store = store
         self._keeper = keeper
         self._tracker, self._clock, self._publish = live
@@ -309,7 +308,6 @@ class TaskRuns:
         self.is_closing = False
 
     def __contains__(self, job: JobId) -> bool:
-        """Whether the task of a job is followed."""
         return job in self._runs
 
     def close(self) -> None:

@@ -92,7 +92,6 @@ class Tasks:
         return None if entry is None else entry.saved
 
     def find(self, saved: SavedTaskId) -> JobId | None:
-        """The job of a saved task."""
         found = (job for job, entry in self._keeper.entries.items() if entry.saved == saved)
         return next(found, None)
 
@@ -214,7 +213,6 @@ class Tasks:
         self._keeper.schedule_deletion(over)
 
     def _idle(self, jobs: Iterable[JobId]) -> list[JobId]:
-        """Those of `jobs` whose task nobody follows."""
         entries = self._keeper.entries
         return [job for job in jobs if job in entries and not self._is_busy(job)]
 
@@ -243,7 +241,6 @@ class Tasks:
             self._end(job, "lost", "The task finished or was forgotten in another program")
 
     def _end(self, job: JobId, outcome: str, words: str) -> None:
-        """End a job that no connection reports on."""
         found = self._snapshot(job)
         if found is not None and not found.state.is_over:
             now, wall = self._clock.monotonic(), self._clock.wall()

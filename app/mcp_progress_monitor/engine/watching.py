@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_SLICE_S: Final = 0.002
-"""Work done in one go. Tasks that others wait for may take three of them."""
+_SLICE_S: Final = 0.002  # work done in one go. Tasks that others wait for may take three of them.
 _PAUSE_S: Final = 0.002
 """Pause between two slices: without one, the window would hardly get its turn."""
 _BUSY_S: Final = 0.05
@@ -60,10 +59,8 @@ _IDLE_S: Final = 0.09
 _NONE_S: Final = 0.25
 """Seconds between two checks: with recent messages, with silent taps, without taps."""
 _LATELY_S: Final = 5.0
-_SCAN_S: Final = 2.0
-"""How often the folder is searched although it seems unchanged."""
-_ENDED_KEPT: Final = 100
-"""Ended taps that stay listed; the oldest are dropped first."""
+_SCAN_S: Final = 2.0  # how often the folder is searched although it seems unchanged
+_ENDED_KEPT: Final = 100  # ended taps that stay listed; the oldest are dropped first
 _CLOCKS_DIFFER_S: Final = 5.0
 _CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
 
@@ -94,8 +91,7 @@ class Tap:
         self.read_until: float | None = None
         """Time of the newest frame that was read, monotonic seconds."""
         self.is_ended = False
-        self.serial = 1
-        """Distinguishes taps whose process id was reused."""
+        self.serial = 1  # distinguishes taps whose process id was reused
         self._clock = clock
         self.numbers: Final = SharedNumbering(numbers)
         self._recording = GrowingRecording(
@@ -131,7 +127,6 @@ class Tap:
 
     @property
     def began_when(self) -> float | None:
-        """Wall time at which the recording began."""
         return _started(self._recording.header)
 
     @property
@@ -142,7 +137,6 @@ class Tap:
 
     @property
     def open_connections(self) -> list[str]:
-        """The connections whose end has not been recorded."""
         return [name for name in self._intake.connections.names() if name not in self._closed]
 
     def read(self, budget_s: float) -> bool:
@@ -266,12 +260,10 @@ class Watching:
     # Watched servers
 
     def names(self) -> tuple[str, ...]:
-        """The names of all watched servers, in the order in which they were found."""
         found = (name for tap in self._taps.values() for name in tap.servers.names())
         return tuple(name for name in found if name not in self._dismissed)
 
     def snapshots(self) -> list[WatchedSnapshot]:
-        """A snapshot of each watched server."""
         return [self.snapshot(name) for name in self.names()]
 
     def snapshot(self, name: str) -> WatchedSnapshot:
@@ -376,7 +368,6 @@ class Watching:
         return _BUSY_S if time.monotonic() - self._came_at < _LATELY_S else _IDLE_S
 
     def _read(self, tap: Tap) -> bool:
-        """Read a slice of what a tap has added; whether there is more."""
         before, self._reading = tap.read_until, tap
         try:
             is_more = tap.read(_SLICE_S)

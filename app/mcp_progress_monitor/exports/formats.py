@@ -51,7 +51,6 @@ def export_chunks(
 def _shared(
     source: ExportSource, slices: Iterator[Sequence[int]], on_share: OnShare
 ) -> Iterator[Sequence[int]]:
-    """The slices; `on_share` hears how far they are."""
     first, end = source.timeline.first, source.timeline.end
     for places in slices:
         if places:

@@ -121,7 +121,6 @@ class JobNumbers:
         self._jobs: dict[int, int | None] = {}
 
     def of(self, exchange: int) -> int | None:
-        """The job of an exchange; None for none."""
         if not exchange:
             return None
         if exchange not in self._jobs:

@@ -79,7 +79,6 @@ class HarExchange:
         self.answer_headers = headers_of(fields)
 
     def add(self, part: bytes, at: float) -> None:
-        """Add bytes of the body."""
         self.last_at = max(self.last_at, at)
         if self.kept + len(part) > BODY_KEPT or self.left_out:
             self.left_out += len(part)
@@ -249,7 +248,6 @@ def _mcp(exchange: HarExchange) -> dict[str, Any]:
 
 
 def _comment(exchange: HarExchange, body: bytes | None) -> str:
-    """The comment of an entry; empty for most."""
     values = [value for _, value in (*exchange.headers, *exchange.answer_headers)]
     is_hidden = HIDDEN_VALUE in exchange.url or any(map(_HIDDEN.search, values))
     if exchange.purpose == "auth":
@@ -278,7 +276,6 @@ def _header(name: str, value: str, redaction: Redaction) -> str:
 
 
 def _url(url: str, redaction: Redaction) -> str:
-    """A URL without secrets in its query."""
     if redaction.with_secrets:
         return url
     try:
@@ -425,7 +422,6 @@ class Har:
             self._note(exchange, frame, fields)
 
     def _note(self, exchange: HarExchange, frame: Frame, fields: JsonObject) -> None:
-        """Apply an event to an open exchange."""
         match fields.get("event"):
             case "http_response":
                 exchange.answer(frame, fields)

@@ -111,6 +111,5 @@ class FindingTexts:
             self._findings.update(marked)
 
     def of(self, number: int) -> str:
-        """The findings on the frame of that number, as text."""
         found = self._findings.get(number)
         return UNKNOWN if found is None else joined(found)

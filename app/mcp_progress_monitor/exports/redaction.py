@@ -203,7 +203,6 @@ class SecretRemover:
         return self._text(words)
 
     def _in_header(self, level: _Level, words: str) -> str:
-        """A name, or the value after it."""
         if not level.previous:
             return words if _NAME.fullmatch(words) else REMOVED
         return self._header_value(level.previous, words)
@@ -278,7 +277,6 @@ def _rule_of_name(name: str) -> _SecretRule:
 
 
 def _argument(previous: str, words: str) -> str:
-    """An argument of a program, after the one before it."""
     if _HEADER_OPTION.match(previous):
         return _header(words)
     if _VARIABLE_OPTION.match(previous):

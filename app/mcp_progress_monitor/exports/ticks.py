@@ -40,7 +40,6 @@ class RecordedTick(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The fraction of the bar, None where there is none."""
         return fraction(self.progress, self.total)
 
 

@@ -80,7 +80,6 @@ def completed(text: str, cursor: int, words: Vocabulary) -> Completion:
 
 
 def _offered(before: list[_Piece], typed: str, words: Vocabulary) -> Iterable[Candidate]:
-    """All candidates after some pieces."""
     field = _compared(before, words)
     if field is not None:
         return _values(field, words)

@@ -363,7 +363,6 @@ class Search:
             self._stride = None if self.place < gap.start else stride
 
     def _begin(self) -> bool:
-        """Begin the next stride; False when there is none."""
         self.place = self._timeline.columns.after(self.place)
         found = self._timeline.columns.locate(self.place)
         if found is None:
@@ -378,7 +377,6 @@ class Search:
         return True
 
     def _step(self, found: list[int]) -> None:
-        """Continue the stride until it pauses or ends."""
         stride, work = self._stride, self._work
         if stride is None or work is None:
             return

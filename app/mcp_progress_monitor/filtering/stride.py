@@ -67,7 +67,6 @@ class Stride:
             done += count
 
     def is_long(self, rows: Rows) -> bool:
-        """Whether a group is one long message."""
         return len(rows) == 1 and self.segment.sizes[rows[0]] > LONG
 
     def raws(self, rows: Rows) -> list[bytes]:

@@ -62,7 +62,6 @@ class ReadyQueue(QObject):
         self._stop_timer()
 
     def timerEvent(self, event: QTimerEvent) -> None:
-        """Run what is ready now, until the slice is over."""
         if event.timerId() != self._timer:
             return
         # A timer does not fire within its own event. A callback may run a nested Qt loop (a drag

@@ -38,8 +38,7 @@ APART_MS: Final = 33
 """Least time between batches of two kinds, so that Qt paints the effect of one before the next."""
 
 
-_LOGGED: Final = 10_000
-"""Newest log messages of a batch: as many as are shown."""
+_LOGGED: Final = 10_000  # newest log messages of a batch: as many as are shown
 
 
 def _logged(facts: Sequence[Fact]) -> Iterator[NotificationReceived]:
@@ -97,8 +96,7 @@ class _FeedBatch(Throttle):
 
     def __init__(self, publish: Callable[[], None]) -> None:
         super().__init__()
-        self.publish = publish
-        """Publishes what waits."""
+        self.publish = publish  # publishes what waits
         self.is_waiting = False
         self.is_urgent = False
         """Whether it contains more than the passing of time."""

@@ -125,8 +125,7 @@ class RowGrounds(NamedTuple):
     plain: QColor
     hovered: QColor
     selected: QColor
-    behind: QColor
-    """Selected, in a view that has not the focus."""
+    behind: QColor  # selected, in a view that has not the focus
 
     def of(self, state: int) -> QColor:
         """The ground of a row by its flags of `QStyle.StateFlag`."""
@@ -478,7 +477,6 @@ class TextSize(QObject):
             self._apply()
 
     def choose(self, percent: int) -> None:
-        """Choose one of `TEXT_SIZES`."""
         self.percent = percent
         self._preferences.keep_json(_TEXT_SIZE, {"percent": percent})
         self._apply()

@@ -56,7 +56,6 @@ _TOO_LONG: Final = "Lines that are too long"
 
 
 def is_claude_log(head: bytes) -> bool:
-    """Whether a file that begins with `head` is such a log."""
     lines = head.split(b"\n")[:_LOOKED_AT]
     texts = [found[3] for line in lines if (found := _LINE.fullmatch(line.strip())) is not None]
     marks = (b"Message from ", _BEGUN.encode(), b"MCP server", b"Server started and connected")

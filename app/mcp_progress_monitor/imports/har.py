@@ -106,7 +106,6 @@ class HarRecorder(TapRecorder):
     """Records the exchanges with one server."""
 
     def opening(self, asked: TappedRequest) -> dict[str, object]:
-        """What the event `opened` says of a session."""
         fields = super().opening(asked)
         del fields["listen"]
         return fields
@@ -248,7 +247,6 @@ class _Servers:
         self._names: set[str] = set()
 
     def of(self, entry: _Entry) -> HarRecorder | None:
-        """The server that was asked; None for what is not MCP."""
         connection = entry.ours.get("connection")
         if isinstance(connection, str) and "#" in connection:
             return self._of_ours(entry, connection)
@@ -325,7 +323,6 @@ def _told_place(entry: _Entry) -> str | None:
 
 
 def _entry_of(raw: bytes) -> _Entry | None:
-    """Read an entry; None if it is none."""
     try:
         entry = as_object(msgspec.json.decode(raw))
         request, response = as_object(entry.get("request")), as_object(entry.get("response"))

@@ -182,7 +182,6 @@ class _SnoopedSessions:
 
 
 def read_mcp_rec(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
-    """Read a recording of mcp-rec, pausing by yielding."""
     for what in (_NO_BYTES, _NO_END, _NO_STDERR, _NO_COMMAND):
         recording.miss(what)
     connection = "mcp-rec#1"

@@ -63,7 +63,6 @@ class ImportedRecording:
         self.take([self._framer(connection).sent(raw, self._when, self._when)])
 
     def received(self, connection: str, raw: bytes, *, is_complete: bool = True) -> None:
-        """Take a message of the server; a batch is cut."""
         framer = self._framer(connection)
         if may_be_batch(raw):
             stamp = (self._when, self._when)

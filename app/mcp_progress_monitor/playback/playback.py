@@ -150,7 +150,6 @@ class Playback:
 
     @property
     def position_s(self) -> float:
-        """How far into the recording `now` is."""
         return self._now - self._begin_at
 
     @property
@@ -165,7 +164,6 @@ class Playback:
         return 1.0 if self.is_loaded or not total else min(self._reader.read_bytes / total, 1.0)
 
     def now(self) -> float:
-        """Monotonic seconds of the recording."""
         return self._now
 
     @property
@@ -356,7 +354,6 @@ class RecordedJobs(Jobs):
         self._has_ended = has_ended
 
     def read_anew(self, tracker: Tracker) -> Tracker:
-        """Use the jobs of `tracker` instead, which is returned."""
         self._tracker = tracker
         return tracker
 

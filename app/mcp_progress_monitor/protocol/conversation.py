@@ -276,7 +276,6 @@ class Exchanges:
         )
 
     def _wrong_cancel(self, sender: Side, identity: Any, ended: ReferredRequest) -> list[Finding]:
-        """What is wrong with cancelling that request, whenever it comes."""
         cancelled = ended.request
         if sender is Side.SERVER and self._is_per_request:
             is_listen = cancelled is not None and cancelled.method == LISTEN
@@ -301,10 +300,8 @@ class Exchanges:
         return own
 
 
-_STRETCH: Final = 256
-"""Lines that are read at once: a third of the largest run."""
-_AFTER_ODD: Final = 16
-"""… and after one that is no plain notification: it seldom comes alone."""
+_STRETCH: Final = 256  # lines that are read at once: a third of the largest run
+_AFTER_ODD: Final = 16  # … and after one that is no plain notification: it seldom comes alone
 
 
 def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
@@ -337,7 +334,6 @@ def _meta_of(payload: JsonObject, findings: list[Finding]) -> JsonObject:
 
 
 def _read_request_meta(params: JsonObject, findings: list[Finding]) -> tuple[Any, Any]:
-    """The progress token and the resume token of a request."""
     meta = _meta_of(params, findings)
     token = meta.get(PROGRESS_TOKEN)
     if PROGRESS_TOKEN in meta and (not isinstance(token, str | int) or isinstance(token, bool)):
@@ -431,7 +427,6 @@ def _alike(identity: str | int | float) -> list[_Likeness]:
 def _negotiated(
     frame: Frame, sender: Side, request: OpenRequest | None, result: JsonObject
 ) -> ConnectionNegotiated | None:
-    """The fact that a reply opens the session, if it does."""
     if request is None or request.revision is None or sender is not Side.SERVER:
         return None
     agreed = eras.read_opening(request.method, result, request.revision)
@@ -478,12 +473,10 @@ class Conversation:
 
     @property
     def open_requests(self) -> int:
-        """How many requests of both sides await a reply."""
         return sum(ledger.open_count for ledger in self._exchanges.of.values())
 
     @property
     def open_tokens(self) -> int:
-        """How many progress tokens of both sides are active."""
         return sum(ledger.token_count for ledger in self._exchanges.of.values())
 
     @property
@@ -492,7 +485,6 @@ class Conversation:
         return sum(ledger.remembered_count for ledger in self._exchanges.of.values())
 
     def is_token_active(self, token: Any, side: Side = Side.CLIENT) -> bool:
-        """Whether a pending request of `side` has `token`."""
         return key_of(token) in self._exchanges.of[side].token_owners
 
     def read_run(self, run: Sequence[Frame]) -> Sequence[Fact]:
@@ -568,7 +560,6 @@ class Conversation:
             yield []
 
     def _facts(self, frame: Frame) -> list[Fact]:
-        """State the facts of a frame of any kind."""
         if frame.channel is Channel.STDERR:
             line = frame.raw.decode(errors="replace").rstrip("\r\n")
             return [StderrReceived(frame.number, frame.connection, frame.at, frame.when, line)]
@@ -618,7 +609,6 @@ class Conversation:
 
 
 def _of_stream(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
-    """State an event of the stream of one of this side's requests."""
     request, attempt = fields.get("request"), fields.get("attempt")
     if type(request) is not int:
         return []
@@ -652,13 +642,11 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
-    """A member that should be a string; None if it is not."""
     value = fields.get(name)
     return value if isinstance(value, str) else None
 
 
 def _texts(fields: dict[str, Any], name: str) -> tuple[str, ...]:
-    """The strings in a member that should be a list of them."""
     value = fields.get(name)
     listed = value if isinstance(value, list) else []
     return tuple(each for each in listed if isinstance(each, str))

@@ -28,8 +28,7 @@ LATEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
 SEQUENTIAL = HANDSHAKE_REVISIONS[0]
 """The newest revision of SDKs that handle one request at a time (Python SDK up to 1.2)."""
 PER_REQUEST = "2026-07-28"
-REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
-"""Every revision this program speaks, oldest first."""
+REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)  # every revision this program speaks, oldest first
 
 DISCOVER_LIMIT_S = 2.0
 """How long to wait for a reply to `server/discover` before trying `initialize`."""
@@ -49,7 +48,6 @@ class Era(enum.Enum):
 
 
 def era_of(revision: str) -> Era:
-    """The era of a revision this program speaks."""
     return Era.PER_REQUEST if revision == PER_REQUEST else Era.HANDSHAKE
 
 
@@ -66,7 +64,6 @@ class ClientIdentity(NamedTuple):
 
     @property
     def per_request(self) -> JsonObject:
-        """The capabilities that requests of 2026-07-28 carry."""
         return self.capabilities if self.stamped is None else self.stamped
 
 
@@ -87,7 +84,6 @@ def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) 
 
 
 def initialize_params(client: ClientIdentity, revision: str = LATEST_HANDSHAKE) -> JsonObject:
-    """The parameters of `initialize`, offering `revision`."""
     return {
         "protocolVersion": revision,
         "capabilities": client.capabilities,
@@ -129,7 +125,6 @@ class Agreement(NamedTuple):
 
     @property
     def era(self) -> Era:
-        """The era of the agreed revision."""
         return era_of(self.revision)
 
 

@@ -31,7 +31,6 @@ class TaskStatus(enum.StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether this status of a task is final."""
         return self in _TERMINAL
 
 
@@ -65,12 +64,10 @@ class TaskView(NamedTuple):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the status is final."""
         return is_terminal(self.status)
 
 
 def is_terminal(status: object) -> bool:
-    """Whether a status as received is final."""
     return isinstance(status, str) and status in _TERMINAL
 
 
@@ -345,7 +342,6 @@ class UnreadableReceived(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """The findings on the line, in one text."""
         return joined(self.findings)
 
 

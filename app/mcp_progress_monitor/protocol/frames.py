@@ -33,12 +33,9 @@ if TYPE_CHECKING:
 class Channel(enum.IntEnum):
     """Where a frame's bytes were seen."""
 
-    SENT = 0
-    """Sent to the server (its stdin)."""
-    RECEIVED = 1
-    """Received from the server (its stdout)."""
-    STDERR = 2
-    """One line of the server's standard error, without its line end."""
+    SENT = 0  # sent to the server (its stdin)
+    RECEIVED = 1  # received from the server (its stdout)
+    STDERR = 2  # one line of the server's standard error, without its line end
     EVENT = 3
     """A connection event of our own: a JSON object with an `event` key (see `Framer.event`)."""
 
@@ -81,15 +78,13 @@ class FrameKind(enum.IntEnum):
 
     REQUEST = 0
     REPLY = 1
-    ERROR = 2
-    """A reply that is a JSON-RPC error."""
+    ERROR = 2  # a reply that is a JSON-RPC error
     PROGRESS = 3
     NOTIFICATION = 4
     STDERR = 5
     EVENT = 6
     UNREADABLE = 7
-    BATCH = 8
-    """A whole batch; its elements are frames of their own."""
+    BATCH = 8  # a whole batch; its elements are frames of their own
 
     @property
     def word(self) -> str:
@@ -144,7 +139,6 @@ def fact_of(tick: PlainTick) -> ProgressReceived:
 
 
 def at_of(tick: PlainTick) -> float:
-    """The time of a plain tick, or of a fact."""
     at: float = tick.at if type(tick) is ProgressReceived else tick[1][1]
     return at
 
@@ -175,13 +169,11 @@ class LazyRun(Sequence[_Item], Generic[_Item]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[_Item]: ...
     def __getitem__(self, index: int | slice) -> _Item | Sequence[_Item]:
-        """One item, or some of them."""
         if isinstance(index, slice):
             return self._all()[index]
         return self._item(index) if self._made is None else self._made[index]
 
     def __iter__(self) -> Iterator[_Item]:
-        """All items, created now if they were not yet."""
         return iter(self._all())
 
     def __eq__(self, other: object) -> bool:
@@ -206,7 +198,6 @@ class FrameRun(LazyRun[Frame]):
     def __init__(
         self, first: int, connection: str, when: float, at: float, raws: Sequence[bytes]
     ) -> None:
-        """Number the lines from `first` on."""
         super().__init__()
         self.first = first
         self.connection = connection
@@ -215,7 +206,6 @@ class FrameRun(LazyRun[Frame]):
         self.raws = raws
 
     def __len__(self) -> int:
-        """How many lines there are."""
         return len(self.raws)
 
     @property
@@ -224,7 +214,6 @@ class FrameRun(LazyRun[Frame]):
         return range(self.first, self.first + len(self.raws))
 
     def part(self, begin: int, end: int) -> FrameRun:
-        """The lines from `begin` up to `end`."""
         if begin == 0 and end == len(self.raws):
             return self
         stamp = (self.connection, self.when, self.at)
@@ -340,7 +329,6 @@ class FactRun(LazyRun["Fact"]):
         self.has_no_message = has_no_message
 
     def __len__(self) -> int:
-        """How many facts there are."""
         return len(self.ticks) + len(self.others)
 
     def pieces(self, others: Iterable[tuple[int, Fact]]) -> Iterator[tuple[range, Fact | None]]:

@@ -33,8 +33,7 @@ _ELEMENTS_AT_A_TIME = 384
 """Elements of batches framed at once: they are handled in parts, as those of runs are."""
 RUN_LINES = 768
 """Most lines of a run: more than a pipe's buffer has of them, and 3 ms of work for ticks."""
-_LEAST_RUN = 8
-"""Fewer lines are cheaper one by one."""
+_LEAST_RUN = 8  # fewer lines are cheaper one by one
 _BRACE = {ord("{")}
 _first_byte = itemgetter(0)
 # Bounded: a hundred megabytes of white space would block the loop.
@@ -55,7 +54,6 @@ class FrameNumbers:
         self._next = first
 
     def take(self, count: int = 1) -> int:
-        """Take `count` consecutive numbers and return the first."""
         first = self._next
         self._next += count
         return first
@@ -68,7 +66,6 @@ class LineSplitter:
         self._held: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Add bytes; return the lines they complete, without their line feeds."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and self._held:
@@ -95,8 +92,7 @@ class Framer:
     """
 
     def __init__(self, connection: str, numbers: FrameNumbers) -> None:
-        self.latest = (0.0, 0.0)
-        """`when` and `at` of the last message sent or event."""
+        self.latest = (0.0, 0.0)  # `when` and `at` of the last message sent or event
         self._connection = connection
         self._numbers = numbers
 
@@ -212,7 +208,6 @@ class Framer:
         return self._frame(Channel.SENT, raw.removesuffix(b"\n"), when, at)
 
     def stderr(self, line: bytes, when: float, at: float) -> Frame:
-        """Frame one line of the server's standard error."""
         return self._frame(Channel.STDERR, line, when, at)
 
     def event(self, name: str, when: float, at: float, /, **fields: object) -> Frame:

@@ -101,7 +101,6 @@ class _SchemaPart(NamedTuple):
 
 
 def _marks(schema: JsonObject, arguments: JsonObject) -> Iterator[HeaderParameter]:
-    """All marks, in their order, at any depth."""
     parts = [_SchemaPart(schema, arguments, "", "")]
     while parts:
         part = parts.pop()

@@ -101,7 +101,6 @@ class _Others:
         self._marks: JsonObject = {}
 
     def add(self, event: SseEvent) -> None:
-        """Add an event."""
         raw = event.raw
         marks = _marked({}, event, 1 if event.is_message else 0)
         is_alike = marks.keys() == self._marks.keys() and marks["count"] == 0
@@ -112,7 +111,6 @@ class _Others:
         self._size += len(raw)
 
     def flush(self) -> None:
-        """Add what is still to be combined."""
         if self._raws:
             self._entries.append(_of_raw(b"".join(self._raws)) | self._marks)
         self._raws.clear()
@@ -154,8 +152,7 @@ class BodyRebuilder:
     """
 
     def __init__(self) -> None:
-        self.exchange: int | None = None
-        """The exchange of the messages that follow, if stated."""
+        self.exchange: int | None = None  # the exchange of the messages that follow, if stated
         self._around: _Around = (b"", b"")
         self._steps: Iterator[_Step] = iter(())
         self._next: _Step | None = None

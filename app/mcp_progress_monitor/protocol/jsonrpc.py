@@ -32,8 +32,7 @@ __all__ = [
     "encode",
 ]
 
-OVERSIZED = 1024 * 1024
-"""Larger messages are outlined in slices; their big members become `Elided`."""
+OVERSIZED = 1024 * 1024  # larger messages are outlined in slices; their big members become `Elided`
 
 _SPACE = b" \t\r\n"
 _BEGINNING = 1024
@@ -46,16 +45,11 @@ class Kind(enum.Enum):
     NOTIFICATION = "notification"
     RESULT = "result"
     ERROR = "error"
-    BATCH = "batch"
-    """An array of messages."""
-    INVALID = "invalid"
-    """JSON, but not a JSON-RPC message."""
-    GARBAGE = "garbage"
-    """Not JSON."""
-    BLANK = "blank"
-    """Only white space."""
-    PARTIAL = "partial"
-    """The stream ended within the line, which is not JSON so far."""
+    BATCH = "batch"  # an array of messages
+    INVALID = "invalid"  # JSON, but not a JSON-RPC message
+    GARBAGE = "garbage"  # not JSON
+    BLANK = "blank"  # only white space
+    PARTIAL = "partial"  # the stream ended within the line, which is not JSON so far
 
 
 class Envelope(NamedTuple):
@@ -75,7 +69,6 @@ class Envelope(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The findings, as sentences."""
         return texts(self.findings)
 
 

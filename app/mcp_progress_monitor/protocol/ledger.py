@@ -25,7 +25,6 @@ MOST_TASKS = 1024
 
 
 def key_of(value: Any) -> Key:
-    """The key of an id or token as received."""
     kind = type(value)
     if kind is str or kind is int:
         key: Key = value
@@ -119,17 +118,14 @@ class Ledger:
         return len(self._recent) + len(self._recent_tokens) + tasks + len(self._askers)
 
     def open_number(self, identity: Any) -> int | None:
-        """The open request with that id, None if there is none."""
         request = self._open.get(key_of(identity))
         return request.number if request else None
 
     def open_method(self, identity: Any) -> str | None:
-        """The method of the open request with that id, None if there is none."""
         request = self._open.get(key_of(identity))
         return request.method if request else None
 
     def begin(self, identity: Any, request: OpenRequest) -> None:
-        """Add a request under its id and its token."""
         key = key_of(identity)
         if key in self._open:
             self._open_below.setdefault(key, []).append(self._open[key])
@@ -157,7 +153,6 @@ class Ledger:
         return ended
 
     def cancel(self, identity: Any) -> ReferredRequest:
-        """Remove the request of a cancel."""
         ended = self._end(key_of(identity), RequestStanding.CANCELLED)
         if ended.request is not None:
             self._release(ended.request, RequestStanding.CANCELLED)
@@ -208,7 +203,6 @@ class Ledger:
         return None if task is None else self._known_tasks.get(task)
 
     def began_task(self, request: int) -> bool:
-        """Whether that request began one of the tasks that are known."""
         return request in self._known_tasks.values()
 
     def find_token(self, token: Any) -> ReferredRequest:
@@ -220,7 +214,6 @@ class Ledger:
         return self._recent_tokens.get(key)
 
     def clear(self) -> None:
-        """The connection is closed: forget everything."""
         for table in (
             self.token_owners,
             self.tokens,
@@ -307,14 +300,12 @@ class ReplyPlaces:
         self._carried: dict[int, int] = {}
 
     def clear(self) -> None:
-        """Forget everything."""
         self._exchange = None
         self._of.clear()
         self._carried.clear()
 
     @property
     def request(self) -> int | None:
-        """The request whose response carries the current messages; None if there is none."""
         return None if self._exchange is None else self._carried.get(self._exchange)
 
     def begin(self, raw: bytes) -> bool:
@@ -339,7 +330,6 @@ class ReplyPlaces:
                 del self._carried[next(iter(self._carried))]
 
     def note(self, request: int | None, frame: Frame) -> None:
-        """Remember the position of the reply to a request."""
         if request is None or (frame.part is None and self._exchange is None):
             return
         self._of[request] = _Place(_batch_of(frame), self._exchange)

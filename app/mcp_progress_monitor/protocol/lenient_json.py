@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-DEEPEST = 200
-"""Deepest nesting that is decoded, the limit of pydantic's parser; see `TooDeepError`."""
+DEEPEST = 200  # deepest nesting that is decoded, the limit of pydantic's parser; see `TooDeepError`
 
 BOM = b"\xef\xbb\xbf"
 
 _MOST_FINDINGS = 8
-_SHALLOW_BYTES = 2 * DEEPEST
-"""A shorter text cannot be nested too deep."""
+_SHALLOW_BYTES = 2 * DEEPEST  # a shorter text cannot be nested too deep
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     r"(?P<sound>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -47,7 +45,6 @@ class LenientJson(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The findings, as sentences."""
         return texts(self.findings)
 
 

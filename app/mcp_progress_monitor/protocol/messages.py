@@ -31,8 +31,7 @@ TASK_RESULT: Final = "tasks/result"
 CANCEL_TASK: Final = "tasks/cancel"
 UPDATE_TASK: Final = "tasks/update"
 LIST_TASKS: Final = "tasks/list"
-OF_TASKS: Final = "tasks/"
-"""The prefix of the methods about tasks."""
+OF_TASKS: Final = "tasks/"  # the prefix of the methods about tasks
 
 # Requests of the server, or what a reply of 2026-07-28 requires
 CREATE_MESSAGE: Final = "sampling/createMessage"
@@ -48,8 +47,7 @@ LOG_MESSAGE: Final = "notifications/message"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
-TASK_STATUS: Final = "notifications/tasks/status"
-"""A task's state, in 2025-11-25."""
+TASK_STATUS: Final = "notifications/tasks/status"  # a task's state, in 2025-11-25
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 """A subscription of 2026-07-28 has begun."""
 TASK_CHANGED: Final = "notifications/tasks"
@@ -73,8 +71,7 @@ TASK_ID: Final = "taskId"
 TASK_IDS: Final = "taskIds"
 
 # Keys of `_meta`, and the name of an extension
-RESERVED: Final = "io.modelcontextprotocol/"
-"""The prefix of the keys that MCP reserves."""
+RESERVED: Final = "io.modelcontextprotocol/"  # the prefix of the keys that MCP reserves
 VERSION_KEY: Final = f"{RESERVED}protocolVersion"
 CAPABILITIES_KEY: Final = f"{RESERVED}clientCapabilities"
 CLIENT_KEY: Final = f"{RESERVED}clientInfo"

@@ -149,7 +149,6 @@ class _OfferedItem:
             self.note(f'"{key}" is {words}')
 
     def text(self, key: str) -> str | None:
-        """An optional string."""
         value = self.members.get(key)
         if value is None or isinstance(value, str):
             return value
@@ -161,29 +160,24 @@ class _OfferedItem:
 
 
 def read_tools(result: JsonObject) -> ListPage[Tool]:
-    """Read the result of `tools/list`."""
     return _read_page(result, "tools", "name", _tool)
 
 
 def read_resources(result: JsonObject) -> ListPage[Resource]:
-    """Read the result of `resources/list`."""
     return _read_page(result, "resources", "uri", _resource)
 
 
 def read_templates(result: JsonObject) -> ListPage[ResourceTemplate]:
-    """Read the result of `resources/templates/list`."""
     return _read_page(result, "resourceTemplates", "uriTemplate", _template)
 
 
 def read_prompts(result: JsonObject) -> ListPage[Prompt]:
-    """Read the result of `prompts/list`."""
     return _read_page(result, "prompts", "name", _prompt)
 
 
 def _read_page(
     result: JsonObject, key: str, identity: str, build: Callable[[_OfferedItem, str], T]
 ) -> ListPage[T]:
-    """Parse the list `key`, whose items must have the string `identity`."""
     problems: list[str] = []
     listed = result.get(key)
     if not isinstance(listed, list):

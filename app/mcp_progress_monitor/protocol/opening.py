@@ -128,7 +128,6 @@ class ConnectionOpening:
         return self._fall_back(f"server/discover was refused: {words}")
 
     def after_wait(self, discovered: RequestAnswered | None) -> Step:
-        """What to do after an `Await`."""
         self._is_due = discovered is None
         if discovered is not None:
             step = self._after_discover(discovered)
@@ -222,7 +221,6 @@ class ConnectionOpening:
         return Await(eras.DISCOVER_LIMIT_S) if self._is_due else self._given_up()
 
     def _given_up(self) -> Step:
-        """What is left to try on a connection where the handshake failed."""
         if self._is_due and self._can_reopen and not self._is_reopened and not self._was_plain:
             return self._reopen(Era.HANDSHAKE, "the server refused initialize")
         if self._partial is not None:
@@ -278,7 +276,6 @@ class ConnectionOpening:
         return Reopen(f"{why}: reconnecting, starting with {opener}")
 
     def _refuse(self, problem: ErrorDetails) -> None:
-        """Keep the first reason for a failure."""
         self._refusal = self._refusal or problem
 
     def _has_asked(self, method: str, revision: str) -> bool:

@@ -21,8 +21,7 @@ from mcp_progress_monitor.protocol.lenient_json import (
 from mcp_progress_monitor.protocol.messages import META, NEXT_RESUME_TOKEN, TASK_ID
 
 T = TypeVar("T")
-Slices: TypeAlias = Generator[None, None, T]
-"""Work that pauses by yielding None and returns a T."""
+Slices: TypeAlias = Generator[None, None, T]  # work that pauses by yielding None and returns a T
 
 LARGEST_DECODED = 64 * 1024
 """Largest member that is decoded, in bytes; larger ones become `Elided`.
@@ -275,7 +274,6 @@ def _key(raw: bytes, pos: int) -> tuple[str, int]:
 
 
 def _value_end(raw: bytes, pos: int) -> Slices[int]:
-    """Find the end of the value that begins at `pos`."""
     opening = raw[pos : pos + 1]
     if opening == b'"':
         return (yield from _string_end(raw, pos + 1))
@@ -288,7 +286,6 @@ def _value_end(raw: bytes, pos: int) -> Slices[int]:
 
 
 def _container_end(raw: bytes, pos: int) -> Slices[int]:
-    """Find the end of the object or array whose content begins at `pos`."""
     depth, paused_at, is_sinking = 1, pos, False
     for step in itertools.count(1):
         begun_at = pos
@@ -318,7 +315,6 @@ def _container_end(raw: bytes, pos: int) -> Slices[int]:
 
 
 def _string_end(raw: bytes, pos: int) -> Slices[int]:
-    """Find the end of the string whose text begins at `pos`."""
     while True:
         end = _matched(_TEXT, raw, pos)
         if raw[end : end + 1] == b'"':

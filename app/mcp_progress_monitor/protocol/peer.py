@@ -169,7 +169,6 @@ class Peer:
         return self.notify(CANCELLED, params)
 
     def is_pending(self, identity: int) -> bool:
-        """Whether a request of ours is neither answered nor cancelled."""
         return identity in self._pending
 
     def forget(self, identity: int) -> None:

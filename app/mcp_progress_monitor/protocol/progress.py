@@ -168,8 +168,7 @@ class FurtherMembers:
     def __init__(self) -> None:
         self._names: dict[str, None] = {}
         self._getters: list[operator.attrgetter[Any]] = []
-        self.decode: Callable[[bytes], list[_Line]] = _decode_lines
-        """Decodes the array of lines."""
+        self.decode: Callable[[bytes], list[_Line]] = _decode_lines  # decodes the array of lines
 
     def learn(self, messages: Iterable[dict[str, Any]]) -> None:
         """Decode the members of these from now on, as far as there are not too many."""
@@ -208,8 +207,7 @@ class FurtherMembers:
         self._getters = [operator.attrgetter(name) for name, *_ in fields]
 
 
-_MOST_FURTHER: Final = 16
-"""Further members that are learnt: some servers make names up."""
+_MOST_FURTHER: Final = 16  # further members that are learnt: some servers make names up
 _NAME: Final = re.compile(r"[\w.$/-]{1,64}")
 
 
@@ -229,7 +227,6 @@ class RunFacts:
         return self._weight >= _MOST_WEIGHT
 
     def take(self, facts: Iterable[Fact]) -> None:
-        """Add the facts of a message."""
         self._others += [(len(self._ticks), fact) for fact in facts]
         self._weight += _WEIGHT
 
@@ -277,8 +274,7 @@ class _PlainLines:
     """
 
     def __init__(self, run: FrameRun, further: FurtherMembers) -> None:
-        self.odd = 0
-        """The first line that is not plain, or a place before it."""
+        self.odd = 0  # the first line that is not plain, or a place before it
         self.ticks: list[PlainTick] = []
         self.columns: tuple[list[int], list[int | float], list[int | float | None]] = ([], [], [])
         """Requests, values and totals of the ticks."""
@@ -290,8 +286,7 @@ class _PlainLines:
         self._further = further
         self._text = b"[%b]" % b"\n,".join(run.raws)
         self._colons = self._text.count(b":")
-        self._is_sure = True
-        """Whether only keys were counted: then no escape can hide a colon."""
+        self._is_sure = True  # whether only keys were counted: then no escape can hide a colon
 
     def read(self, ledger: Ledger, here: int | None) -> bool:
         """Read all lines; if one of them is odd, False."""
@@ -422,8 +417,7 @@ _NUMBERS: Final = frozenset({int, float})
 _NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
 _MOST_WEIGHT: Final = 256
 """Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
-_WEIGHT: Final = 8
-"""… and how much longer another message takes."""
+_WEIGHT: Final = 8  # … and how much longer another message takes
 
 
 def _column(values: list[Any]) -> tuple[list[Any], int]:

@@ -32,8 +32,7 @@ _NO_SECRETS: Final = frozenset({"mcp-session-id"})
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
 _PARAMETER: Final = re.compile(r"(?P<kept>[?&;#](?P<name>[^=&;#?]{1,200})=)(?P<value>[^&;#\s]+)")
 _REFERENCES: Final = re.compile(r"(?:\$\{(?:env|keyring):[^${}]+\})+")
-HIDDEN_VALUE: Final = "***"
-"""What replaces a secret in a URL, or within a text."""
+HIDDEN_VALUE: Final = "***"  # what replaces a secret in a URL, or within a text
 
 
 def is_secret_name(name: str) -> bool:
@@ -53,7 +52,6 @@ def is_secret_setting(name: str) -> bool:
 
 
 def is_secret_parameter(name: str) -> bool:
-    """Whether a parameter of a URL of that name holds a secret."""
     return is_secret_setting(name) or name.lower() in _SECRET_PARAMETERS
 
 
@@ -121,7 +119,6 @@ def replaced_arguments(args: Sequence[str], substitute: Substitute) -> tuple[str
 
 
 def shown_arguments(args: Sequence[str]) -> tuple[str, ...]:
-    """The arguments for display."""
     return replaced_arguments(args, _hidden)
 
 
@@ -208,8 +205,7 @@ def _hidden(_name: str, _value: str) -> str:
     return HIDDEN_VALUE
 
 
-HIDDEN: Final = "(hidden)"
-"""What replaces a token."""
+HIDDEN: Final = "(hidden)"  # what replaces a token
 
 
 def without_tokens(result: JsonObject) -> JsonObject:
@@ -225,7 +221,6 @@ def without_tokens(result: JsonObject) -> JsonObject:
 
 
 def shown_data(data: Any) -> Any:
-    """An error's `data`, which may be anything, without its tokens."""
     return without_tokens(data) if isinstance(data, dict) else data
 
 

@@ -21,12 +21,9 @@ class SseFields:
 
     def __init__(self, start: int) -> None:
         self.start = start
-        self.stop = 0
-        """How far the event is parsed."""
-        self.count = 0
-        """How many lines of data it has."""
-        self.place = (0, 0)
-        """Where the value of the last of them is in the event."""
+        self.stop = 0  # how far the event is parsed
+        self.count = 0  # how many lines of data it has
+        self.place = (0, 0)  # where the value of the last of them is in the event
         self.name = ""
         self.id: str | None = None
         self.retry_ms: int | None = None
@@ -35,7 +32,6 @@ class SseFields:
 
     @property
     def data(self) -> bytes | None:
-        """All lines of data, joined; None if there are none."""
         return b"\n".join(self._blocks) if self.count else None
 
     def read(self, text: bytes) -> None:
@@ -114,13 +110,11 @@ class LongFields(SseFields):
         self.stop = self.place[1]
 
     def go_on(self, value: bytes) -> None:
-        """More of that line has arrived."""
         self._joined.write(value)
         self.stop += len(value)
         self.place = (self.place[0], self.stop)
 
     def skip(self, size: int) -> None:
-        """Skip so many bytes."""
         self.stop += size
 
     def _gather(self, block: bytes) -> None:
@@ -130,8 +124,7 @@ class LongFields(SseFields):
         self._joined.write(block)
 
 
-PIECE: Final = 32 * 1024
-"""Smallest piece, in bytes; larger chunks are not split."""
+PIECE: Final = 32 * 1024  # smallest piece, in bytes; larger chunks are not split
 LONGEST_FIELD: Final = 64 * 1024
 """A longer id or event name is not read: the event has no id, or is not a message."""
 _DATA_NAME: Final = b"data:"
@@ -156,7 +149,6 @@ class LongEvent:
         self._is_skipped = False
 
     def add(self, text: bytes) -> None:
-        """Add bytes."""
         self._keep(text)
         had_half = self._unread.endswith(b"\r")
         if self._is_data or self._is_skipped:
@@ -185,7 +177,6 @@ class LongEvent:
         return pieces
 
     def finish(self) -> None:
-        """The event is complete: parse the rest."""
         if self._unread:
             self.fields.read(bytes(self._unread))
             self._unread.clear()
@@ -236,7 +227,6 @@ class LongEvent:
         return text[stop:]
 
     def _read_lines(self) -> None:
-        """Parse the whole lines of the rest."""
         unread = self._unread
         # A CR at the end may be half of a line end.
         stop = 1 + max(unread.rfind(b"\n"), unread.rfind(b"\r", 0, len(unread) - 1))
@@ -376,7 +366,6 @@ class SseEvent(NamedTuple):
 
     @property
     def raw(self) -> bytes:
-        """The exact bytes of the event."""
         if self.whole is not None:
             return self.whole
         return self.before + (self.data or b"") + self.after
@@ -425,7 +414,6 @@ class SseParser:
         return self._held_size
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """Add bytes; return the events they complete."""
         events: list[SseEvent] = []
         if self._tail:
             chunk = self._finish(chunk, events)
@@ -470,7 +458,6 @@ class SseParser:
         return run
 
     def end(self) -> list[SseEvent]:
-        """At the end of the stream: return the incomplete event, if there is any."""
         long, raw = self._long, b"".join(self._held)
         self._drop()
         if long is not None:
@@ -553,7 +540,6 @@ class SseParser:
         return event
 
     def _parsed(self, piece: bytes, raw: bytes, blank: bytes = b"") -> SseEvent:
-        """Parse an event line by line."""
         fields = SseFields(self._begin(piece))
         fields.read(piece)
         meaning = (fields.name, fields.id, fields.retry_ms)
@@ -585,7 +571,6 @@ def _idle_event(raw: bytes) -> SseEvent:
 
 
 def _events_of(long: LongEvent, *, is_complete: bool = True) -> list[SseEvent]:
-    """A long, complete event, with its pieces."""
     long.finish()
     fields, size = long.fields, long.size
     data, meaning = fields.data, (fields.name, fields.id, fields.retry_ms)

@@ -92,7 +92,6 @@ def task_named_by(method: str, params: JsonObject) -> str | None:
 
 
 def related_task(payload: JsonObject) -> str | None:
-    """The id of the task that parameters or a result belong to."""
     meta = as_object(payload.get(META))
     identity = as_object(meta.get(RELATED_TASK, meta.get(_DRAFT_RELATED))).get(TASK_ID)
     return identity if isinstance(identity, str) else None
@@ -150,7 +149,6 @@ def _listed(answer: RequestAnswered, ledger: Ledger) -> list[TaskStated]:
 
 
 def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger) -> TaskStated:
-    """The reply to a request that names a task."""
     how, result = _HOW[method], answer.result
     if not ledger.is_known_task(asked):
         ledger.begin_task(asked, None)
@@ -215,15 +213,13 @@ def _object(members: JsonObject, name: str) -> JsonObject | None:
     return found if isinstance(found, dict) else None
 
 
-LONGEST_TTL_MS: Final = 2**53 - 1
-"""The longest time to live that every JSON parser reads exactly."""
+LONGEST_TTL_MS: Final = 2**53 - 1  # the longest time to live that every JSON parser reads exactly
 
 
 class TaskWay(enum.Enum):
     """The form of tasks on a connection."""
 
-    CORE = enum.auto()
-    """2025-11-25: requested in the call, the result fetched with `tasks/result`."""
+    CORE = enum.auto()  # 2025-11-25: requested in the call, the result fetched with `tasks/result`
     EXTENSION = enum.auto()
     """2026-07-28: the server's choice, the result in `tasks/get`, answers with `tasks/update`."""
 
@@ -236,13 +232,11 @@ class TaskOffer(NamedTuple):
 
     @classmethod
     def of(cls, revision: str, capabilities: JsonObject) -> TaskOffer:
-        """The support of a server that agreed on `revision`."""
         is_core = era_of(revision) is Era.HANDSHAKE
         return cls(TaskWay.CORE if is_core else TaskWay.EXTENSION, capabilities)
 
     @property
     def has_calls(self) -> bool:
-        """Whether a call of a tool may become a task."""
         if self.way is TaskWay.EXTENSION:
             return TASKS_EXTENSION in as_object(self.capabilities.get("extensions"))
         requests = as_object(self._core.get("requests"))
@@ -250,7 +244,6 @@ class TaskOffer(NamedTuple):
 
     @property
     def has_list(self) -> bool:
-        """Whether tasks can be listed."""
         return self.way is TaskWay.CORE and "list" in self._core
 
     @property

@@ -171,7 +171,6 @@ class RecordingPart(NamedTuple):
 
     @property
     def stamps(self) -> StampReader:
-        """A new reader of this part's stamps."""
         return StampReader(LINE_FORMATS[self.version], self.base_us)
 
 

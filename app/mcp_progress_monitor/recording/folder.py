@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
 _PART: Final = re.compile(rf"(?P<run>.+?)(?:\.(?P<part>[1-9]\d{{0,8}}))?{re.escape(SUFFIX)}")
-LIVE: Final = "live"
-"""The subfolder where taps write their recordings."""
+LIVE: Final = "live"  # the subfolder where taps write their recordings
 _STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+"
 _OURS: Final = re.compile(rf"{_STAMP}(?:-\d+)?")
 """Names of recordings that this program made automatically; only those are pruned."""
@@ -72,7 +71,6 @@ class RecordingsFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        """`path` is created with the first recording."""
         self.path = path
         self._lock: FileLock | None = None
         self._own: Path | None = None
@@ -301,12 +299,10 @@ def _lock(path: Path) -> FileLock:
 
 
 def part_path(path: Path, number: int) -> Path:
-    """The file of a run's part; `path` is that of the first."""
     return path if number == 1 else path.with_name(f"{run_of(path)}.{number}{SUFFIX}")
 
 
 def run_of(path: Path) -> str:
-    """The common prefix of the names of all parts of a run."""
     found = _PART.fullmatch(path.name)
     return path.name if found is None else found["run"]
 

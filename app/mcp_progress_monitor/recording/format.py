@@ -62,12 +62,10 @@ def _quoted(connection: str) -> str:
 
 
 def escaped(raw: bytes) -> bytes:
-    r"""Write line feeds as `\n` and backslashes as `\\`."""
     return raw.replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
 
 
 def unescaped(raw: bytes) -> bytes:
-    """Undo `escaped`."""
     return _ESCAPE.sub(lambda found: b"\n" if found[0] == b"\\n" else b"\\", raw)
 
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.framing import FrameNumbers
     from mcp_progress_monitor.recording.files import RecordingPart
 
-READ_BYTES: Final = 64 * 1024
-"""Bytes read in one go: about two milliseconds of work."""
+READ_BYTES: Final = 64 * 1024  # bytes read in one go: about two milliseconds of work
 _LONGEST_HEADER: Final = 64 * 1024
 _STRETCHES_KEPT: Final = 1 << 16
 _CHECK_S: Final = 1.0

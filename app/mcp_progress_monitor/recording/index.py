@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
-NONE: Final = 0
-"""The number for "none"."""
-_LONGEST: Final = 200
-"""Longer texts are not stored: the frame has them."""
+NONE: Final = 0  # the number for "none"
+_LONGEST: Final = 200  # longer texts are not stored: the frame has them
 
 
 class FrameSource(NamedTuple):
@@ -78,11 +76,9 @@ class SharedValues(Generic[_Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[tuple[int, _Value]]:
-        """Every number with its value."""
         return iter(enumerate(self._values, 1))
 
     def number(self, key: Hashable, value: _Value) -> int:
-        """The number of a value, a new one if necessary."""
         known = self.ids.get(key)
         if known is not None:
             return known
@@ -111,16 +107,12 @@ def key_of(token: Any) -> Hashable:
     return None if token is None else (kind.__name__, repr(token)[:_LONGEST])
 
 
-ROWS: Final = 1 << 16
-"""Most rows of a segment."""
-_SPAN: Final = 1 << 32
-"""Bytes of a file that a segment's offsets can address."""
+ROWS: Final = 1 << 16  # most rows of a segment
+_SPAN: Final = 1 << 32  # bytes of a file that a segment's offsets can address
 _MASK: Final = _SPAN - 1
-_TOKENS_KEPT: Final = 100_000
-"""Requests whose token is remembered for their replies."""
+_TOKENS_KEPT: Final = 100_000  # requests whose token is remembered for their replies
 
-_DRIFT_S: Final = 0.0005
-"""How far wall time may drift from monotonic time before it is recorded."""
+_DRIFT_S: Final = 0.0005  # how far wall time may drift from monotonic time before it is recorded
 _ONLY_PROGRESS: Final = {ProgressReceived}
 _OF_REQUEST: Final = (
     CancelRequested,
@@ -197,7 +189,6 @@ class Segment:
 
     @property
     def end(self) -> int:
-        """One past the place of the last row."""
         return self.first + len(self.kinds)
 
     def until(self, row: int) -> Segment:
@@ -217,7 +208,6 @@ class _Rows(NamedTuple):
     exchanges: array[int]
 
     def part(self, some: slice) -> _Rows:
-        """Some of the rows."""
         kinds, methods, tokens, exchanges = self
         return _Rows(kinds[some], methods[some], tokens[some], exchanges[some])
 
@@ -234,7 +224,6 @@ class _Runs:
         self.values.append(value)
 
     def at(self, place: int) -> tuple[int, Any]:
-        """The place from which a value holds for `place`, and the value."""
         run = bisect.bisect_right(self.places, place) - 1
         return (self.places[run], self.values[run]) if run >= 0 else (place, 0)
 
@@ -248,13 +237,11 @@ class Columns:
     """All segments, the tables that their numbers refer to, and values too rare for a column."""
 
     def __init__(self) -> None:
-        self.segments: list[Segment] = []
-        """Oldest first; those of dropped parts are removed."""
+        self.segments: list[Segment] = []  # oldest first; those of dropped parts are removed
         self.sources: SharedValues[FrameSource] = SharedValues(0xFFFF_FFFF)
         self.methods: SharedValues[str] = SharedValues(0xFFFF)
         self.tokens: SharedValues[Any] = SharedValues(0xFFFF_FFFF)
-        self.end = 0
-        """One past the place of the newest frame, which is the number of frames so far."""
+        self.end = 0  # one past the place of the newest frame, which is the number of frames so far
         self.gap = range(0)
         """Places in the middle whose frames are gone (see `give_up`); empty if there are none."""
         self._numbers = _Runs("Q")
@@ -271,7 +258,6 @@ class Columns:
 
     @property
     def first(self) -> int:
-        """The place of the oldest existing frame."""
         return self.segments[0].first if self.segments else self.end
 
     def take(
@@ -367,7 +353,6 @@ class Columns:
         return self.segments[at], place - self.segments[at].first
 
     def number(self, place: int) -> int:
-        """The number of the frame at a place that exists, or did."""
         begun, number = self._numbers.at(place)
         return int(number) + place - begun
 
@@ -583,7 +568,6 @@ class Columns:
         return NONE if token is None else self.tokens.number(key_of(token), token)
 
     def _meaning(self, fact: Fact | None) -> tuple[int, int, int]:
-        """Method, token and exchange of a fact."""
         if type(fact) is NotificationReceived:  # the one that comes in floods
             return self.methods.number(fact.method, fact.method), NONE, 0
         if isinstance(fact, ProgressReceived):

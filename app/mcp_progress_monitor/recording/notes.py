@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".notes.json"
 _VERSION: Final = 1
-_LARGEST: Final = 64 * 1024 * 1024
-"""Most bytes of the file; nobody writes so many notes."""
+_LARGEST: Final = 64 * 1024 * 1024  # most bytes of the file; nobody writes so many notes
 
 _Stamp = tuple[int, int, int]
 
@@ -61,37 +60,30 @@ class Notes:
         self._read_anew()
 
     def is_marked(self, number: int) -> bool:
-        """Whether the frame of that number is marked."""
         return self._entries.get(number, _NOTHING).is_marked
 
     def note(self, number: int) -> str:
-        """The note on the frame of that number; empty without one."""
         return self._entries.get(number, _NOTHING).text
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The numbers of all frames with a mark or a note, in order."""
         return self._numbers
 
     def after(self, number: int) -> int | None:
-        """The first number after `number` with a mark or a note."""
         at = bisect.bisect_right(self._numbers, number)
         return self._numbers[at] if at < len(self._numbers) else None
 
     def before(self, number: int) -> int | None:
-        """The last number before `number` with a mark or a note."""
         at = bisect.bisect_left(self._numbers, number)
         return self._numbers[at - 1] if at else None
 
     def set_marked(self, numbers: Iterable[int], *, is_marked: bool) -> None:
-        """Mark frames, or remove their marks."""
         self._read_anew()
         for number in numbers:
             self._put(number, _StoredNote(is_marked, self.note(number)))
         self._save()
 
     def set_note(self, number: int, text: str) -> None:
-        """Set the note on a frame; an empty one removes it."""
         self._read_anew()
         self._put(number, _StoredNote(self.is_marked(number), text))
         self._save()
@@ -108,7 +100,6 @@ class Notes:
             bisect.insort(self._numbers, number)
 
     def _read_anew(self) -> None:
-        """Read the file if it has changed."""
         if self._path is None:
             return
         try:

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Chunk", "FileBytes", "RecordingReader"]
 
 BLOCK_BYTES: Final = 1024 * 1024
-LONGEST_LINE: Final = 128 * 1024 * 1024
-"""A longer line is never in memory as a whole."""
-HEAD_BYTES: Final = 64 * 1024
-"""How much of such a line is kept."""
+LONGEST_LINE: Final = 128 * 1024 * 1024  # a longer line is never in memory as a whole
+HEAD_BYTES: Final = 64 * 1024  # how much of such a line is kept
 
 
 class Block(NamedTuple):
@@ -162,7 +160,6 @@ class FrameNumbering(FrameNumbers):
         self._ends: list[int] = []
 
     def take(self, count: int = 1) -> int:
-        """Take `count` consecutive numbers and return the first."""
         if self._next + count > self._limit:
             self._on_clash()
             self._turn(self._beyond())
@@ -190,7 +187,6 @@ class FrameNumbering(FrameNumbers):
         return max(self._next, self._ends[-1] if self._ends else 0)
 
     def _turn(self, number: int) -> None:
-        """Continue from another number."""
         if self._next > self._begin:
             self._keep(self._begin, self._next)
         self._begin = self._next = number
@@ -198,7 +194,6 @@ class FrameNumbering(FrameNumbers):
         self._limit = self._begins[place] if place < len(self._begins) else MOST_NUMBER + 1
 
     def _keep(self, begin: int, end: int) -> None:
-        """Add a range of used numbers, joined to those that it touches."""
         place = bisect.bisect_right(self._begins, begin)
         if place < len(self._begins) and self._begins[place] == end:
             end = self._ends[place]
@@ -215,10 +210,8 @@ MOST_FRAMES: Final = 256
 _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "Invalid frame number; frames are renumbered"
 _FRAMERS_KEPT: Final = 4096
-_FLOOD: Final = 32
-"""Lines with one stamp that form a chunk of their own."""
-_LINES_AT_ONCE: Final = 1000
-"""Lines that are not frames between two pauses: about two milliseconds."""
+_FLOOD: Final = 32  # lines with one stamp that form a chunk of their own
+_LINES_AT_ONCE: Final = 1000  # lines that are not frames between two pauses: about two milliseconds
 _QUOTED: Final = 120
 _DIGITS: Final = 10
 
@@ -265,7 +258,6 @@ class Framers:
         self._framers: dict[str, Framer] = {}
 
     def of(self, connection: str) -> Framer:
-        """The framer of a connection."""
         framer = self._framers.get(connection)
         if framer is None:
             if len(self._framers) >= _FRAMERS_KEPT:
@@ -285,7 +277,6 @@ class _Run(NamedTuple):
     ats: list[float]
 
     def add(self, stamp: FrameStamp, lines: Sequence[bytes], offset: int) -> None:
-        """Add lines of one stamp, the first of them at `offset`."""
         _, when, at, length = stamp
         _, raws, offsets, whens, ats = self
         for line in lines:
@@ -296,7 +287,6 @@ class _Run(NamedTuple):
             offset += len(line) + 1
 
     def part(self, begin: int, end: int) -> _Run:
-        """Some of them."""
         source, raws, offsets, whens, ats = self
         some = slice(begin, end)
         return _Run(source, raws[some], offsets[some], whens[some], ats[some])
@@ -393,7 +383,6 @@ class Cutter:
             place = until
 
     def _made(self, run: _Run) -> Iterator[Chunk | None]:
-        """The chunks of a run."""
         for begin in range(0, len(run.raws), MOST_FRAMES):
             is_whole = len(run.raws) <= MOST_FRAMES
             part = run if is_whole else run.part(begin, begin + MOST_FRAMES)
@@ -545,8 +534,7 @@ class RecordingReader:
         self._faults = RecordingFaults()
         self.is_waiting = False
         """Whether more may follow later, in a recording that is still being written."""
-        self.parts: list[RecordingPart] = parts_of(path, self._faults)
-        """The files, in their order."""
+        self.parts: list[RecordingPart] = parts_of(path, self._faults)  # the files, in their order
         self.read_bytes = 0
         self.total_bytes = sum(part.size for part in self.parts)
 
@@ -561,11 +549,9 @@ class RecordingReader:
         return self._faults.problems
 
     def first(self) -> FrameStamp | None:
-        """The stamp of the first frame; None when none is found near the beginning."""
         return next(filter(None, map(first_stamp, self.parts)), None)
 
     def last(self) -> FrameStamp | None:
-        """The stamp of the last frame; None when none is found near the end."""
         return next(filter(None, map(last_stamp, reversed(self.parts))), None)
 
     def __iter__(self) -> Iterator[Chunk]:

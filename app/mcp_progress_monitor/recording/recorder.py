@@ -81,7 +81,6 @@ _KINDS: Final = {
 
 
 def refusal(error: OSError, path: Path, *, has_begun: bool) -> ErrorDetails:
-    """The error message when the system fails a write."""
     reason = _KINDS.get(error.errno or 0, _OTHER)
     if reason is _GONE and not has_begun:
         reason = _NOWHERE
@@ -113,10 +112,8 @@ class GrowingPart:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.path: Path | None = None
-        """Its file; set before any bytes in it are read."""
-        self.end = 0
-        """The number of bytes that were added."""
+        self.path: Path | None = None  # its file; set before any bytes in it are read
+        self.end = 0  # the number of bytes that were added
         self.written = 0
         self._starts: list[int] = []
         self._blobs: list[bytes] = []
@@ -127,7 +124,6 @@ class GrowingPart:
         return self.end - self._starts[0] if self._starts else 0
 
     def append(self, blob: bytes) -> None:
-        """Add bytes."""
         self._starts.append(self.end)
         self._blobs.append(blob)
         self.end += len(blob)
@@ -166,7 +162,6 @@ class GrowingPart:
         return b"" if self.path is None else FileBytes(self.path).read(offset, size)
 
     def _held(self, offset: int, end: int) -> bytes:
-        """Bytes that are in memory, up to `end`."""
         if not self._starts or offset < self._starts[0]:
             return b""
         at = bisect.bisect_right(self._starts, offset) - 1
@@ -200,15 +195,12 @@ _PAUSE_S: Final = 0.05
 
 Everything else is written immediately.
 """
-_MANY: Final = 256 * 1024
-"""More bytes than this do not wait."""
-_AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes that the thread writes at once."""
+_MANY: Final = 256 * 1024  # more bytes than this do not wait
+_AT_ONCE: Final = 4 * 1024 * 1024  # bytes that the thread writes at once
 _STUCK_S: Final = 10.0
 """How long a disk may accept nothing, while messages wait for it, before it is given up."""
 _STUCK_TURNS: Final = 20
-_FLUSH_S: Final = 0.25
-"""How long `flush` waits for a disk."""
+_FLUSH_S: Final = 0.25  # how long `flush` waits for a disk
 _OPEN_S: Final = 2.0
 _CLOSE_S: Final = 2.0
 
@@ -257,10 +249,8 @@ class Recorder:
         surplus ones are deleted as `settings` say.
         """
         self.timeline = Timeline()
-        self.problem: ErrorDetails | None = None
-        """Why recording stopped."""
-        self.count = 0
-        """The number of recorded frames."""
+        self.problem: ErrorDetails | None = None  # why recording stopped
+        self.count = 0  # the number of recorded frames
         settings = settings or RecordingSettings()
         self._clock = clock or Clock()
         self._files = None if path is None else RunFiles(path, folder, settings)
@@ -295,7 +285,6 @@ class Recorder:
 
     @property
     def is_recording(self) -> bool:
-        """Whether frames go to the disk."""
         return self._files is not None
 
     @property
@@ -305,11 +294,9 @@ class Recorder:
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of it that are not on disk yet."""
         return self._waiting_bytes
 
     def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
-        """Record frames of one connection, and the facts read from them."""
         part = self._part
         if part.end >= self._part_limit and frames[0].part is None:
             part = self._part = self._new_part(part.number + 1, frames[0].number)
@@ -359,7 +346,6 @@ class Recorder:
             timeline.keep_newest(timeline.end - segments[len(segments) // 4].first)
 
     def _encoded(self, frames: Sequence[Frame], part: GrowingPart) -> Encoded:
-        """Encode frames for a part."""
         if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
             pieces, encoded = self._encoder.encode_oversized(frames[0], part.number, part.end)
         else:
@@ -448,7 +434,6 @@ class Recorder:
         return frames[count:]
 
     def _new_part(self, number: int, first: int) -> GrowingPart:
-        """Begin a part whose first frame has the number `first`."""
         part = GrowingPart(number)
         self._encoder.begin(first)
         self.timeline.add_part(number, part)

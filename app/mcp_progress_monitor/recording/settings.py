@@ -13,8 +13,7 @@ from mcp_progress_monitor.path_checks import PathKind, path_kind
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDER: Final = "recordings"
-"""The subfolder of the data folder with recordings and these settings."""
+FOLDER: Final = "recordings"  # the subfolder of the data folder with recordings and these settings
 _FILE: Final = "settings.json"
 _LEAST_PART: Final = 1024 * 1024
 _PARTS_KEPT: Final = 8
@@ -28,8 +27,7 @@ class RecordingSettings:
     is_on: bool = True
     keep_days: int = 30
     keep_bytes: int = 2_000_000_000
-    part_bytes: int = 256 * 1024 * 1024
-    """Larger files are continued in another one."""
+    part_bytes: int = 256 * 1024 * 1024  # larger files are continued in another one
 
     def __post_init__(self) -> None:
         """Refuse impossible values, with a message."""

@@ -40,10 +40,8 @@ class FileBytes:
 
 
 _UNKNOWN: Final = FrameSource("", Channel.EVENT)
-_GAP: Final = 4096
-"""A gap between two frames up to which it is read rather than skipped."""
-_AT_ONCE: Final = 4 * 1024 * 1024
-"""Bytes read at once, unless one frame is larger."""
+_GAP: Final = 4096  # a gap between two frames up to which it is read rather than skipped
+_AT_ONCE: Final = 4 * 1024 * 1024  # bytes read at once, unless one frame is larger
 _SPLICED_APART: Final = 64 * 1024
 """Gap between two frames of a file up to which they belong to one stretch."""
 
@@ -55,8 +53,7 @@ class Bytes(Protocol):
         """The bytes from `offset` on; fewer, or none, if they are gone or unreadable."""
 
 
-WATCHED_PART: Final = -1
-"""The part of all frames whose bytes are in other programs' recordings."""
+WATCHED_PART: Final = -1  # the part of all frames whose bytes are in other programs' recordings
 
 
 class SplicedBytes:
@@ -111,12 +108,10 @@ class Timeline:
 
     @property
     def first(self) -> int:
-        """The place of the oldest existing frame."""
         return self.columns.first
 
     @property
     def end(self) -> int:
-        """One past the place of the newest frame."""
         return self.columns.end
 
     @property
@@ -135,11 +130,9 @@ class Timeline:
         return 0 < self.columns.first == self.closed
 
     def add_part(self, number: int, source: Bytes) -> None:
-        """Add the storage of a part; part numbers increase."""
         self._parts[number] = source
 
     def drop_part(self, number: int) -> None:
-        """Drop the oldest part with its rows."""
         self.columns.drop_part(number)
         self._parts.pop(number, None)
 
@@ -252,17 +245,14 @@ class Timeline:
         return self.columns.sources.value(segment.sources[row]) or _UNKNOWN
 
     def kind(self, place: int) -> FrameKind | None:
-        """The kind of the frame at `place`."""
         found = self.columns.locate(place)
         return None if found is None else FrameKind(found[0].kinds[found[1]] & Segment.KIND)
 
     def size(self, place: int) -> int:
-        """The size of the frame at `place`, in bytes."""
         found = self.columns.locate(place)
         return 0 if found is None else found[0].sizes[found[1]]
 
     def number(self, place: int) -> int:
-        """The number of the frame at `place`."""
         return self.columns.number(place)
 
     def place_of(self, number: int) -> int | None:
@@ -290,7 +280,6 @@ class Timeline:
         return 0 if found is None else found[0].exchanges[found[1]]
 
     def request_of(self, place: int) -> int | None:
-        """The place of the request that the frame at `place` belongs to."""
         exchange = self.exchange(place)
         return self.place_of(exchange) if exchange else None
 

@@ -84,14 +84,12 @@ class Encoder:
         """Times count from `base`, in monotonic seconds."""
         self._base = base
         self._run = os.urandom(16).hex()
-        self._next = 1
-        """The number of the next line unless it states another one."""
+        self._next = 1  # the number of the next line unless it states another one
         self._batches: dict[str, _Batch] = {}
         self._stamp: tuple[object, ...] = ()
         self._prefix = b""
 
     def begin(self, first: int) -> None:
-        """Begin a part whose first frame has the number `first`."""
         self._next = first
 
     def header(self, part: int, first: int, when: float) -> bytes:
@@ -120,7 +118,6 @@ class Encoder:
         return count, batch.part
 
     def encode(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        """Encode frames of one connection, for `part` at `offset`."""
         return self._encode_chunk(frames, offset) or self._encode_each(frames, part, offset)
 
     def encode_oversized(
@@ -283,8 +280,7 @@ class Order:
         loop: Any = current_token().native_token
         # Not `anyio.from_thread`: it waits for the loop, which may be waiting for this thread.
         self._tell_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
-        self.done = anyio.Event()
-        """For the loop; set a moment after the work is done."""
+        self.done = anyio.Event()  # for the loop; set a moment after the work is done
         self.is_done = threading.Event()
         self.result: Any = None
         self.error: Exception | None = None
@@ -312,7 +308,6 @@ class DiskThread:
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Run `work`; cancelling does not stop it."""
         order = self.begin(work, *arguments)
         await order.done.wait()
         if order.error is not None:
@@ -339,8 +334,7 @@ class DiskThread:
             del order
 
 
-_AT_ONCE: Final = 1024 * 1024
-"""Bytes passed to the system at once."""
+_AT_ONCE: Final = 1024 * 1024  # bytes passed to the system at once
 _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -348,8 +342,7 @@ class Writer:
     """Appends to new files, readable only by their owner, one after the other."""
 
     def __init__(self) -> None:
-        self.written = 0
-        """Bytes that the last `write` put into the file, even if it failed."""
+        self.written = 0  # bytes that the last `write` put into the file, even if it failed
         self._path: Path | None = None
         self._descriptor = -1
 
@@ -367,13 +360,11 @@ class Writer:
             self._write(memoryview(block))
 
     def close(self) -> None:
-        """Close the file, if there is one."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 
     def discard(self) -> None:
-        """Close the file and delete it."""
         self.close()
         if self._path is not None:
             with contextlib.suppress(OSError):
@@ -422,10 +413,8 @@ class RunFiles:
         self, path: Path, folder: RecordingsFolder | None, settings: RecordingSettings
     ) -> None:
         """`path` is for the first part; with `folder` it is in that folder, and one of many."""
-        self.path = path
-        """The first part's file: not the requested one if that was taken meanwhile."""
-        self.current = path
-        """The current file, or the last one."""
+        self.path = path  # the first part's file: not the requested one if that was taken meanwhile
+        self.current = path  # the current file, or the last one
         self._is_made = False
         self._folder = folder
         self._settings = settings

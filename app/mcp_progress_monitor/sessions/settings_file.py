@@ -28,7 +28,6 @@ class SettingsFile:
         self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
 
     def of(self, fingerprint: str) -> ServerSettings:
-        """The settings of one server; the defaults if it has none."""
         return self._held.get(_key(fingerprint)) or _unchanged()
 
     def put(self, fingerprint: str, settings: ServerSettings) -> None:

@@ -28,8 +28,7 @@ LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
 """Levels of log messages, the most verbose first (RFC 5424)."""
 
 
-LONGEST_LIMIT_S: Final = 86_400_000
-"""The longest limit: 1,000 days. Whoever needs more wants none."""
+LONGEST_LIMIT_S: Final = 86_400_000  # the longest limit: 1,000 days. Whoever needs more wants none.
 
 
 TOOL_IDLE_S: Final = 1800.0

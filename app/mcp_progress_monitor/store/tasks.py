@@ -91,7 +91,6 @@ class TaskStore:
         owners: Owners,
         settle: Callable[[], Awaitable[None]],
     ) -> None:
-        """Keep them in `database`; `settle` makes this program one of `owners`."""
         self._database = database
         self._owners = owners
         self._settle = settle

@@ -63,7 +63,6 @@ def link(
     chain: int | None = None,
     task: int | None = None,
 ) -> None:
-    """Note that a chain, or a task, is that job."""
     connection.execute(
         "INSERT OR REPLACE INTO watched (identity, chain, task) VALUES (?, ?, ?)",
         (identity, chain, task),

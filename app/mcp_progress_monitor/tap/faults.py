@@ -241,7 +241,6 @@ class ScriptedStream(ThreadStream):
         self._condition.notify()
 
     def _deliver(self) -> None:
-        """Do what is due, until there is nothing more to come."""
         while (action := self._next()) is not None:
             action()
 

@@ -186,7 +186,6 @@ class PollLoop:
         self.watch(bell, lambda: self._answer(bell))
 
     def start(self) -> None:
-        """Begin, unless that was done for another stream."""
         if self._thread.ident is None:
             self._thread.start()
 

@@ -133,7 +133,6 @@ class ClientSessions:
         self._by_target[target] = session
 
     def end(self, session: ClientSession) -> None:
-        """Forget a session: its id is that of no other one."""
         session.is_over = True
         self._open.pop(session, None)
         for names in (self._by_id, self._by_target):

@@ -149,7 +149,6 @@ async def _deliver(pieces: AsyncIterator[_Piece], send: Callable[[bytes], Awaita
 
 
 def _with_data(event: SseEvent, data: bytes) -> bytes:
-    """An event with other data, which may have several lines."""
     if event.whole is None:
         return event.before + data + event.after
     lines = [f"id: {event.id}".encode()] if event.id is not None else []

@@ -30,7 +30,6 @@ class SignInRefusal(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What happened, and the way out."""
         return f"{self.why} {WAY_OUT}"
 
 

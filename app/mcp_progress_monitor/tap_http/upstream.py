@@ -92,7 +92,6 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connection; a later request makes another one."""
         stream, self._stream = self._stream, None
         self._held = b""
         if stream is not None:

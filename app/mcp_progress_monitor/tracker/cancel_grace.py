@@ -35,8 +35,7 @@ class PendingCancels:
         """
         self._is_behind = is_behind
         self.grace_s = grace_s
-        self.due_at = _NEVER
-        """When the next cancel is due, for the tracker's loop to compare with."""
+        self.due_at = _NEVER  # when the next cancel is due, for the tracker's loop to compare with
         self._rows = rows
         self._finish = finish
         self._due: list[tuple[float, JobId]] = []

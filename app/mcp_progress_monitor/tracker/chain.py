@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, RequestMade
 
-INVALID_PARAMS: Final = -32602
-"""The JSON-RPC code with which a server refuses a resume token."""
+INVALID_PARAMS: Final = -32602  # the JSON-RPC code with which a server refuses a resume token
 
 REFUSED: Final = "refused"
-INTERRUPTED: Final = "interrupted"
-"""Outcomes of attempts that are not job states."""
+INTERRUPTED: Final = "interrupted"  # outcomes of attempts that are not job states
 
 _UNUSABLE: Final = (
     "The server's new resume token is not a non-empty string and cannot be sent. The "
@@ -95,8 +93,7 @@ def _resumable(answer: RequestAnswered, plain: JobEnding, token: str) -> Attempt
     return AttemptOutcome(ending, JobState.RESUMABLE, token, is_by_hand=is_by_hand)
 
 
-ATTEMPTS_KEPT: Final = 1000
-"""Most attempts that one job shows; older ones are only counted."""
+ATTEMPTS_KEPT: Final = 1000  # most attempts that one job shows; older ones are only counted
 
 
 class Settling(NamedTuple):
@@ -211,7 +208,6 @@ class Chain:
         return self.attempts[0].request if len(self.attempts) == self.attempts.maxlen else None
 
     def expire(self) -> None:
-        """Drop the token."""
         self.token, self.next_attempt_at = None, None
 
     def add_saved(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:

@@ -246,7 +246,6 @@ class Chains:
         delta.move(job)
 
     def _conclude(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
-        """Show how an attempt ended."""
         chain = job.chain
         if chain is None:
             return
@@ -324,8 +323,6 @@ class Chains:
         return ChangeSet(progressed=frozenset({job}))
 
     def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> ChangeSet:
-        """Set whether another running program has an attempt of it in flight."""
-
         def change(chain: Chain) -> None:
             chain.is_elsewhere = is_elsewhere
 
@@ -423,7 +420,6 @@ class Chains:
         return delta.freeze()
 
     def leave(self, dropped: Iterable[Job], delta: PendingChanges) -> None:
-        """Forget the tokens of jobs whose rows were dropped."""
         for job in dropped:
             self._release(job)
             delta.removed.append(job.id)

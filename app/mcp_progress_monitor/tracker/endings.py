@@ -48,7 +48,6 @@ class JobEnding(NamedTuple):
 
 
 def of_answer(answer: RequestAnswered) -> JobEnding:
-    """What a reply to an open request means for its job."""
     if answer.error is not None:
         return _failed(failure_of_error(answer.sender, answer.error))
     result = answer.result or {}
@@ -180,7 +179,6 @@ def of_silence(task: JobTask | None, reason: str | None) -> JobEnding:
 
 
 def of_call_ended(fact: CallEnded) -> JobEnding:
-    """The end of a job that this side has given up."""
     state = _OUTCOMES.get(fact.outcome, JobState.FAILED)
     return JobEnding(state, Failure("local", fact.text or state.value))
 

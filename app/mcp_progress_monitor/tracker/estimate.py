@@ -74,10 +74,8 @@ TURN_POINTS: Final = 4
 """So many points, including the turn itself, make another pace: a leap does not."""
 SPARKS: Final = 20
 LEAST_SPARKS: Final = 4
-SURE: Final = 0.1
-"""A time left that may be off by more than this share is shown as an interval."""
-UNSURE: Final = 0.75
-"""One that may be off by more is unknown."""
+SURE: Final = 0.1  # a time left that may be off by more than this share is shown as an interval
+UNSURE: Final = 0.75  # one that may be off by more is unknown
 _SILENT_S: Final = 10.0
 LONGEST_ETA_S: Final = 100 * 86400.0
 

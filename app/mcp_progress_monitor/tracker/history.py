@@ -13,8 +13,7 @@ from mcp_progress_monitor.tracker.snapshot import ChartPoint, Phase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-CAPACITY: Final = 1024
-"""Most points a chart has; an even number."""
+CAPACITY: Final = 1024  # most points a chart has; an even number
 _FIRST_STRETCH_S: Final = 0.05
 _WIDTH: Final = 4
 _FULL: Final = CAPACITY * _WIDTH
@@ -35,7 +34,6 @@ class Chart:
         self._until = float("-inf")
 
     def add(self, at: float, value: float) -> None:
-        """Add a value seen at `at`; times do not decrease."""
         cells = self._cells
         if at < self._until:
             cells[-4] = at
@@ -65,7 +63,6 @@ class Chart:
         self._stretch_s *= 2
 
     def condense_to(self, most: int) -> None:
-        """Keep at most `most` points (at least one)."""
         while len(self) > max(most, 1):
             self.condense()
 
@@ -73,13 +70,11 @@ class Chart:
         return len(self._cells) // _WIDTH
 
     def points(self) -> list[ChartPoint]:
-        """All points, oldest first."""
         cells = iter(self._cells)
         return [ChartPoint(*cell) for cell in zip(cells, cells, cells, cells, strict=True)]
 
 
 def _join(first: ChartPoint, second: ChartPoint) -> ChartPoint:
-    """Two neighbouring stretches as one."""
     low, high = min(first.low, second.low), max(first.high, second.high)
     return ChartPoint(second.at, low, high, second.last)
 
@@ -134,7 +129,6 @@ class PhaseLog:
         return common_words(self._first, self._first if self._newest is None else self._newest)
 
     def shrink(self, most: int) -> None:
-        """Keep the newest `most` (at least one)."""
         while len(self._ended) >= max(most, 1):
             self._ended.popleft()
             self.dropped += 1
@@ -193,7 +187,6 @@ class AxisSpan(NamedTuple):
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
     def lines(self, wanted: int) -> list[float]:
-        """Round values within the span, about `wanted` of them."""
         return self._lines(_round_step((self.high - self.low) / max(wanted, 1)))
 
     def time_lines(self, wanted: int) -> list[float]:

@@ -63,7 +63,6 @@ class ProgressHistory:
         self.odd: ProgressReceived | None = None
 
     def recent_rates(self) -> tuple[float, ...]:
-        """See `Rates.recent`."""
         return () if self.rates is None else self.rates.recent()
 
 
@@ -128,7 +127,6 @@ class Job:
     )
 
     def __init__(self, job: JobId, request: RequestMade) -> None:
-        """A job that runs since `request` was sent."""
         self.id = job
         self.request = self.first = request
         self.chain: Chain | None = None
@@ -177,7 +175,6 @@ class Job:
 
     @property
     def is_resuming(self) -> bool:
-        """Whether more is expected of it."""
         return not (self.state.is_over or self.is_settling)
 
     @property
@@ -268,7 +265,6 @@ class Job:
         self._keep_extremes()
 
     def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
-        """Update the stream of one of the job's requests."""
         self.stream = self.stream or JobStream()
         is_current = self.is_resuming and fact.request == self.request.number
         self.stream.take(fact, is_current=is_current)
@@ -359,7 +355,6 @@ class Job:
         return total is not None and total > 0 and is_above(self.progress, total)
 
     def _take_total(self, fact: ProgressReceived) -> None:
-        """Show the tick's total and mark its violations."""
         before, total = self.total, fact.total
         if total is None and fact.findings:
             return  # unreadable, which is already marked
@@ -413,7 +408,6 @@ class Job:
 
     @property
     def over_at(self) -> float | None:
-        """When it ended; None while it runs."""
         settling = None if self.chain is None else self.chain.settling
         return self.ended_at if settling is None else settling.at
 
@@ -477,7 +471,6 @@ class Job:
         self.heard_at = at
 
     def chart(self) -> list[ChartPoint]:
-        """The whole history up to the newest tick."""
         self._keep_extremes()
         return [] if self.course is None else self.course.chart.points()
 

@@ -86,7 +86,6 @@ class JobStream:
         self.broken = None
 
     def picture(self, now: float) -> StreamSnapshot:
-        """The stream's state at `now`."""
         newest = self.steps[-1]
         retry_at = None if newest.retry_s is None else newest.at + newest.retry_s
         is_broken = self.broken is not None
@@ -100,10 +99,8 @@ class JobStream:
         )
 
 
-ROUNDS_KEPT: Final = 1000
-"""Earlier requests by which a job can be found; older ones are dropped."""
-CHILDREN_KEPT: Final = 1000
-"""Newest children that one job shows."""
+ROUNDS_KEPT: Final = 1000  # earlier requests by which a job can be found; older ones are dropped
+CHILDREN_KEPT: Final = 1000  # newest children that one job shows
 
 
 class JobQuestions:
@@ -129,7 +126,6 @@ class JobQuestions:
 
     @property
     def keys(self) -> set[str]:
-        """The keys of the questions in `reply`."""
         return set(self._requests())
 
     @property
@@ -150,7 +146,6 @@ class JobQuestions:
             self.open[reply.number] = None
 
     def note(self, number: int, requests: JsonObject, at: float, when: float) -> None:
-        """Keep the questions, by their keys, of the message `number`."""
         for key, value in requests.items():
             asks = as_object(value)
             method, params = str(asks.get("method")), as_object(asks.get("params"))
@@ -166,7 +161,6 @@ class JobQuestions:
         self.note(fact.number, fresh, fact.at, fact.when)
 
     def note_answers(self, answers: JsonObject, at: float) -> None:
-        """Keep the answers to questions that had none yet."""
         for place, asked in enumerate(self.history):
             if asked.answered_at is None and asked.key in answers:
                 self.history[place] = asked._replace(answer=answers[asked.key], answered_at=at)
@@ -206,8 +200,7 @@ def digest(request: Any) -> bytes:
     return hashlib.blake2b(words.encode(), digest_size=16).digest()
 
 
-TASK_STEPS_KEPT: Final = 500
-"""Newest changes of a task that are kept."""
+TASK_STEPS_KEPT: Final = 500  # newest changes of a task that are kept
 _ANSWERED_KEPT: Final = 1000
 """Answered keys that are remembered: a server may repeat them until it has read the answer."""
 
@@ -273,7 +266,6 @@ class JobTask:
 
     @property
     def is_over(self) -> bool:
-        """Whether its status is final."""
         return is_terminal(self.status)
 
     @property
@@ -285,7 +277,6 @@ class JobTask:
 
     @property
     def needs_user(self) -> bool:
-        """Whether it waits for input that was not given yet."""
         if self.status != TaskStatus.INPUT_REQUIRED:
             return False
         return bool(self._asks) or not self._is_met

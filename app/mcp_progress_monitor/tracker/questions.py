@@ -52,7 +52,6 @@ class QuestionReducer:
     # Rounds
 
     def take_reply(self, job: Job, reply: RequestAnswered, delta: PendingChanges) -> None:
-        """Let a job wait for the input that its request's reply requires."""
         asked = job.asked = job.asked or JobQuestions()
         asked.require(reply)
         self._waiting[job.id] = job

@@ -90,7 +90,6 @@ class Replies:
             self._chains.learn_late(job, fact, delta)
 
     def finish(self, job: Job, ending: JobEnding, at: float, delta: PendingChanges) -> None:
-        """End a job, or an attempt of a resumable one."""
         self._questions.close(job, at, delta)
         verdict = self._verdict(job, ending)
         ending = ending if verdict is None else verdict.ending
@@ -118,7 +117,6 @@ class Replies:
 
 
 def _mark_plain(job: Job, answer: RequestAnswered) -> None:
-    """Mark a direct answer to a request for a task (2025-11-25)."""
     if "task" in job.request.params and answer.result is not None:
         job.marks.note(rules.ANSWERED_AT_ONCE, answer.number)
 

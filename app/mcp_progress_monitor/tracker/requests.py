@@ -56,12 +56,10 @@ class JobRequest(Protocol):
 
 
 def is_job(request: RequestMade) -> bool:
-    """Whether the user sees a request as a job."""
     return request.token is not None or request.method in METHODS
 
 
 def is_question(request: RequestMade) -> bool:
-    """Whether a request asks the user something."""
     return request.sender is Side.SERVER and request.method in QUESTIONS
 
 
@@ -83,8 +81,7 @@ def summary(request: JobRequest) -> str:
     return formatting.summary({k: v for k, v in params if k != subject and k not in _LEFT_OUT})
 
 
-PLAIN_KEPT: Final = 1000
-"""Open requests that are remembered; beyond that, the oldest is dropped."""
+PLAIN_KEPT: Final = 1000  # open requests that are remembered; beyond that, the oldest is dropped
 
 
 class PlainRequests:
@@ -99,7 +96,6 @@ class PlainRequests:
         return len(self._open)
 
     def add(self, request: RequestMade) -> None:
-        """Remember a request."""
         self._open[request.number] = request
         if len(self._open) > PLAIN_KEPT:
             del self._open[next(iter(self._open))]
@@ -110,10 +106,8 @@ class PlainRequests:
         return self.answered
 
     def drop(self, request: int | None) -> None:
-        """Forget a request that was given up."""
         self._open.pop(request or 0, None)
 
     def drop_connection(self, connection: str) -> None:
-        """Forget all open requests of a closed connection."""
         for number in [n for n, r in self._open.items() if r.connection == connection]:
             del self._open[number]

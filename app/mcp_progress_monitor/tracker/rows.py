@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.tracker.job import Job
 
-Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]
-"""An entry of `Changes.ticks`."""
+Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]  # an entry of `Changes.ticks`
 
 
 class TickLog(LazyRun[Tick]):
@@ -38,7 +37,6 @@ class TickLog(LazyRun[Tick]):
         self.counts = counts
 
     def __len__(self) -> int:
-        """How many ticks there are."""
         return len(self.ticks)
 
     def _item(self, index: int) -> Tick:
@@ -61,7 +59,6 @@ class PendingChanges:
         self.lapsed: list[JobId] = []
 
     def move(self, job: Job) -> None:
-        """Note that the job's state changed."""
         self.moved.add(job.id)
         self.progressed.add(job.id)
 
@@ -94,8 +91,7 @@ RESTING_KEPT: Final = 20_000
 """Resumable jobs in the list; beyond that, the oldest leave it, but not the disk."""
 BYTES_KEPT: Final = 256 * 2**20
 """Bytes of replies that jobs hold; beyond that, the oldest ended jobs are dropped."""
-FRESH_KEPT: Final = 500
-"""Ended jobs whose whole history is kept; older ones keep an outline."""
+FRESH_KEPT: Final = 500  # ended jobs whose whole history is kept; older ones keep an outline
 
 
 class RowLimits(NamedTuple):
@@ -125,8 +121,7 @@ class Rows:
         self._limits = limits
         self._forget_elsewhere = forget
         self.by_id: dict[JobId, Job] = {}
-        self.running: dict[int | None, Job] = {}
-        """Changed only by methods of this class."""
+        self.running: dict[int | None, Job] = {}  # changed only by methods of this class
         self._sides: dict[tuple[str, Side], dict[int | None, Job]] = {}
         """The same by connection and sender."""
         self._side_of: dict[int | None, tuple[str, Side]] = {}
@@ -169,7 +164,6 @@ class Rows:
         return self._sides.get((connection, sender), {}).values()
 
     def of_request(self, request: int | None) -> Job | None:
-        """The job of a request's number, running or ended."""
         job = self.running.get(request)
         if job is not None or request is None:
             return job
@@ -233,7 +227,6 @@ class Rows:
         return removed
 
     def _is_full(self) -> bool:
-        """Whether the ended jobs exceed a bound."""
         return len(self.ended) > self._limits.ended or self._bytes > self._limits.bytes
 
     def _is_resting_full(self) -> bool:
@@ -258,7 +251,6 @@ class Rows:
         return removed
 
     def drop(self, jobs: Iterable[JobId]) -> list[Job]:
-        """Remove those of `jobs` that run, and return them."""
         found = [self.by_id.get(job) for job in jobs]
         dropped = [j for j in found if j is not None and self.running.get(j.request.number) is j]
         for job in dropped:
@@ -286,5 +278,4 @@ class Rows:
 
 
 def _weight(job: Job) -> int:
-    """The size of the job's reply in bytes."""
     return 0 if job.answer is None else job.answer.size

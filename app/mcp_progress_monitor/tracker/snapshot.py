@@ -19,8 +19,7 @@ if TYPE_CHECKING:
         RequestAnswered,
     )
 
-JobId: TypeAlias = int
-"""Counts up from 1 for each tracker, in order of the jobs' start."""
+JobId: TypeAlias = int  # counts up from 1 for each tracker, in order of the jobs' start
 
 
 class JobState(enum.Enum):
@@ -41,7 +40,6 @@ class JobState(enum.Enum):
 
     @property
     def is_over(self) -> bool:
-        """Whether the job has ended."""
         return self not in _GOING_ON
 
 
@@ -63,7 +61,6 @@ class ViolationCount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentence about the first case."""
         return self.finding.text
 
 

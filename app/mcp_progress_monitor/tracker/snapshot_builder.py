@@ -80,7 +80,6 @@ def snapshot_of(
 
 
 def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
-    """The fields that only few jobs have."""
     fields = {} if job.chain is None else _of_chain(job, job.chain, is_ours=is_ours)
     if job.parent is not None or job.parent_is_unclear:
         fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
@@ -103,7 +102,6 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
 
 
 def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
-    """The fields that only jobs with a resume chain have."""
     can_resume = job.state is JobState.RESUMABLE and chain.can_resume
     return {
         "chain": chain.id,
@@ -137,7 +135,6 @@ def _cancel_s(job: Job, state: str, now: float) -> float | None:
 def attempt_of(
     job: Job, outcome: JobState | str, ended_when: float | None = None, detail: str = ""
 ) -> AttemptSnapshot:
-    """The newest attempt of the job."""
     number = 1 if job.chain is None else job.chain.attempt_count
     ticks, request = job.tick_count - job.attempt_ticks, job.request
     frame = request.number if request.number > 0 else None

@@ -22,7 +22,6 @@ class TickGaps:
         self._stall_after_s: float | None = STALL_LEAST_S
 
     def add(self, at: float) -> None:
-        """Add the gap that a tick at that time ends."""
         if self._at is None:
             self._at = at
         elif at > self._at:

@@ -65,18 +65,15 @@ class TaskIndex:
         self._by_id: dict[tuple[str, str], Job] = {}
 
     def of(self, connection: str, task: str) -> Job | None:
-        """The job whose task has that id at a connection's server."""
         return self._by_id.get((self.key_of(connection), task))
 
     def enter(self, job: Job, task: JobTask, key: str) -> None:
-        """Make a job the task `task` of the server with the identity `key`."""
         self.leave(job)
         job.task = task
         task.key = key
         self._by_id[key, task.id] = job
 
     def leave(self, job: Job) -> None:
-        """Remove the job from the table of tasks."""
         if job.task is None:
             return
         key = (job.task.key, job.task.id)
@@ -109,13 +106,11 @@ class TaskReducer:
         self._cancels = cancels
         self._finish = finish
         self._keep_answer = keep_answer
-        self._awaiting: dict[int, JobTask] = {}
-        """By the number of an open request for its result."""
+        self._awaiting: dict[int, JobTask] = {}  # by the number of an open request for its result
 
     # Requests about tasks
 
     def take_request(self, fact: RequestMade, delta: PendingChanges) -> None:
-        """Show the requests about a task on its job."""
         name = task_named_by(fact.method, fact.params)
         job = None if name is None else self._index.of(fact.connection, name)
         if job is None or job.task is None or job.request.sender is not fact.sender:
@@ -335,7 +330,6 @@ class TaskReducer:
             self._finish(job, ending, fact.at, delta)
 
     def _take_failed_result(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
-        """Treat an error as the outcome of the work."""
         if job.is_resuming and job.cancel_at is not None:
             job.answer = _answer_of(fact, job)
             self._finish(job, endings.of_cancel(job.answer, job.cancel_reason), fact.at, delta)
@@ -409,7 +403,6 @@ def _is_task(job: Job, fact: TaskStated) -> bool:
 
 
 def _mark_unasked(job: Job, fact: TaskStated) -> None:
-    """Mark a task of 2025-11-25 that was not requested."""
     if fact.how == "created" and not fact.task.is_flat and "task" not in job.request.params:
         job.marks.note(rules.TASK_UNASKED, fact.number)
 

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.chain import Restored
     from mcp_progress_monitor.tracker.snapshot import Clocks
 
-CANCEL_GRACE_S: Final = 5.0
-"""Default silence after a cancel that counts as its confirmation."""
+CANCEL_GRACE_S: Final = 5.0  # default silence after a cancel that counts as its confirmation
 _LOOKS: Final = 8
 """Messages of one moment that are compared with the current phase: a flood has hundreds."""
 _NEVER: Final = float("inf")
@@ -257,7 +256,6 @@ class Tracker:
         job.look(at)
 
     def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Tick:
-        """Apply a tick that is not plain."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
@@ -388,7 +386,6 @@ class Tracker:
             self._mark(delta, fact, job.marks.of_frame(fact.number))
 
     def _on_request_cancelled(self, fact: RequestCancelled, delta: PendingChanges) -> None:
-        """Wait for the outcome of a cancel."""
         self._plain.drop(fact.request)
         self._tasks.note_given_up(fact.request)
         job = self._rows.of_request(fact.request)
@@ -407,7 +404,6 @@ class Tracker:
             self._cancels.begin(job, fact.at, fact.reason, delta)
 
     def _on_cancel_requested(self, fact: CancelRequested, delta: PendingChanges) -> None:
-        """Wait for the outcome of a cancel that is about to be sent."""
         job = self._waiting(fact.request)
         if job is not None:
             job.cancel_grace_s = fact.grace_s
@@ -416,7 +412,6 @@ class Tracker:
                 self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
 
     def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
-        """End a job that this side has given up."""
         self._plain.drop(fact.request)
         self._tasks.note_given_up(fact.request)
         job = self._waiting(fact.request)
@@ -424,14 +419,12 @@ class Tracker:
             self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)
 
     def _on_stream(self, fact: StreamBroken | StreamResumed, delta: PendingChanges) -> None:
-        """Apply a stream event to the job of its request."""
         job = self._rows.of_request(fact.request)
         if job is not None:
             job.take_stream(fact)
             delta.progressed.add(job.id)
 
     def _on_timed_out(self, fact: CallTimedOut, delta: PendingChanges) -> None:
-        """End a job that timed out."""
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
@@ -489,12 +482,10 @@ class Tracker:
         return delta.freeze()
 
     def _waiting(self, request: int) -> Job | None:
-        """The job that waits for the reply to a request."""
         known = self._rows.running.get(request)
         return known if known is not None and not known.is_settling else None
 
     def _running(self, job: JobId) -> Job | None:
-        """A job that is not over."""
         known = self._rows.by_id.get(job)
         is_resuming = known is not None and not (known.state.is_over or known.is_settling)
         return known if is_resuming else None
@@ -523,11 +514,9 @@ class Tracker:
         return None if known is None else known.request
 
     def jobs(self) -> Sequence[JobId]:
-        """All jobs in order of their start."""
         return tuple(self._rows.by_id)
 
     def job_of(self, request: int) -> JobId | None:
-        """The job that the request in frame `request` began."""
         job = self._rows.of_request(request)
         return None if job is None else job.id
 
@@ -570,7 +559,6 @@ class Jobs:
     """Read access to jobs for windows, exports and the command line."""
 
     def __init__(self, tracker: Tracker, now: Callable[[], float]) -> None:
-        """Read `tracker` at the monotonic time of `now`."""
         self._tracker = tracker
         self._now = now
 
@@ -593,7 +581,6 @@ class Jobs:
         return self._tracker.detail(job, self._now())
 
     def ids(self) -> Sequence[JobId]:
-        """All jobs in the order of their start."""
         return self._tracker.jobs()
 
     def unattached_ticks(self, connection: str) -> int:
@@ -601,7 +588,6 @@ class Jobs:
         return self._tracker.unattached_ticks(connection)
 
     def job_of(self, request: int) -> JobId | None:
-        """The job that a request belongs to, by the number of its frame."""
         return self._tracker.job_of(request)
 
     def requests_of(self, job: JobId) -> frozenset[int]:

@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 FRAMES_KEPT: Final = 200
 """Fewest newest irregular frames of a job whose findings are kept: as many as its ticks."""
 
-WRONG_TYPE: Final = "wrong-type"
-"""A malformed tick; the finding says how."""
+WRONG_TYPE: Final = "wrong-type"  # a malformed tick; the finding says how
 IRREGULAR_REPLY: Final = "irregular-reply"
 IRREGULAR_REQUEST: Final = "irregular-request"
-TASK: Final = "irregular-task"
-"""A malformed message about the job's task; the finding says how."""
+TASK: Final = "irregular-task"  # a malformed message about the job's task; the finding says how
 
 
 def spoils(findings: Sequence[Finding]) -> bool:
@@ -55,7 +53,6 @@ class ViolationCounts:
         self._by_frame: dict[int, tuple[Finding, ...]] = {}
 
     def note(self, rule: Rule, number: int, *arguments: object) -> None:
-        """Count a violation of a rule in frame `number`."""
         self.add(Finding(rule, arguments), number)
 
     def add(self, finding: Finding, number: int, kind: str = "") -> None:
@@ -108,7 +105,6 @@ _OF_CANCEL: Final = {
 
 
 def violations_of(fact: Fact) -> tuple[Finding, ...]:
-    """The findings that `fact` itself shows."""
     reader = _READERS.get(type(fact))
     return () if reader is None else reader(fact)
 

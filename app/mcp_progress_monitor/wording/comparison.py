@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 SAME: Final = "same"
-_MOST_BYTES: Final = 2_000_000
-"""Of a reply that is compared."""
+_MOST_BYTES: Final = 2_000_000  # of a reply that is compared
 
 
 class Row(NamedTuple):

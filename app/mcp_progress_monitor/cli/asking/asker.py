@@ -173,7 +173,6 @@ class Asker:
             self._prompt.scope.cancel()
 
     async def run(self) -> None:
-        """Answer until cancelled."""
         self._prompt.loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as group:
             group.start_soon(self._ask_in_turn)
@@ -353,7 +352,6 @@ class _Prompt:
         return self.scope
 
     def end(self) -> bool:
-        """Stop asking; returns whether the user interrupted."""
         self.question = None
         return self._is_interrupted
 

@@ -52,7 +52,6 @@ class Keyboard:
         return line.decode(self._stream.encoding or "utf-8", "replace").rstrip("\r")
 
     def discard(self) -> None:
-        """Discard what was typed until now."""
         self._typed = b""
         if sys.platform == "win32":
             import msvcrt
@@ -131,7 +130,6 @@ class Dialogue:
         self._keyboard = keyboard
 
     def begin(self, title: str) -> None:
-        """Start a question and discard what was typed before."""
         self._keyboard.discard()
         self._errors.text(f"\n? {visible(title)}\n")
 

@@ -142,17 +142,14 @@ def _advice(tool: Tool) -> str:
 
 
 def read_resource(invocation: Invocation, order: ReadOrder) -> int:
-    """Read a resource and return the exit code."""
     return make_requests(invocation, order, functools.partial(_ReadRequest, order))
 
 
 def get_prompt(invocation: Invocation, order: PromptOrder) -> int:
-    """Get a prompt and return the exit code."""
     return make_requests(invocation, order, functools.partial(_PromptRequest, order))
 
 
 def send_request(invocation: Invocation, order: RawOrder) -> int:
-    """Send any request and return the exit code."""
     return make_requests(invocation, order, functools.partial(_RawRequest, order))
 
 

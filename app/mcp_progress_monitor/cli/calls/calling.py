@@ -134,7 +134,6 @@ class _Requests(OrderedCommand):
         self._engine: Engine | None = None
 
     def make_front(self, engine: Engine) -> Front:
-        """The output: JSON events, progress bars or lines."""
         plan = self._plan
         return self._front_of(
             engine, is_numbered=plan.repeat > 1, wording=plan.wording, shows_jobs=plan.owns_jobs

@@ -146,7 +146,6 @@ class _Resumer(OrderedCommand):
         self._declined: dict[JobId, int] = {}
 
     def make_front(self, engine: Engine) -> Front:
-        """The output: JSON events, progress bars or lines."""
         is_numbered = len(set(self._order.ids)) > 1
         return self._front_of(engine, is_numbered=is_numbered, numbers=self._labels)
 

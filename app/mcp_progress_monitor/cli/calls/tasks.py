@@ -50,7 +50,6 @@ def list_tasks(invocation: Invocation, *, in_json: bool) -> int:
 
 
 def get_task(invocation: Invocation, order: TaskOrder) -> int:
-    """Print the status of a task and return the exit code."""
     return make_requests(invocation, order, functools.partial(_About, order, GET_TASK, _state_text))
 
 
@@ -62,7 +61,6 @@ def cancel_task(invocation: Invocation, order: TaskOrder) -> int:
 
 
 def follow_task(invocation: Invocation, order: TaskOrder) -> int:
-    """Follow a task to its end and return the exit code."""
     log_to_stderr(invocation.common.log_level)
     with early_failures(invocation, as_json=order.as_json):
         definition = one_server(invocation.common)
@@ -99,7 +97,6 @@ class _Follower(OrderedCommand):
         self._definition = definition
 
     def make_front(self, engine: Engine) -> Front:
-        """The output: JSON events, a progress bar or lines."""
         return self._front_of(engine, is_numbered=False)
 
     def owns(self, _job: JobId) -> bool:

@@ -122,7 +122,6 @@ class Interrupts:
 
 
 def _show_cursor() -> None:
-    """Show the terminal's cursor, which the progress bars hide."""
     with contextlib.suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\x1b[?25h\n")

@@ -158,7 +158,6 @@ def is_cut(fact: ProgressReceived) -> bool:
 
 
 def whole_message(raw: bytes) -> str:
-    """The complete message of a progress notification."""
     params = exact_member(raw, "params").encode()
     value = json.loads(exact_member(params, "message"))
     return value if isinstance(value, str) else ""
@@ -651,7 +650,6 @@ class _Chunk:
         return job, count
 
     def pace(self, job: JobId | None) -> str:
-        """The job's rate and ETA after the whole chunk."""
         found = self._paces.get(job)
         if found is None:
             found = pace(None if job is None else self._engine.jobs.snapshot(job))

@@ -324,5 +324,4 @@ def _in_brackets(kind: str, name: str, base64: str) -> str:
 
 
 def _size_of(base64: str) -> str:
-    """The size of the data that `base64` encodes."""
     return size(len(base64.rstrip("=")) * 3 // 4)

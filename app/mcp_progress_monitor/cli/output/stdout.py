@@ -71,7 +71,6 @@ class StandardOutput:
         self._gone_listeners.append(listener)
 
     def write(self, data: bytes) -> None:
-        """Write all of `data` before returning."""
         if self.is_gone or self._stream is None:
             return
         self._is_writing = True

@@ -325,7 +325,6 @@ class TextFront:
             self._turns.say(line)
 
     def interrupt(self) -> None:
-        """Print that calls are being cancelled, and how to exit."""
         self._turns.say("Cancelling. Press Ctrl+C again to exit immediately.")
 
     def terminate(self) -> None:

@@ -98,7 +98,6 @@ def _tail(total: int, message: str | None) -> str:
 
 
 def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObject:
-    """Fall back by two after every few ticks."""
     done = 0
     for step in range(1, steps + 1):
         call.sleep(interval_s)

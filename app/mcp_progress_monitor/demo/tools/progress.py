@@ -21,7 +21,6 @@ _DAY_S: Final = 86_400
 
 
 def interval(default: float) -> JsonObject:
-    """Return the schema of the pause before each tick."""
     return number("Seconds between ticks", default, 0, _DAY_S)
 
 
@@ -37,7 +36,6 @@ def known_total(call: Call, steps: int, interval_s: float) -> JsonObject:
 
 
 def unknown_total(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Count without saying how far."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         call.progress(step, message=f"{step} found so far")

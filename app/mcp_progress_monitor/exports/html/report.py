@@ -65,7 +65,6 @@ class JobMarkup:
         self._depth = depth
 
     def parts(self, detail: JobDetail, *, has_title: bool = True) -> Iterator[Html]:
-        """The section in parts; empty ones are pauses."""
         gathering = gather(self._source, detail.snapshot)
         evidence: JobFrames | None = None
         while evidence is None:

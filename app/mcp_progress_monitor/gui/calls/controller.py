@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-_OPENING_MS: Final = 300
-"""Delay between connecting a server and showing its page."""
+_OPENING_MS: Final = 300  # delay between connecting a server and showing its page
 
 
 class CallsController(QObject):
@@ -66,10 +65,8 @@ class CallsController(QObject):
         self._preferences = preferences
         self._appearance = appearance
         self._call: CallDialog | None = None
-        self._series = 0
-        """The number of the newest series of calls."""
-        self._stopped = 0
-        """Series up to this number make no further calls."""
+        self._series = 0  # the number of the newest series of calls
+        self._stopped = 0  # series up to this number make no further calls
         self._page: ServerPage | None = None
         self._known: set[str] = set()
         self._new_server = ""
@@ -179,7 +176,6 @@ class CallsController(QObject):
 
     @Slot()
     def new_call(self) -> None:
-        """Open the call form; it stays open for the next call."""
         self._shown_call()
 
     @Slot(str, str, str)

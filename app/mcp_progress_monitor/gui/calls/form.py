@@ -34,7 +34,14 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import (
+    ScreenFit,
+    controls_in,
+    fit_to_screen,
+    in_column,
+    in_row,
+    order_tabs,
+)
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.key_table import add_keys
@@ -80,8 +87,7 @@ _SETS_FILES: Final = "Argument sets (*.csv *.tsv *.json *.jsonl);;All files (*)"
 class SearchEdit(QLineEdit):
     """A search field whose arrow keys move through the list; Enter accepts the selection."""
 
-    moved = Signal(int)
-    """The number of rows to move."""
+    moved = Signal(int)  # the number of rows to move
     entered = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -97,18 +103,14 @@ class SearchEdit(QLineEdit):
 class CallForm(QWidget):
     """The form for a call; stays open for the next one and reads server snapshots only."""
 
-    series_requested = Signal(object)
-    """A `CallSeries`, most often of one call."""
-    stop_requested = Signal()
-    """Make no further calls of a series."""
-    connect_requested = Signal(str)
-    """The name of the chosen server, which is not connected."""
+    series_requested = Signal(object)  # a `CallSeries`, most often of one call
+    stop_requested = Signal()  # make no further calls of a series
+    connect_requested = Signal(str)  # the name of the chosen server, which is not connected
     sets_requested = Signal(str, object)
     """The path of a file of argument sets, and the schema of the tool that they are for."""
     copy_requested = Signal(object, object, object, object)
     """A `CopyForm`, the server's snapshot, the `Offer`, and the arguments."""
-    saved_changed = Signal()
-    """The saved calls changed."""
+    saved_changed = Signal()  # the saved calls changed
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -149,17 +151,14 @@ class CallForm(QWidget):
 
     @property
     def form(self) -> SchemaForm:
-        """The arguments."""
         return self._form
 
     @property
     def options(self) -> CallOptions:
-        """Token, limits, repeats."""
         return self._options
 
     @property
     def offer(self) -> Offer | None:
-        """The tool, resource or prompt chosen."""
         return self._offer
 
     def set_servers(self, servers: Sequence[ServerSnapshot]) -> None:
@@ -215,7 +214,6 @@ class CallForm(QWidget):
         return True
 
     def state(self) -> dict[str, Any]:
-        """Return what to remember, as JSON values."""
         return {
             "server": self._server.currentText(),
             "kind": self._kind.currentIndex(),
@@ -239,7 +237,6 @@ class CallForm(QWidget):
         self._show_offers()
 
     def forget_arguments(self) -> None:
-        """Forget the arguments that were sent; keep what is in the form."""
         self._memory.restore(None)
 
     @Slot()
@@ -322,30 +319,21 @@ class CallForm(QWidget):
         self._foot.addWidget(self._send_anyway)
         self._foot.addWidget(self._send)
         side = QWidget(self)
-        choice = QVBoxLayout(side)
-        choice.setContentsMargins(0, 0, 0, 0)
-        for widget in (self._server, self._kind, self._search):
-            choice.addWidget(widget)
-        choice.addWidget(self._list, 1)
+        in_column(self._server, self._kind, self._search, (self._list, 1), of=side, margins=0)
         main = QWidget(self)
         upper = QWidget(main)
         call = QVBoxLayout(upper)
         call.setContentsMargins(0, 0, 0, 0)
         call.setSpacing(GAP)
-        head = QHBoxLayout()
-        head.addWidget(self._title, 1)
-        head.addWidget(self._shelf)
+        head = in_row((self._title, 1), self._shelf)
         call.addLayout(head)
         call.addWidget(self._about)
         call.addWidget(self._form, 1)
         call.addWidget(self._options)
-        entry = QVBoxLayout(main)
-        entry.setContentsMargins(0, 0, 0, 0)
-        entry.setSpacing(GAP)
-        entry.addWidget(ScreenFit(upper, _BESIDE_CALL, main), 1)
-        offline = QHBoxLayout()
-        offline.addWidget(self._offline, 1)
-        offline.addWidget(self._connect_server)
+        entry = in_column(
+            (ScreenFit(upper, _BESIDE_CALL, main), 1), of=main, margins=0, spacing=GAP
+        )
+        offline = in_row((self._offline, 1), self._connect_server)
         entry.addLayout(offline)
         entry.addLayout(self._foot)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
@@ -356,9 +344,7 @@ class CallForm(QWidget):
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(GAP_L)
         splitter.setSizes([220, 660])
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(splitter)
+        in_column(splitter, of=self, margins=0)
 
     def _connect(self) -> None:
         self._server.currentIndexChanged.connect(self._on_source_changed)
@@ -407,7 +393,6 @@ class CallForm(QWidget):
         self._show_connection()
 
     def _is_ready(self) -> bool:
-        """Whether the chosen server can be called now."""
         server = self._servers.get(self._server.currentText())
         return server is not None and _is_connected(server)
 
@@ -694,8 +679,7 @@ def _is_connected(server: ServerSnapshot) -> bool:
     return server.state is ServerState.CONNECTED
 
 
-_SIZE: Final = QSize(900, 680)
-"""The first size, if the screen has room."""
+_SIZE: Final = QSize(900, 680)  # the first size, if the screen has room
 
 
 class CallDialog(QDialog):
@@ -712,7 +696,5 @@ class CallDialog(QDialog):
         close.clicked.connect(self.reject)
         close.setToolTip("Close the window and keep what you entered (Esc)")
         self.form.add_button(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.addWidget(self.form, 1)
+        in_column((self.form, 1), of=self, margins=GAP_L)
         fit_to_screen(self, _SIZE)

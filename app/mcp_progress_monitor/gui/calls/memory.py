@@ -34,7 +34,6 @@ class CallMemory:
         return next(iter(self.recent(server, method, name)), None)
 
     def recent(self, server: str, method: str, name: str) -> list[JsonObject]:
-        """Return the last arguments of one tool, newest first."""
         key = (server, method, name)
         return [arguments for of, arguments in reversed(self._entries) if of == key]
 
@@ -74,7 +73,6 @@ class SavedCalls:
 
     @property
     def folders(self) -> list[str]:
-        """The folders' names."""
         return sorted({call.folder for call in self._calls.values() if call.folder})
 
     def get(self, folder: str, title: str) -> SavedCall | None:
@@ -86,16 +84,13 @@ class SavedCalls:
         self._calls[call.folder, call.title] = call
 
     def move(self, call: SavedCall, folder: str, title: str) -> None:
-        """Give a call another title, or another folder."""
         self.remove(call)
         self.save(call._replace(folder=folder, title=title))
 
     def remove(self, call: SavedCall) -> None:
-        """Forget a call."""
         self._calls.pop((call.folder, call.title), None)
 
     def state(self) -> dict[str, Any]:
-        """Return all of them as JSON values."""
         return {"calls": [call._asdict() for call in self]}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -47,14 +47,12 @@ class Offer:
     is_listed: bool = True
 
     def params(self, arguments: JsonObject) -> JsonObject:
-        """Return the parameters of a call with `arguments`."""
         if self.kind is OfferKind.RESOURCE:
             return arguments
         return {"name": self.name, "arguments": arguments}
 
 
 def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
-    """Return what `server` offers of one kind, in its order."""
     match kind:
         case OfferKind.TOOL:
             return [_of_tool(tool) for tool in server.tools]
@@ -123,8 +121,7 @@ class OffersModel(QAbstractListModel):
     run what they do not list.
     """
 
-    OFFER = Qt.ItemDataRole.UserRole + 1
-    """The row's `Offer`."""
+    OFFER = Qt.ItemDataRole.UserRole + 1  # the row's `Offer`
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -145,7 +142,6 @@ class OffersModel(QAbstractListModel):
         self._show()
 
     def offer(self, row: int) -> Offer | None:
-        """Return the offer in a row."""
         return self._shown[row] if 0 <= row < len(self._shown) else None
 
     def row_of(self, name: str) -> int | None:
@@ -159,7 +155,6 @@ class OffersModel(QAbstractListModel):
         return last if self._shown and not self._shown[last].is_listed else None
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Return the number of offers shown."""
         return 0 if parent.isValid() else len(self._shown)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

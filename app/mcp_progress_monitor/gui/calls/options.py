@@ -9,13 +9,11 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +24,7 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_label,
     plain_tip,
 )
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.typed_input import (
     JsonInputError,
     off_word,
@@ -171,12 +170,9 @@ class CallSettings(NamedTuple):
     idle_s: LimitChoice
     total_s: LimitChoice
     repeats: int
-    at_once: int
-    """Most calls pending at the same time, 0 for no limit."""
-    pause_s: float
-    """Delay before each further call."""
-    is_automatic: bool
-    """Whether to resume automatically when the server returns a resume token."""
+    at_once: int  # most calls pending at the same time, 0 for no limit
+    pause_s: float  # delay before each further call
+    is_automatic: bool  # whether to resume automatically when the server returns a resume token
     task: TaskAugmentation
 
 
@@ -186,8 +182,7 @@ class CallOptions(QWidget):
     They are folded below a line that summarises the changes from the defaults.
     """
 
-    sets_requested = Signal()
-    """The user wants to select a file of argument sets."""
+    sets_requested = Signal()  # the user wants to select a file of argument sets
     folded = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -365,11 +360,7 @@ class CallOptions(QWidget):
         self.show_usual(Limits())
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP_S)
-        column.addWidget(self._fold)
-        column.addWidget(self._page)
+        in_column(self._fold, self._page, of=self, margins=0, spacing=GAP_S)
         grid = QGridLayout(self._page)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GAP)
@@ -386,10 +377,7 @@ class CallOptions(QWidget):
                     grid.addWidget(self._label(words, control), row, 2 * place)
                 grid.addWidget(control, row, 2 * place + bool(words), 1, 1 + (not words))
         grid.addWidget(self.automatic, 1, 4, 1, 2)
-        sets = QHBoxLayout()
-        sets.addWidget(self._choose_sets)
-        sets.addWidget(self._sets_words, 1)
-        sets.addWidget(self._clear_sets)
+        sets = in_row(self._choose_sets, (self._sets_words, 1), self._clear_sets)
         grid.addLayout(sets, len(rows), 1, 1, 5)
         for place in (1, 3, 5):
             grid.setColumnStretch(place, 1)
@@ -439,7 +427,6 @@ class CallOptions(QWidget):
 
     @Slot()
     def clear_sets(self) -> None:
-        """Forget the argument sets."""
         self.set_argument_sets((), "")
 
     @Slot(bool)

@@ -15,7 +15,6 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
@@ -39,7 +38,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.json_view import JsonTree
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
@@ -62,11 +61,9 @@ _KINDS: Final = (
 _ICONS: Final = {kind: icon for kind, _title, _word, icon in _KINDS}
 _CALL: Final = "Call…"
 _LONGEST: Final = 20_000
-_WIDE_COLUMN: Final = 3
-"""The column that takes the remaining width."""
+_WIDE_COLUMN: Final = 3  # the column that takes the remaining width
 _WIDEST: Final = 200
-_ARGUMENTS: Final = 500
-"""Rows: a schema may have more properties than anyone reads."""
+_ARGUMENTS: Final = 500  # rows: a schema may have more properties than anyone reads
 
 
 class OfferDelegate(SideDelegate):
@@ -78,7 +75,6 @@ class OfferDelegate(SideDelegate):
     """Whether it ever can."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """Two lines."""
         faces = self.faces(option.font)
         return QSize(160, faces.heavy.height + faces.second.height + GAP + GAP_S)
 
@@ -92,7 +88,6 @@ class OfferDelegate(SideDelegate):
         return place
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint an offer."""
         offer: Offer = index.data(OffersModel.OFFER)
         painter.save()
         area = self.begin(painter, option, _ICONS[offer.kind], Tone.MUTED)
@@ -124,8 +119,7 @@ class OfferDelegate(SideDelegate):
 class OfferList(QListView):
     """The offers; a click on a row's button, or Enter, calls it."""
 
-    call_requested = Signal(object)
-    """An `Offer`."""
+    call_requested = Signal(object)  # an `Offer`
 
     def __init__(self, model: OffersModel, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
@@ -180,13 +174,11 @@ class ArgumentsModel(TitledTable):
         self._rows: list[tuple[str, str, str, str]] = []
 
     def show_schema(self, schema: dict[str, Any]) -> None:
-        """Show the properties of `schema`."""
         self.beginResetModel()
         self._rows = list(_arguments(schema))
         self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """One for each argument."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -241,18 +233,11 @@ class OfferDetails(QWidget):
         for part in (self.description, table, self.definition, self.tabs):
             part.setMinimumHeight(2 * self.fontMetrics().height())
         self.tabs.setAccessibleName("Arguments or schema")
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.call)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
-        column.addWidget(self.description, 1)
-        column.addWidget(self.tabs, 3)
+        head = in_row((self.title, 1), self.call)
+        in_column(head, (self.description, 1), (self.tabs, 3), of=self, margins=0)
         self.call.clicked.connect(self._on_clicked)
 
     def show_offer(self, offer: Offer | None, definition: dict[str, Any]) -> None:
-        """Show an offer with its definition as the server sent it."""
         self._offer = offer
         self.setVisible(offer is not None)
         if offer is None:
@@ -276,8 +261,7 @@ class OfferDetails(QWidget):
 class ServerPage(QWidget):
     """What one server offers, shown in the middle of the window instead of the jobs."""
 
-    back_requested = Signal()
-    """Show the jobs again."""
+    back_requested = Signal()  # show the jobs again
     connect_requested = Signal(str)
     call_requested = Signal(str, str, str)
     """The server, the method, and the name of the tool, prompt or resource."""
@@ -377,12 +361,7 @@ class ServerPage(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(GAP)
-        head.addWidget(self.back)
-        head.addWidget(self.name)
-        head.addWidget(self.state, 1)
-        head.addWidget(self.connect_button)
+        head = in_row(self.back, self.name, (self.state, 1), self.connect_button, spacing=GAP)
         side = QWidget(self)
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 0, 0, 0)
@@ -427,7 +406,6 @@ class ServerPage(QWidget):
             self.back_requested.emit()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take another font."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
             for label in (self.name, self.details.title):

@@ -20,13 +20,12 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, plain_tip
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
@@ -52,14 +51,11 @@ class CopyForm(enum.Enum):
 class CallShelf(QWidget):
     """Three menus: recent arguments, saved calls, copies."""
 
-    arguments_chosen = Signal(object)
-    """Recent arguments of the shown tool."""
-    call_chosen = Signal(object)
-    """A `SavedCall`."""
+    arguments_chosen = Signal(object)  # recent arguments of the shown tool
+    call_chosen = Signal(object)  # a `SavedCall`
     save_requested = Signal()
     manage_requested = Signal()
-    copy_requested = Signal(object)
-    """A `CopyForm`."""
+    copy_requested = Signal(object)  # a `CopyForm`
 
     def __init__(
         self,
@@ -166,8 +162,7 @@ def _menu_words(words: str) -> str:
 class SaveCallDialog(QDialog):
     """Asks for the title and the folder of a call to be saved."""
 
-    call_saved = Signal(object)
-    """The `SavedCall`, under its title."""
+    call_saved = Signal(object)  # the `SavedCall`, under its title
 
     def __init__(self, call: SavedCall, folders: list[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -193,15 +188,10 @@ class SaveCallDialog(QDialog):
         buttons.rejected.connect(self.reject)
         self._save = buttons.button(QDialogButtonBox.StandardButton.Save)
         self._title.textChanged.connect(self._on_title_changed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP)
-        column.addLayout(form)
-        column.addWidget(buttons)
+        in_column(form, buttons, of=self, margins=GAP_L, spacing=GAP)
         self._on_title_changed()
 
     def accept(self) -> None:
-        """Emit the call with its title and folder."""
         title, folder = self._title.text().strip(), self._folder.currentText().strip()[:200]
         self.call_saved.emit(self._call._replace(title=title, folder=folder))
         super().accept()
@@ -245,11 +235,7 @@ class SavedCallsDialog(QDialog):
         foot.addWidget(plain_label(self, "Double-click a title or a folder to change it."), 1)
         foot.addWidget(self._delete)
         foot.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP)
-        column.addWidget(self._table, 1)
-        column.addLayout(foot)
+        in_column((self._table, 1), foot, of=self, margins=GAP_L, spacing=GAP)
         self._calls: list[SavedCall] = []
         self._fill()
         fit_to_screen(self, _SIZE)

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QTextDocument, QWheelEvent
 
 _LIMIT: Final = 2000
-_SHORT: Final = 120
-"""Longer tips become rich text, since Qt wraps only that."""
+_SHORT: Final = 120  # longer tips become rich text, since Qt wraps only that
 _SPECIAL: Final = frozenset("<>&\n")
 _SIGN: Final = 32
-_TONE: Final = "tone"
-"""Property of a label whose text has the colour of a tone."""
+_TONE: Final = "tone"  # property of a label whose text has the colour of a tone
 
 
 def plain_tip(words: str) -> str:
@@ -59,8 +57,7 @@ def typed_text(document: QTextDocument) -> str:
     return document.toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
 
 
-_STEP: Final = 48
-"""Pixels by which the room reserved for text grows and shrinks."""
+_STEP: Final = 48  # pixels by which the room reserved for text grows and shrinks
 
 
 class ElidedLabel(QWidget):
@@ -142,15 +139,12 @@ class SideHeading(QWidget):
         appearance.changed.connect(self._recolour)
 
     def add_button(self, button: QToolButton) -> None:
-        """Put `button` at the right end."""
         self._row.addWidget(button)
 
     def set_buddy(self, widget: QWidget) -> None:
-        """Let the heading name `widget` for assistive technology."""
         self._label.setBuddy(widget)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take another font."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.FontChange:
             self._recolour()

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-_AROUND: Final = 6
-"""Lines of context around each difference."""
+_AROUND: Final = 6  # lines of context around each difference
 _MOST_LINES: Final = 4_000
-_LONGEST: Final = 2_000
-"""Characters of a line that are shown."""
+_LONGEST: Final = 2_000  # characters of a line that are shown
 _LINE_END: Final = re.compile(r"((?<!\\)(?:\\\\)*\\n)(?=[^\"])")
 """A line end in a string, as JSON writes it; not an escaped backslash before an n."""
 _TONES: Final = {"-": Tone.BAD, "+": Tone.GOOD, "@": Tone.MUTED}

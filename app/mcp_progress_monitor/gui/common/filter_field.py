@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 _Index = QModelIndex | QPersistentModelIndex
 
 _ROWS: Final = 10
-_LONGEST: Final = 80
-"""Characters of a suggestion that are shown."""
+_LONGEST: Final = 80  # characters of a suggestion that are shown
 _STEPS: Final = {
     Qt.Key.Key_Down: 1,
     Qt.Key.Key_Up: -1,
@@ -80,11 +79,9 @@ class _Candidates(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Return the number of candidates."""
         return 0 if parent.isValid() else len(self.candidates)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """Return two."""
         return 0 if parent.isValid() else 2
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -106,8 +103,7 @@ class CompletionPopup(QTreeView):
     effect there, or a window or pane that moves, as panes do when another comes to the front.
     """
 
-    chosen = Signal(object)
-    """The text of the selected `Candidate`."""
+    chosen = Signal(object)  # the text of the selected `Candidate`
     closed = Signal()
 
     def __init__(self, appearance: Appearance, field: QWidget) -> None:
@@ -240,8 +236,7 @@ class FilterField(QLineEdit):
     Every change of the text, typed or not, removes the error mark.
     """
 
-    confirmed = Signal()
-    """Enter was pressed, or the field was left: the text is complete."""
+    confirmed = Signal()  # enter was pressed, or the field was left: the text is complete
     help_requested = Signal()
 
     def __init__(
@@ -259,7 +254,6 @@ class FilterField(QLineEdit):
 
     @property
     def popup(self) -> CompletionPopup:
-        """The list of suggestions."""
         return self._popup
 
     @property

@@ -47,7 +47,6 @@ class ImageView(QWidget):
         return self._image
 
     def show_base64(self, encoded: str) -> None:
-        """Decode and show an image."""
         self._image = QImage()
         self._words = self._decode(encoded)
         self.setAccessibleDescription(self._words)
@@ -64,7 +63,6 @@ class ImageView(QWidget):
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the image in the middle, its description below."""
         painter = QPainter(self)
         line = self.fontMetrics().height() + GAP
         area = QRectF(self.rect()).adjusted(GAP, GAP, -GAP, -line)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from mcp_progress_monitor.gui.common.controls import (
     mark_invalid,
@@ -15,6 +15,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
     typed_text,
 )
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, read_json, write_json
 from mcp_progress_monitor.gui.theme import GAP_S, Appearance, Tone, monospaced
 
@@ -27,10 +28,8 @@ _TYPING_MS: Final = 200
 class JsonEditor(QWidget):
     """An editor for a JSON object."""
 
-    value_changed = Signal(object)
-    """The object that the user typed."""
-    mistake_changed = Signal(object)
-    """Why the text is not a JSON object; empty if it is."""
+    value_changed = Signal(object)  # the object that the user typed
+    mistake_changed = Signal(object)  # why the text is not a JSON object; empty if it is
 
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
@@ -53,11 +52,7 @@ class JsonEditor(QWidget):
         self._typing.setInterval(_TYPING_MS)
         self._typing.timeout.connect(self._on_typed)
         self._text.textChanged.connect(self._on_text_changed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP_S)
-        column.addWidget(self._text, 1)
-        column.addWidget(self._problem)
+        in_column((self._text, 1), self._problem, of=self, margins=0, spacing=GAP_S)
 
     @property
     def mistake(self) -> str:
@@ -66,7 +61,6 @@ class JsonEditor(QWidget):
 
     @property
     def text(self) -> str:
-        """The text as it stands."""
         return typed_text(self._text.document())
 
     def value(self) -> dict[str, Any]:
@@ -93,7 +87,6 @@ class JsonEditor(QWidget):
             self._on_typed()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take another font."""
         super().changeEvent(event)
         if event.type() in (event.Type.FontChange, event.Type.ApplicationFontChange):
             self._text.setFont(monospaced(self.font()))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 _Index = QModelIndex | QPersistentModelIndex
 
-BLOCK: Final = 200
-"""Most rows below one node; more children are shown in ranges of so many."""
+BLOCK: Final = 200  # most rows below one node; more children are shown in ranges of so many
 
 _PREVIEW: Final = 160
 
@@ -49,7 +48,6 @@ class JsonNode:
 
     @property
     def members(self) -> range:
-        """The positions of the members or elements below this node."""
         if self.span is not None:
             return self.span
         return range(len(self.value) if isinstance(self.value, dict | list) else 0)
@@ -123,8 +121,7 @@ def _step(count: int) -> int:
 class JsonTreeModel(QAbstractItemModel):
     """Names, shortened values and types; reads only visible nodes."""
 
-    NODE = Qt.ItemDataRole.UserRole + 1
-    """The `JsonNode`."""
+    NODE = Qt.ItemDataRole.UserRole + 1  # the `JsonNode`
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -140,7 +137,6 @@ class JsonTreeModel(QAbstractItemModel):
         self.endResetModel()
 
     def clear(self) -> None:
-        """Show nothing."""
         self.set_value({})
 
     @property
@@ -169,7 +165,6 @@ class JsonTreeModel(QAbstractItemModel):
         return found if isinstance(found, JsonNode) else self._root
 
     def index(self, row: int, column: int, parent: _Index = QModelIndex()) -> QModelIndex:
-        """Return the index of a child."""
         children = self.node(parent).children
         if not 0 <= row < len(children) or not 0 <= column < len(self._titles):
             return QModelIndex()
@@ -181,11 +176,9 @@ class JsonTreeModel(QAbstractItemModel):
         return QModelIndex() if holder is None else self._index_of(holder)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Return the number of children made so far."""
         return 0 if parent.column() > 0 else len(self.node(parent).children)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """Return three."""
         return 0 if parent.column() > 0 else len(self._titles)
 
     def hasChildren(self, parent: _Index = QModelIndex()) -> bool:
@@ -206,7 +199,6 @@ class JsonTreeModel(QAbstractItemModel):
             self.endInsertRows()
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a name, a value in short, or a type."""
         if not index.isValid():
             return None
         node = self.node(index)
@@ -221,7 +213,6 @@ class JsonTreeModel(QAbstractItemModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Return a column's title."""
         is_title = orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
         return self._titles[section] if is_title and 0 <= section < len(self._titles) else None
 

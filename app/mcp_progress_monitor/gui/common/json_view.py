@@ -22,12 +22,9 @@ from mcp_progress_monitor.wording.json_values import pretty, scalar, searchable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_OPENED: Final = 3
-"""Levels opened at first: message, params, arguments."""
-_SEARCHED: Final = 200
-"""Characters of a value that are searched."""
-_OPENED_CHILDREN: Final = 30
-"""Values with more children than this stay closed at first."""
+_OPENED: Final = 3  # levels opened at first: message, params, arguments
+_SEARCHED: Final = 200  # characters of a value that are searched
+_OPENED_CHILDREN: Final = 30  # values with more children than this stay closed at first
 
 
 class FilterRequest(NamedTuple):
@@ -70,7 +67,6 @@ class JsonTree(QTreeView):
         self._add_actions()
 
     def show_value(self, value: Any) -> None:
-        """Show a JSON value, its first levels opened."""
         self._model.set_value(value)
         self._open(QModelIndex(), _OPENED)
         self._fit_columns()
@@ -108,7 +104,6 @@ class JsonTree(QTreeView):
         self.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def clear(self) -> None:
-        """Show nothing."""
         self._model.clear()
 
     def resizeEvent(self, event: Any) -> None:
@@ -218,12 +213,9 @@ def _is_plain(node: JsonNode) -> bool:
     return not isinstance(node.value, dict | list | Elided)
 
 
-_STRIDE: Final = 256
-"""Values checked between two pauses: about a tenth of a millisecond."""
-_LONG: Final = 32 * 1024
-"""A string with more characters is followed by a pause at once."""
-_NUMBER: Final = 4_000
-"""Digits of a number that are searched."""
+_STRIDE: Final = 256  # values checked between two pauses: about a tenth of a millisecond
+_LONG: Final = 32 * 1024  # a string with more characters is followed by a pause at once
+_NUMBER: Final = 4_000  # digits of a number that are searched
 
 
 def hits(value: dict[str, Any] | list[Any], words: str) -> Iterator[tuple[int, ...] | None]:
@@ -279,7 +271,6 @@ class TreeSearch(PlaceSearch):
 
     @property
     def is_searching(self) -> bool:
-        """Whether part of the message is still to be searched."""
         return self._walk is not None
 
     def begin(self) -> None:
@@ -351,8 +342,7 @@ def _words() -> SearchTexts:
 class JsonPage(QSplitter):
     """The tree, with a view of one full value when requested."""
 
-    search_requested = Signal(object)
-    """Text to search Traffic for."""
+    search_requested = Signal(object)  # text to search Traffic for
 
     def __init__(self, appearance: Appearance, name: str, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)
@@ -369,7 +359,6 @@ class JsonPage(QSplitter):
         self.tree.search_requested.connect(self.search_requested)
 
     def show_value(self, value: Any) -> None:
-        """Show another JSON value."""
         self.whole.hide()
         self.tree.show_value(value)
 

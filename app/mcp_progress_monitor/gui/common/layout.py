@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-_FRAME: Final = QSize(2, 40)
-"""What a desktop adds around a window, mainly its title bar."""
+_FRAME: Final = QSize(2, 40)  # what a desktop adds around a window, mainly its title bar
 _UNSEEN: Final = QSize(1920, 1080)
 _LEAST: Final = QSize(120, 80)
 
@@ -127,7 +126,6 @@ class ScreenFit(QScrollArea):
         return needed.boundedTo((room(self) - self._rest).expandedTo(_LEAST))
 
     def sizeHint(self) -> QSize:
-        """The content's."""
         return super().sizeHint() if self.widget() is None else self.content.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -206,7 +204,6 @@ def _laid_out(layout: QLayout) -> Iterator[QWidget]:
 
 
 def _places(layout: QLayout) -> list[int]:
-    """The items of a layout, those of a grid row by row."""
     places = list(range(layout.count()))
     if isinstance(layout, QGridLayout):
         cells: dict[int, Any] = {place: layout.getItemPosition(place) for place in places}
@@ -217,8 +214,7 @@ def _places(layout: QLayout) -> list[int]:
 class JobSection(QWidget):
     """A section of the Job pane that another room provides."""
 
-    counted = Signal(int)
-    """The current number of rows."""
+    counted = Signal(int)  # the current number of rows
 
     def show_job(self, job: JobId | None) -> None:
         """Show what the room has about a job."""

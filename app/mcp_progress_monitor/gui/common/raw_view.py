@@ -13,18 +13,17 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import number, size, visible
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, monospaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE: Final = 32 * 1024
-"""Bytes of one page; laying out such a line takes some tens of milliseconds."""
+PAGE: Final = 32 * 1024  # bytes of one page; laying out such a line takes some tens of milliseconds
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e]")
 _CONTINUATION: Final = range(0x80, 0xC0)
@@ -159,7 +158,6 @@ class RawView(QWidget):
         return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take another font."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
             self._use_font()
@@ -171,11 +169,7 @@ class RawView(QWidget):
         pages.addWidget(self._previous)
         pages.addWidget(self._more)
         pages.addWidget(self._where, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self._text, 1)
-        whole.addWidget(self._bar)
+        in_column((self._text, 1), self._bar, of=self, margins=0, spacing=0)
 
     def _use_font(self) -> None:
         self._text.setFont(monospaced(self.font()))

@@ -6,8 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QSpinBox, QWidget
 
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ _WHEN: Final = (
 class RecordingLimits(QWidget):
     """Shows settings of recordings and emits each change of them."""
 
-    settings_changed = Signal(object)
-    """`RecordingSettings`."""
+    settings_changed = Signal(object)  # `RecordingSettings`
 
     def __init__(self, settings: RecordingSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,11 +69,7 @@ class RecordingLimits(QWidget):
         limits.addStretch(1)
         when = QLabel(_WHEN, self)
         when.setWordWrap(True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.is_on)
-        column.addLayout(limits)
-        column.addWidget(when)
+        in_column(self.is_on, limits, when, of=self, margins=0)
 
     @Slot()
     def _on_changed(self) -> None:

@@ -32,7 +32,6 @@ class CellCache:
         self._pixels = 0
 
     def forget(self) -> None:
-        """Clear the cache."""
         self._known.clear()
         self._pixels = 0
 
@@ -122,7 +121,6 @@ class Face:
         self._elided: dict[tuple[str, int, bool], str] = {}
 
     def width(self, words: str) -> int:
-        """How wide `words` are, in pixels."""
         known = self._widths.get(words)
         if known is None:
             if len(self._widths) >= _REMEMBERED:
@@ -157,8 +155,7 @@ class RowFaces:
         self.first = Face(first)
         self.second = Face(second)
         self.heavy = Face(emphasised(first))
-        self.height: Final = self.first.height + self.second.height
-        """Both lines together."""
+        self.height: Final = self.first.height + self.second.height  # both lines together
         self._wrapped: dict[tuple[int, str, int, int], _LINES] = {}
 
     def wrapped(self, face: Face, words: str, width: int, lines: int) -> _LINES:

@@ -58,22 +58,17 @@ def search_button(tip: str, parent: QWidget) -> QToolButton:
     return button
 
 
-SLICE_S: Final = 0.004
-"""How long one slice of a search may take."""
-MOST: Final = 10_000
-"""Matches that are kept; navigation wraps around these."""
+SLICE_S: Final = 0.004  # how long one slice of a search may take
+MOST: Final = 10_000  # matches that are kept; navigation wraps around these
 
 
 class SearchTexts(NamedTuple):
     """The texts of a search."""
 
-    inside: str
-    """The placeholder of the field."""
-    name: str
-    """The accessible name of the field."""
+    inside: str  # the placeholder of the field
+    name: str  # the accessible name of the field
     tip: str
-    previous: str
-    """The tip of the button to the previous match."""
+    previous: str  # the tip of the button to the previous match
     next: str
 
 

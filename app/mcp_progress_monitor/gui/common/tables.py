@@ -39,10 +39,10 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QTableView,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import row_grounds
 
 _AWAY: Final = 24
@@ -77,7 +77,6 @@ class TitledTable(QAbstractTableModel):
         self._numbers = frozenset(numbers)
 
     def alignment(self, column: int) -> int:
-        """The alignment of a column and its title."""
         return _RIGHT if column in self._numbers else _LEFT
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:
@@ -90,7 +89,6 @@ class TitledTable(QAbstractTableModel):
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
-        """The titles."""
         is_title = orientation is Qt.Orientation.Horizontal and 0 <= section < len(self._titles)
         if is_title and role == Qt.ItemDataRole.DisplayRole:
             return self._titles[section]
@@ -199,8 +197,7 @@ def dress_rows(view: QListView | QTreeView) -> None:
     RowHover(view)
 
 
-_ROOM: Final = 6
-"""Pixels by which a row is higher than its text."""
+_ROOM: Final = 6  # pixels by which a row is higher than its text
 _PADDING: Final = 4
 _ARROW: Final = 3
 
@@ -220,7 +217,6 @@ class FlatHeader(QHeaderView):
         self.setStretchLastSection(isinstance(view, QTreeView))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the ground also beside the last title."""
         super().paintEvent(event)
         room = self.viewport().rect()
         if self.length() < room.width():
@@ -360,9 +356,7 @@ class PlainTable(QTableView):
 
 def fill(whole: QWidget, part: QWidget) -> None:
     """Make `part` the only content of `whole`."""
-    layout = QVBoxLayout(whole)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.addWidget(part)
+    in_column(part, of=whole, margins=0)
 
 
 class RowKeys(QObject):

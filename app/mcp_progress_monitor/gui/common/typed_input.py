@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
 
-_LONGEST_INTEGER: Final = 4_000
-"""Digits of an integer; Python converts no more than 4,300 to text."""
+_LONGEST_INTEGER: Final = 4_000  # digits of an integer; Python converts no more than 4,300 to text
 
 
 class JsonInputError(ValueError):

@@ -6,9 +6,10 @@ import time
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QWidget
 
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.layout import in_row
 
 _PATIENCE_S: Final = 0.3
 """Work that takes less time is not shown: there would be no time to read it."""
@@ -35,20 +36,14 @@ class WorkBar(QWidget):
         self._cancel = QPushButton("Cancel", self)
         self._cancel.setToolTip("Stop and discard what was done so far")
         self._cancel.clicked.connect(self.cancel_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(label)
-        row.addWidget(self._bar)
-        row.addWidget(self._cancel)
+        in_row(label, self._bar, self._cancel, of=self, margins=0)
         self._began_at = time.monotonic()
 
     @property
     def share(self) -> float:
-        """What is shown, from 0 to 1."""
         return self._bar.value() / _STEPS
 
     def show_share(self, share: float) -> None:
-        """Show how much is done, from 0 to 1."""
         self._bar.setValue(round(share * _STEPS))
         if self.isHidden() and time.monotonic() - self._began_at >= _PATIENCE_S:
             self.show()

@@ -105,7 +105,6 @@ class StderrPane(QWidget):
 
     @Slot()
     def clear(self) -> None:
-        """Forget every line: a replay restarts."""
         self._lines.clear()
         self._cleared = -1
         self._show_servers()

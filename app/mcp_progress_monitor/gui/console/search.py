@@ -152,7 +152,6 @@ class StderrSearch(PlaceSearch):
         self._appearance.changed.connect(self._mark)
 
     def _search_slice(self) -> None:
-        """Search for some milliseconds, then let others have their turn."""
         deadline = time.perf_counter() + SLICE_S
         last = self._view.first + self._view.line_count
         self._next_line = max(self._next_line, self._view.first)

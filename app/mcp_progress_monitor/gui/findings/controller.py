@@ -101,7 +101,6 @@ class FindingsController(QObject):
 
     @Slot()
     def _back(self) -> None:
-        """Show the finding that was looked at last, or the list."""
         self._window.open_dock("findings")
         pane = self._window.findings_pane
         if self._finding is not None:

@@ -259,7 +259,6 @@ class FindingsFilter(QSortFilterProxyModel):
 
     @property
     def shows_ignored(self) -> bool:
-        """Whether what is ignored is shown, too."""
         return self._shows_ignored
 
     @property
@@ -282,7 +281,6 @@ class FindingsFilter(QSortFilterProxyModel):
                 yield from (self.index(n, LEVEL, index) for n in range(self.rowCount(index)))
 
     def set_grouped(self, is_wanted: bool) -> None:  # a slot's
-        """Put the findings below their rules, or side by side."""
         if is_wanted == self.is_grouped:
             return
         old = self._groups
@@ -292,7 +290,6 @@ class FindingsFilter(QSortFilterProxyModel):
             old.deleteLater()
 
     def set_test(self, passes: Callable[[ReportedResult], bool] | None) -> None:
-        """Show only what passes the test; None shows everything."""
         self.beginFilterChange()
         self._passes = passes
         self._end_change()

@@ -108,7 +108,6 @@ class FindingsModel(TitledTable):
         return None
 
     def seen(self) -> Mapping[str, Iterable[str | int]]:
-        """Values of the fields of a filter, for completion."""
         names = ("rule", "server", "method", "connection")
         found: dict[str, Iterable[str | int]] = {
             name: dict.fromkeys(value for each in self._rows if (value := getattr(each, name)))
@@ -122,7 +121,6 @@ class FindingsModel(TitledTable):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text, the finding, or what rows are sorted by."""
         if not index.isValid():
             return None
         row, column = index.row(), index.column()
@@ -268,7 +266,6 @@ class RulesModel(TitledTable):
         self._rows: list[ServerRules] = []
 
     def show_rules(self, rows: Sequence[ServerRules]) -> None:
-        """Show these; the same servers keep their rows."""
         if [each.name for each in rows] != [each.name for each in self._rows]:
             self.beginResetModel()
             self._rows = list(rows)

@@ -157,7 +157,6 @@ class FindingsPane(QWidget):
         self.group_button.setChecked(look.get("grouped") is not False)
 
     def state(self) -> dict[str, object]:
-        """How the pane looks, to be restored in the next window."""
         return {"grouped": self.shown.is_grouped}
 
     def show_rules(self, *, is_wanted: bool) -> None:
@@ -273,7 +272,6 @@ class FindingsPane(QWidget):
         self._on_rules_toggled(self.rules_button.isChecked())
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Count rules only while they are visible."""
         super().hideEvent(event)
         self._second.stop()
 

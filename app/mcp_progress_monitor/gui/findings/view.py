@@ -121,7 +121,6 @@ class FindingTree(QTreeView):
         shown.modelReset.connect(self._open_all)
 
     def set_grouped(self, *, is_wanted: bool) -> None:
-        """Put the findings below their rules, or side by side."""
         self._shown.set_grouped(is_wanted)
         self._fit()
         self._open_all()
@@ -221,7 +220,6 @@ class FindingDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: _Index,
     ) -> bool:
-        """Show the whole sentence, as plain text."""
         finding = index.data(FINDING) if index.isValid() else None
         if event.type() is not QEvent.Type.ToolTip or finding is None:
             return super().helpEvent(event, view, option, index)

@@ -41,7 +41,6 @@ class ManualPage(NamedTuple):
 
 
 def pages(folder: Path) -> list[ManualPage]:
-    """The pages of the manual, in the order of its index."""
     index = (folder / _INDEX).read_text(encoding="utf-8")
     return [ManualPage("Manual", folder / _INDEX, index), *_listed(folder, index)]
 

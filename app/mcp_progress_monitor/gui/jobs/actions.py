@@ -62,7 +62,6 @@ def is_answerable(job: JobSnapshot) -> bool:
 
 
 def is_resumable(job: JobSnapshot) -> bool:
-    """Whether `job` can be resumed now."""
     return job.can_resume or job.can_resume_here
 
 
@@ -114,7 +113,6 @@ class RowAction(NamedTuple):
     can_work: Callable[[JobSnapshot], bool]
 
     def words(self) -> str:
-        """The action's name."""
         return self.name
 
     def tip(self, view: QWidget) -> str:
@@ -329,7 +327,6 @@ class JobActions(QObject):
         self._recolour()
 
     def __getitem__(self, key: str) -> QAction:
-        """The action of a key; see `_MADE`."""
         return self._by_key[key]
 
     def set_read_only(self, why: str) -> None:

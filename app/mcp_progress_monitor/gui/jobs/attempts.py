@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.engine.call import AutoResume
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.actions import may_resume_automatically
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
@@ -87,12 +88,9 @@ _SHOWN: Final = 2_000  # characters of a token; the whole token can be copied
 class AttemptsSection(QWidget):
     """One row for each request of the chain, oldest first, above the resume token."""
 
-    frame_followed = Signal(object)
-    """The number of the frame that was an attempt's request."""
-    automatic_clicked = Signal(bool)
-    """Whether the job is resumed automatically."""
-    limit_changed = Signal(int)
-    """The limit of automatic attempts for jobs started from now on."""
+    frame_followed = Signal(object)  # the number of the frame that was an attempt's request
+    automatic_clicked = Signal(bool)  # whether the job is resumed automatically
+    limit_changed = Signal(int)  # the limit of automatic attempts for jobs started from now on
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -172,12 +170,9 @@ class AttemptsSection(QWidget):
         return row
 
     def _lay_out(self) -> None:
-        below = QHBoxLayout()
-        below.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        below.setSpacing(2 * GAP)
-        below.addWidget(self.automatic)
-        below.addWidget(self.limit)
-        below.addStretch()
+        below = in_row(
+            self.automatic, self.limit, 0, margins=(GAP, GAP_S, GAP, GAP_S), spacing=2 * GAP
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

@@ -59,7 +59,6 @@ class ProgressChart(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Wide and low."""
         return QSize(520, 220)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

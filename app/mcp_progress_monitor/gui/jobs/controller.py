@@ -65,7 +65,6 @@ class JobsController(QObject):
 
     @Slot(object)
     def cancel(self, jobs: Iterable[JobId]) -> None:
-        """Ask the servers to cancel `jobs`."""
         for job in jobs:
             self._tasks.start(f"cancel job {job}", self._engine.calls.cancel, job)
 
@@ -106,7 +105,6 @@ class JobsController(QObject):
 
     @Slot(int)
     def set_limit(self, attempts: int) -> None:
-        """Set the limit of automatic attempts, also for jobs that already resume automatically."""
         self._limit = attempts
         for job in self._engine.jobs.ids():
             found = self._engine.jobs.snapshot(job)

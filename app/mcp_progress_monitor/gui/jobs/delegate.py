@@ -87,7 +87,6 @@ class BarPainter:
         self._appearance = appearance
 
     def paint(self, painter: QPainter, area: QRectF, job: JobSnapshot) -> None:
-        """Fill `area` with the bar of `job`."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -178,7 +177,6 @@ class JobCells:
         return QSize(120, self._faces(font).height + GAP + GAP_S)
 
     def forget(self) -> None:
-        """Repaint everything: the colours have changed."""
         self._pictures.forget()
 
     def paint(
@@ -377,7 +375,6 @@ class JobCells:
         tone: Tone,
         flags: int = _LEFT,
     ) -> None:
-        """Write one line of plain text, elided to `area`."""
         if not words or area.width() <= 0:
             return
         painter.setFont(face.font)
@@ -472,8 +469,7 @@ _Index = QModelIndex | QPersistentModelIndex
 class JobDelegate(QStyledItemDelegate):
     """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
 
-    action_clicked = Signal(object, object)
-    """The `JobId` and the `RowAction`."""
+    action_clicked = Signal(object, object)  # the `JobId` and the `RowAction`
 
     def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -485,7 +481,6 @@ class JobDelegate(QStyledItemDelegate):
         appearance.changed.connect(self._on_appearance_changed)
 
     def set_read_only(self) -> None:
-        """Paint no buttons from now on."""
         self._is_read_only = True
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
@@ -493,7 +488,6 @@ class JobDelegate(QStyledItemDelegate):
         return self._cells.row_size(option.font)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one cell."""
         rect = option.rect
         cells = [(index.column(), rect.left(), rect.width())]
         self.paint_row(painter, option, int(option.state.value), index, cells)

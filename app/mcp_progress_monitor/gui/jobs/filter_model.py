@@ -182,11 +182,9 @@ class GroupsModel(QAbstractListModel):
         return self._counts.get(group, 0)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of groups."""
         return 0 if parent.isValid() else len(self._groups)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The group's name and count."""
         if not index.isValid():
             return None
         group = self._groups[index.row()]

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
     QListView,
     QSizePolicy,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import COUNT, GROUP, GroupsModel, JobGroup
 from mcp_progress_monitor.gui.theme import GAP, Tone
@@ -40,8 +40,7 @@ _GROUPS: Final = {
 class JobFilters(QWidget):
     """One row for each group of jobs; emits `group_selected`."""
 
-    group_selected = Signal(object)
-    """A `JobGroup`."""
+    group_selected = Signal(object)  # a `JobGroup`
 
     def __init__(
         self, groups: GroupsModel, appearance: Appearance, parent: QWidget | None = None
@@ -56,18 +55,13 @@ class JobFilters(QWidget):
         self.view.selectionModel().currentChanged.connect(self._on_current_changed)
         self.heading = SideHeading("Jobs", appearance, self)
         self.heading.set_buddy(self.view)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.view)
+        in_column(self.heading, self.view, of=self, margins=0, spacing=0)
         self.setFocusProxy(self.view)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         appearance.changed.connect(self.view.viewport().update)
         self.select(JobGroup.ALL)
 
     def select(self, group: JobGroup) -> None:
-        """Choose a group."""
         self.view.setCurrentIndex(self._groups.index(tuple(JobGroup).index(group)))
 
     @Slot(QModelIndex)
@@ -119,7 +113,6 @@ class _FittingList(QListView):
         self.viewport().setAutoFillBackground(False)
 
     def sizeHint(self) -> QSize:
-        """The height of all rows."""
         return QSize(170, self.model().rowCount() * max(self.sizeHintForRow(0), 1) + 2)
 
     def minimumSizeHint(self) -> QSize:
@@ -137,11 +130,9 @@ class GroupDelegate(SideDelegate):
     """A group of jobs: icon, name, and the count on the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """One line."""
         return QSize(120, option.fontMetrics.height() + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a group; one without jobs is muted."""
         group, count = index.data(GROUP), int(index.data(COUNT))
         icon, tone = _GROUPS[group]
         painter.save()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.jobs.actions import (
     CANCEL,
     PICK_UP,
@@ -73,12 +74,7 @@ class JobClocks(QWidget):
         self.note = QLabel(self)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP_L)
-        row.addWidget(self.idle)
-        row.addWidget(self.total)
-        row.addWidget(self.note, 1)
+        in_row(self.idle, self.total, (self.note, 1), of=self, margins=0, spacing=GAP_L)
         for line in (self.idle, self.total):
             line.extension_requested.connect(self._on_extension_requested)
             line.limit_requested.connect(self._on_limit_requested)
@@ -145,10 +141,7 @@ class ClockLine(QWidget):
         self.one.clicked.connect(self._on_one_clicked)
         self.ten.clicked.connect(self._on_ten_clicked)
         self.off.clicked.connect(self._on_off_clicked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP_S)
-        row.addWidget(self.words)
+        row = in_row(self.words, of=self, margins=0, spacing=GAP_S)
         row.addSpacing(GAP - GAP_S)
         for button in (self.one, self.ten, self.off):
             row.addWidget(button)
@@ -411,7 +404,6 @@ class _CutLabel(QLabel):
     """One line of plain text; elided if it does not fit."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text, or as much of it as fits."""
         room = self.contentsRect()
         if self.fontMetrics().horizontalAdvance(self.text()) <= room.width():
             super().paintEvent(event)
@@ -423,11 +415,7 @@ class _CutLabel(QLabel):
 
 
 def _row(*parts: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(GAP)
-    for part in parts:
-        row.addWidget(part)
-    return row
+    return in_row(*parts, spacing=GAP)
 
 
 class _LargeBar(QWidget):
@@ -441,7 +429,6 @@ class _LargeBar(QWidget):
         self.setMinimumWidth(60)
 
     def show_job(self, job: JobSnapshot) -> None:
-        """Show the bar of `job`."""
         self._job = job
         self.setAccessibleName(f"Progress {job_texts.amount(job)}")
         self.update()
@@ -451,7 +438,6 @@ class _LargeBar(QWidget):
         return QSize(240, max(_BAR, self.fontMetrics().height() - 2))
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the bar."""
         if self._job is not None:
             self._painter.paint(QPainter(self), QRectF(self.rect()), self._job)
 

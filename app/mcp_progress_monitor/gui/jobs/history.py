@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QSplitter,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
 from mcp_progress_monitor.wording import streams as stream_texts
@@ -73,7 +73,6 @@ class PlainTableModel(TitledTable):
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text, or a row's frame."""
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.DisplayRole:
@@ -175,9 +174,5 @@ def _titled(heading: SideHeading, table: QTableView) -> QWidget:
     """A table under its heading; the heading is its accessible buddy."""
     whole = QWidget()
     heading.set_buddy(table)
-    layout = QVBoxLayout(whole)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
-    layout.addWidget(heading)
-    layout.addWidget(table)
+    in_column(heading, table, of=whole, margins=0, spacing=0)
     return whole

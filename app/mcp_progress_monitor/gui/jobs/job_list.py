@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
@@ -79,8 +79,7 @@ class JobFollower(QWidget):
         self._is_moving = False
         self._new: set[JobId] = set()
         self._waiting: list[JobId] = []
-        self.needing: list[JobId] = []
-        """The jobs that need the user, in view or not."""
+        self.needing: list[JobId] = []  # the jobs that need the user, in view or not
         self._needing_is_stale = True
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
@@ -101,12 +100,9 @@ class JobFollower(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        row.setSpacing(GAP)
-        row.addWidget(self.needs_you)
-        row.addStretch(1)
-        row.addWidget(self.newest)
+        in_row(
+            self.needs_you, 1, self.newest, of=self, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP
+        )
 
     def _connect(self) -> None:
         self._turn.timeout.connect(self._on_turn)
@@ -248,10 +244,8 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
     reconnect_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection whose HTTP streams can be reconnected."""
-    answer_requested = Signal(object)
-    """`JobId` that waits for the user, or is a question itself."""
-    job_opened = Signal(object)
-    """`JobId`: double click or Enter."""
+    answer_requested = Signal(object)  # `JobId` that waits for the user, or is a question itself
+    job_opened = Signal(object)  # `JobId`: double click or Enter
     resume_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that can be resumed."""
     pick_up_requested = Signal(object)
@@ -260,30 +254,21 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
     reissue_requested = Signal(object)
     """`tuple[JobId, ...]` whose requests are to be sent again, from the start."""
-    edit_requested = Signal(object)
-    """`JobId` whose request is to be changed and sent."""
-    follow_requested = Signal(object)
-    """`JobId` whose messages are to be shown in Traffic."""
-    compare_requested = Signal(object)
-    """`tuple[JobId, JobId]`, the earlier one first."""
-    findings_requested = Signal(object)
-    """`JobId` whose findings are to be listed."""
+    edit_requested = Signal(object)  # `JobId` whose request is to be changed and sent
+    follow_requested = Signal(object)  # `JobId` whose messages are to be shown in Traffic
+    compare_requested = Signal(object)  # `tuple[JobId, JobId]`, the earlier one first
+    findings_requested = Signal(object)  # `JobId` whose findings are to be listed
     forget_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
-    copy_requested = Signal(object, str)
-    """`JobId` and what of it: request, result or token."""
+    copy_requested = Signal(object, str)  # `JobId` and what of it: request, result or token
     call_copy_requested = Signal(object, str)
     """`JobId`, and what its call is to be copied as: command or curl."""
-    snippet_requested = Signal(object)
-    """The frame number of the request to write as a program."""
-    report_requested = Signal(object)
-    """`JobId` whose report is to be saved."""
-    ticks_requested = Signal(object)
-    """`JobId` whose ticks are to be saved."""
+    snippet_requested = Signal(object)  # the frame number of the request to write as a program
+    report_requested = Signal(object)  # `JobId` whose report is to be saved
+    ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
     remove_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that are over, with nothing saved."""
-    selection_changed = Signal(object)
-    """`tuple[JobId, ...]`, the current one first."""
+    selection_changed = Signal(object)  # `tuple[JobId, ...]`, the current one first
 
     def __init__(
         self,
@@ -307,11 +292,7 @@ class JobList(QWidget):
         self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
         self._second.timeout.connect(self._on_second)
         self._set_up_table()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.table)
-        layout.addWidget(self.follower)
+        in_column(self.table, self.follower, of=self, margins=0, spacing=0)
         self.setFocusProxy(self.table)
         self._enable()
 
@@ -351,7 +332,6 @@ class JobList(QWidget):
         self._enable()
 
     def save_layout(self) -> QByteArray:
-        """Widths, order, sorting and visibility of the columns, for `restore_layout`."""
         return self.table.save_header()
 
     def restore_layout(self, state: QByteArray) -> bool:
@@ -609,7 +589,6 @@ class JobList(QWidget):
         self._second.stop()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the palette between light and dark."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())

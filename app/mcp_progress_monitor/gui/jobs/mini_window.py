@@ -17,8 +17,9 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QKeySequence, QPainter, QShortcut
-from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.common.tables import EmptyWords
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
@@ -53,7 +54,6 @@ class ActiveJobs(QSortFilterProxyModel):
         jobs.groups_changed.connect(self._on_groups_changed)
 
     def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
-        """Whether the job of a source row has not ended."""
         job = self._jobs.job_at(source_row)
         if job is None or self._jobs.parent_of(job) is not None:
             return False
@@ -74,12 +74,10 @@ class _MiniDelegate(SideDelegate):
         self._bars = BarPainter(appearance)
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """Two lines and the bar between them."""
         faces = self.faces(option.font)
         return QSize(160, faces.heavy.height + faces.second.height + _BAR + 3 * GAP_S + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a job."""
         job = index.data(NEWEST)
         if not isinstance(job, JobSnapshot):
             return
@@ -103,8 +101,7 @@ class _MiniDelegate(SideDelegate):
 class MiniWindow(QWidget):
     """A small window that stays on top, if the desktop allows it."""
 
-    job_opened = Signal(object)
-    """The `JobId` of the row that was opened."""
+    job_opened = Signal(object)  # the `JobId` of the row that was opened
     closed = Signal()
 
     def __init__(
@@ -128,9 +125,7 @@ class MiniWindow(QWidget):
         self.view.setAccessibleName("Running jobs")
         self.view.activated.connect(self._on_activated)
         appearance.changed.connect(self.view.viewport().update)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.view)
+        in_column(self.view, of=self, margins=0)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.close)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)

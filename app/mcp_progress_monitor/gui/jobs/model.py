@@ -50,8 +50,7 @@ SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
 NEWEST: Final = SNAPSHOT + 1
 """Role of the same, rebuilt first if it is outdated: for rows about to be painted."""
 
-BADGE: Final = SNAPSHOT + 2
-"""Role of the `Badge` of a row; None without findings."""
+BADGE: Final = SNAPSHOT + 2  # role of the `Badge` of a row; None without findings
 
 SETTLED_AFTER_S: Final = 0.5
 """A job that ends sooner never shows as running: its row must not flash."""
@@ -80,8 +79,7 @@ class JobsModel(QAbstractTableModel):
 
     groups_changed = Signal()
     """A job was added, removed or changed its state: filters and counts are outdated."""
-    second_passed = Signal()
-    """The snapshots of running jobs are outdated, in rows and other views."""
+    second_passed = Signal()  # the snapshots of running jobs are outdated, in rows and other views
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -256,7 +254,6 @@ class JobsModel(QAbstractTableModel):
     # Called by Qt
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of jobs."""
         return 0 if parent.isValid() else len(self._order)
 
     def columnCount(self, parent: _Index = QModelIndex()) -> int:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import EmptyNote
 from mcp_progress_monitor.gui.common.json_view import JsonPage
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
 from mcp_progress_monitor.gui.jobs.header import JobHeader
 from mcp_progress_monitor.gui.jobs.history import HistorySection
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 
 _FINDINGS: Final = "Fin&dings"
 _SECOND_MS: Final = 1000
-_LEAST_PAGE: Final = 60
-"""Pixels of a page that always stay in sight."""
+_LEAST_PAGE: Final = 60  # pixels of a page that always stay in sight
 
 
 class JobPane(QWidget):
@@ -43,29 +43,20 @@ class JobPane(QWidget):
     left would differ.
     """
 
-    cancel_requested = Signal(object)
-    """`tuple[JobId, ...]`."""
-    resume_requested = Signal(object)
-    """`tuple[JobId, ...]`."""
-    pick_up_requested = Signal(object)
-    """`tuple[JobId, ...]`."""
+    cancel_requested = Signal(object)  # `tuple[JobId, ...]`
+    resume_requested = Signal(object)  # `tuple[JobId, ...]`
+    pick_up_requested = Signal(object)  # `tuple[JobId, ...]`
     automatic_requested = Signal(object, bool)
     automatic_limit_changed = Signal(int)
     """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
-    reissue_requested = Signal(object)
-    """`tuple[JobId, ...]`."""
+    reissue_requested = Signal(object)  # `tuple[JobId, ...]`
     extension_requested = Signal(object, object)
     """`JobId`, and `Limits` with the seconds to add to its clocks."""
-    limits_requested = Signal(object, object)
-    """`JobId`, and the `Limits` that are to hold for it."""
-    report_requested = Signal(object)
-    """`JobId` of which a report is to be saved."""
-    ticks_requested = Signal(object)
-    """`JobId` whose ticks are to be saved."""
-    frame_followed = Signal(object)
-    """The number of a frame to show in Traffic."""
-    search_requested = Signal(object)
-    """Text to search Traffic for."""
+    limits_requested = Signal(object, object)  # `JobId`, and the `Limits` that are to hold for it
+    report_requested = Signal(object)  # `JobId` of which a report is to be saved
+    ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
+    frame_followed = Signal(object)  # the number of a frame to show in Traffic
+    search_requested = Signal(object)  # text to search Traffic for
 
     def __init__(
         self,
@@ -156,7 +147,6 @@ class JobPane(QWidget):
         self._refresh()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow the palette between light and dark."""
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())
@@ -179,11 +169,7 @@ class JobPane(QWidget):
 
     def _lay_out(self) -> QStackedLayout:
         story = QWidget(self)
-        column = QVBoxLayout(story)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.tabs, 1)
+        in_column(self.header, (self.tabs, 1), of=story, margins=0, spacing=0)
         # If there is little room the pages shrink, not the header: its buttons stay complete.
         self.tabs.setMinimumHeight(self.tabs.tabBar().sizeHint().height() + _LEAST_PAGE)
         nothing = EmptyNote("Select a job to see its details", self._appearance, self)

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.gui.common.image_view import ImageView
 from mcp_progress_monitor.gui.common.json_view import JsonPage
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP_L, Appearance, Tone
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 class ResultView(QWidget):
     """The parts on the left, the selected one on the right; only that one is decoded."""
 
-    search_requested = Signal(object)
-    """Text to search Traffic for."""
+    search_requested = Signal(object)  # text to search Traffic for
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,9 +88,7 @@ class ResultView(QWidget):
         halves.addWidget(self._shown)
         halves.setStretchFactor(1, 1)
         halves.setSizes([170, 600])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(halves)
+        in_column(halves, of=self, margins=0)
 
     def _fill(self) -> None:
         self.list.clear()

@@ -65,7 +65,6 @@ def _rows(
 
 
 def _of_child(detail: JobDetail) -> ServerRequestRow:
-    """A request of the server: a job of its own."""
     job = detail.snapshot
     answer = answer_words(detail.answer)
     if not answer:
@@ -95,8 +94,7 @@ _AFTER: Final = 12
 class ServerRequestsSection(QWidget):
     """One row for each question, oldest first; read-only."""
 
-    frame_followed = Signal(object)
-    """The number of the frame that asked."""
+    frame_followed = Signal(object)  # the number of the frame that asked
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

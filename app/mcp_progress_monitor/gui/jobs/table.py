@@ -65,8 +65,7 @@ ROWS_AT_ONCE: Final = 8
 _SCROLLING_MS: Final = 80
 """For so long after a step that replaced all rows in sight another one is expected."""
 
-_KEPT: Final = 500
-"""Rows of which is known what they show: more than a screen has."""
+_KEPT: Final = 500  # rows of which is known what they show: more than a screen has
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -74,8 +73,7 @@ _Index = QModelIndex | QPersistentModelIndex
 class JobTable(QTreeView):
     """A flat list of rows of equal height, with a text if it is empty."""
 
-    resized = Signal()
-    """The visible area for rows changed."""
+    resized = Signal()  # the visible area for rows changed
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,8 +90,7 @@ class JobTable(QTreeView):
         self._repainted = -1
         self._painted: dict[JobId, JobSnapshot] = {}
         """What the rows show; of jobs that are not in it, all of the row is to be painted."""
-        self._area = QRect()
-        """What is being painted; empty where that is several areas."""
+        self._area = QRect()  # what is being painted; empty where that is several areas
         self._scrolled = QElapsedTimer()
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
@@ -111,7 +108,6 @@ class JobTable(QTreeView):
         appearance.changed.connect(self.viewport().update)
 
     def show_jobs(self, jobs: QAbstractItemModel) -> None:
-        """Show the rows of `jobs`, whose columns are `Column`."""
         self.setModel(jobs)
         self._set_up_columns()
 
@@ -275,7 +271,6 @@ class JobTable(QTreeView):
             self._turn.start(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, or why there are none."""
         area = event.rect()
         self._cells = [
             (column, left, wide)
@@ -297,7 +292,6 @@ class JobTable(QTreeView):
             self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Distribute the width again."""
         super().resizeEvent(event)
         self._fit_columns()
         self.resized.emit()

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
@@ -39,8 +38,7 @@ class TaskSection(QWidget):
     What does not fit into a narrow pane is in tool tips.
     """
 
-    frame_followed = Signal(object)
-    """The number of the frame that reported a change."""
+    frame_followed = Signal(object)  # the number of the frame that reported a change
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -92,21 +90,9 @@ class TaskSection(QWidget):
 
     def _lay_out(self) -> None:
         self.identity.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        first = QHBoxLayout()
-        first.setSpacing(GAP)
-        first.addWidget(self.standing, 1)
-        first.addWidget(self.identity)
-        first.addWidget(self.copy_id)
-        facts = QVBoxLayout()
-        facts.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        facts.setSpacing(GAP_S // 2)
-        facts.addLayout(first)
-        facts.addWidget(self.numbers)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(facts)
-        layout.addWidget(self.table, 1)
+        first = in_row((self.standing, 1), self.identity, self.copy_id, spacing=GAP)
+        facts = in_column(first, self.numbers, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP_S // 2)
+        in_column(facts, (self.table, 1), of=self, margins=0, spacing=0)
 
     def _label(self, name: str) -> QLabel:
         label = QLabel(self)

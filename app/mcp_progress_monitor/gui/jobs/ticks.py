@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of the number of the frame that carried the tick."""
-MARK: Final = FRAME + 1
-"""Role of the tick's findings, as text; empty if there are none."""
+MARK: Final = FRAME + 1  # role of the tick's findings, as text; empty if there are none
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -106,7 +105,6 @@ class TicksModel(TitledTable):
             self.endInsertRows()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of ticks kept."""
         return 0 if parent.isValid() else len(self._ticks)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -220,8 +218,7 @@ class TicksSection(QWidget):
     Findings have their own column, shown only if there are any.
     """
 
-    frame_followed = Signal(object)
-    """The number of the frame that carried a tick."""
+    frame_followed = Signal(object)  # the number of the frame that carried a tick
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -237,7 +234,6 @@ class TicksSection(QWidget):
         fill(self, self.table)
 
     def show_detail(self, detail: JobDetail) -> None:
-        """Show the ticks of a job."""
         bar = self.table.verticalScrollBar()
         is_at_end = bar.value() >= bar.maximum()
         self.model.show_ticks(detail.ticks, detail.snapshot.tick_count, detail.marked)

@@ -11,18 +11,16 @@ from PySide6.QtCore import QEvent, QModelIndex, QPointF, QRect, QRectF, Qt, Sign
 from PySide6.QtGui import QHelpEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
-    QHBoxLayout,
     QLabel,
     QSizePolicy,
     QToolButton,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
     GAP,
@@ -63,8 +61,7 @@ _ZOOM: Final = 1.25
 _SHORTEST_S: Final = 0.05
 _DRAGGED: Final = 4  # pixels from which a click is a selection
 _AHEAD: Final = 1.02
-_STRENGTHS: Final = (0.45, 0.3)
-"""Alternating strengths of a job's phases."""
+_STRENGTHS: Final = (0.45, 0.3)  # alternating strengths of a job's phases
 
 
 class JobTimeline(QAbstractScrollArea):
@@ -74,13 +71,10 @@ class JobTimeline(QAbstractScrollArea):
     the rows in sight, once a second; those of ended jobs are kept.
     """
 
-    span_changed = Signal(object)
-    """The selected wall times, a pair of seconds; None for none."""
+    span_changed = Signal(object)  # the selected wall times, a pair of seconds; None for none
     span_opened = Signal()
-    job_opened = Signal(object)
-    """`JobId`."""
-    job_selected = Signal(object)
-    """`JobId`."""
+    job_opened = Signal(object)  # `JobId`
+    job_selected = Signal(object)  # `JobId`
 
     def __init__(
         self,
@@ -115,7 +109,6 @@ class JobTimeline(QAbstractScrollArea):
         appearance.changed.connect(self.viewport().update)
 
     def set_source(self, source: Jobs, now: Callable[[], float]) -> None:
-        """Read the jobs of `source`, whose monotonic clock is `now`."""
         self._source, self._now = source, now
         self.forget()
 
@@ -147,22 +140,18 @@ class JobTimeline(QAbstractScrollArea):
 
     @Slot()
     def fit(self) -> None:
-        """Show the whole time."""
         self._view = None
         self.refresh()
 
     @Slot()
     def zoom_in(self) -> None:
-        """Show less time around the middle."""
         self._zoom(_ZOOM, 0.5)
 
     @Slot()
     def zoom_out(self) -> None:
-        """Show more time around the middle."""
         self._zoom(1 / _ZOOM, 0.5)
 
     def select(self, span: tuple[float, float] | None) -> None:
-        """Select a span of monotonic time, None for none."""
         self._span = span
         self.viewport().update()
         self.span_changed.emit(self.span)
@@ -307,7 +296,6 @@ class JobTimeline(QAbstractScrollArea):
             self.job_selected.emit(lane.job)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Open the job."""
         lane = self._lane_at(event.position().y())
         if lane is not None:
             self.job_opened.emit(lane.job)
@@ -489,7 +477,6 @@ class JobTimeline(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many lanes as fit."""
         super().resizeEvent(event)
         self._on_rows_changed()
 
@@ -534,19 +521,11 @@ class TimelinePane(QWidget):
         self.show_button.clicked.connect(self._on_show)
         self.timeline.span_opened.connect(self._on_show)
         self.timeline.span_changed.connect(self._on_span_changed)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        bar.setSpacing(GAP_S)
-        for part in (larger, smaller_, whole):
-            bar.addWidget(part)
+        bar = in_row(larger, smaller_, whole, margins=(GAP, GAP_S, GAP, GAP_S), spacing=GAP_S)
         bar.addSpacing(GAP)
         bar.addWidget(self.words, 1)
         bar.addWidget(self.show_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(bar)
-        column.addWidget(self.timeline, 1)
+        in_column(bar, (self.timeline, 1), of=self, margins=0, spacing=0)
         order_tabs(self)
         self.begins_at = self.timeline
         self._on_span_changed(None)

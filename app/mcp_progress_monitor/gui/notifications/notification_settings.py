@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, heading, plain_tip
-from mcp_progress_monitor.gui.common.layout import in_row, order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S
 from mcp_progress_monitor.gui.user_settings import NotificationSettings
 
@@ -108,10 +108,9 @@ class NotificationPage(QWidget):
         self._enable()
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, GAP, 0)
-        column.setSpacing(GAP)
-        column.addWidget(heading("Notifications", self))
+        column = in_column(
+            heading("Notifications", self), of=self, margins=(0, 0, GAP, 0), spacing=GAP
+        )
         tip = "Notify only while another window is in front"
         column.addWidget(self._box("is_on", "&Notify while the window is in the background", tip))
         column.addWidget(self._events)

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = "MCP Progress Monitor"
 _WHY: Final = "Jobs are running"
-_SUSPENDING: Final = 4
-"""What is held up, in GNOME's terms: to suspend an idle session."""
+_SUSPENDING: Final = 4  # what is held up, in GNOME's terms: to suspend an idle session
 _ES_CONTINUOUS, _ES_SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 

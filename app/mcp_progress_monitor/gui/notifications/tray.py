@@ -59,7 +59,6 @@ class TrayIcon(QObject):
         self._fill()
 
     def set_wanted(self, *, is_wanted: bool) -> None:
-        """Show the icon, or take it away."""
         if is_wanted and self.icon is None:
             self._look.start()
             self._show_icon()

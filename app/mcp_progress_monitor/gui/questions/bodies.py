@@ -111,7 +111,6 @@ class ElicitationBody(QuestionBody):
         return Decline()
 
     def is_json_only(self) -> bool:
-        """Whether there is no schema to make a form of."""
         return self.form is None
 
     def show_json(self, *, is_shown: bool) -> None:

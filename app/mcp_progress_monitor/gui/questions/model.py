@@ -53,7 +53,6 @@ class QuestionsModel(QAbstractListModel):
 
     @Slot(object)
     def apply(self, changed: frozenset[int]) -> None:
-        """Follow what came, went or changed (`Feed.questions_changed`)."""
         if self._source is None:
             return
         now = {question.id: question for question in self._source.opened()}

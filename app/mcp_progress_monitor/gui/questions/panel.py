@@ -135,7 +135,6 @@ class QuestionPanel(QWidget):
         self._second.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """A hidden panel costs nothing."""
         super().hideEvent(event)
         self._second.stop()
 

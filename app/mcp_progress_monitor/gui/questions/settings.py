@@ -254,7 +254,6 @@ class RulesDialog(ServerSettingsDialog):
         fit_to_screen(self, QSize(560, 480))
 
     def save(self) -> str:
-        """Hand on the rules, unless a fixed answer is no JSON."""
         for box in self.boxes.values():
             mistake = box.mistake()
             if mistake:
@@ -334,7 +333,6 @@ class RootsDialog(ServerSettingsDialog):
         self.table.setItem(row, 1, QTableWidgetItem(name))
 
     def save(self) -> str:
-        """Hand on the folders, unless one of them is none."""
         found = [self._row(row) for row in range(self.table.rowCount())]
         try:
             roots = read_roots([each for each in found if each["uri"]])

@@ -198,7 +198,6 @@ class RecordingsController(QObject):
         self._tasks.start("delete recordings", self._delete, tuple(entries))
 
     async def _delete(self, entries: Sequence[RecordingEntry]) -> None:
-        """Delete one after the other; report those that cannot be deleted."""
         for entry in entries:
             try:
                 await anyio.to_thread.run_sync(self._folder.delete, entry)

@@ -48,7 +48,6 @@ class ValueField(FormField):
         return self._inner.value()
 
     def set_value(self, value: object) -> None:
-        """Show `value` in a field that can hold it."""
         fits = value is UNSET or self._fits(value)
         is_raw = isinstance(self._inner, JsonField)
         if fits == is_raw and not self._is_always_raw:
@@ -166,7 +165,6 @@ class ArrayField(FormField):
         ]
 
     def set_name(self, name: str) -> None:
-        """Name the button."""
         self._add.setAccessibleName(f"Add an item to {name}")
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:

@@ -59,7 +59,6 @@ class FormField(QWidget):
         self._shown = ""
 
     def value(self) -> object:
-        """Return what was entered, `UNSET` if nothing."""
         raise NotImplementedError
 
     def set_value(self, value: object) -> None:

@@ -104,7 +104,6 @@ def choices(schema: Schema) -> list[tuple[str, Any]]:
 
 
 def _has_choices(schema: Schema) -> bool:
-    """Whether `choices` returns any, without making their titles."""
     listed = schema.get("enum")
     if "const" in schema or (isinstance(listed, list) and 0 < len(listed) <= _OFFERED):
         return True
@@ -290,7 +289,6 @@ def _joined(key: str, one: Any, other: Any) -> Any:
 
 
 def _names_of(*lists: list[Any]) -> list[str]:
-    """The names in all of the lists, each once."""
     names = (each for each in itertools.chain(*lists) if isinstance(each, str))
     return list(dict.fromkeys(names))
 

@@ -104,7 +104,6 @@ class ServerLogModel(TitledTable):
 
     @Slot()
     def clear(self) -> None:
-        """Forget every message: a replay restarts."""
         self._waiting.clear()
         self.beginResetModel()
         self._rows = []

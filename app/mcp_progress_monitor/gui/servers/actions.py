@@ -188,7 +188,6 @@ class ServerActions(QObject):
         self._recolour()
 
     def __getitem__(self, request: ServerAction) -> QAction:
-        """The `QAction` of an action."""
         return self._actions[request]
 
     def offer(self, enabled: Collection[ServerAction]) -> None:
@@ -218,8 +217,7 @@ class ServerActions(QObject):
 class LevelMenu(QMenu):
     """Chooses a log level, the most verbose first, or none."""
 
-    level_chosen = Signal(object)
-    """`str`, or None for the server's default."""
+    level_chosen = Signal(object)  # `str`, or None for the server's default
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -251,8 +249,7 @@ class LevelMenu(QMenu):
         self.level_chosen.emit(action.data())
 
 
-_MOST: Final = 40
-"""Resources in the menu: more would not fit on a screen."""
+_MOST: Final = 40  # resources in the menu: more would not fit on a screen
 
 
 class ResourceMenu(QMenu):

@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.catalogue.passed_values import without_gaps
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, emphasised, monospaced
 from mcp_progress_monitor.wording.approval import (
@@ -41,10 +40,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-_ORIGIN: Final = 300
-"""Characters of a path that are shown."""
-_LINE: Final = 68
-"""Characters in a line of a command."""
+_ORIGIN: Final = 300  # characters of a path that are shown
+_LINE: Final = 68  # characters in a line of a command
 _NAME: Final = 60
 _LONG: Final = 1000
 """Characters of a value from which on its length is shown: its end is out of sight at first."""
@@ -173,10 +170,7 @@ class ConsentDialog(QDialog):
         words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
         about = " ".join(filter(None, [words, self._said_of_changes(), PROMISE]))
         label.setText("\n".join(filter(None, [note, about])))
-        layout = QVBoxLayout(self)
-        layout.addWidget(label)
-        layout.addWidget(self.tree, 1)
-        layout.addWidget(self._buttons)
+        in_column(label, (self.tree, 1), self._buttons, of=self)
 
     def _said_of_changes(self) -> str:
         if not any(self._earlier):
@@ -265,17 +259,17 @@ class SavedServerDialog(QDialog):
     def _lay_out(self, problem: ErrorDetails) -> None:
         head = self._label(problem.what, problem.where)
         head.setFont(emphasised(self.font()))
-        layout = QVBoxLayout(self)
-        layout.setSpacing(GAP)
-        layout.addWidget(head)
-        layout.addWidget(
+        in_column(
+            head,
             self._label(
                 "A resume token works only with the server that issued it. Start only a "
                 "command that you recognise."
-            )
+            ),
+            (self.text, 1),
+            self._buttons,
+            of=self,
+            spacing=GAP,
         )
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self._buttons)
 
     def _label(self, *parts: str) -> QLabel:
         label = QLabel(self)

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-_NAMES: Final = 2000
-"""Characters of variables' names that are shown."""
-_BEATS: Final = 4
-"""Ticks of the window between two checks of the file: a second."""
+_NAMES: Final = 2000  # characters of variables' names that are shown
+_BEATS: Final = 4  # ticks of the window between two checks of the file: a second
 _AT_ONCE: Final = 8
 """How many servers are started at the same time: each has a limit to become ready."""
 
@@ -56,12 +54,9 @@ class ServersController(QObject):
     """The origin of definitions, and the definitions to show the user."""
     turns_changed = Signal(object)
     """The names of the servers that wait for their turn to be connected."""
-    entries_changed = Signal(object)
-    """The saved servers, by name."""
-    server_removed = Signal(object)
-    """A `RemovedServer` that can be restored."""
-    edit_saved = Signal(object)
-    """The `EditedServer` that was saved."""
+    entries_changed = Signal(object)  # the saved servers, by name
+    server_removed = Signal(object)  # a `RemovedServer` that can be restored
+    edit_saved = Signal(object)  # the `EditedServer` that was saved
     edit_refused = Signal(object, object)
     """The `EditedServer` that could not be saved, and the error."""
 
@@ -78,8 +73,7 @@ class ServersController(QObject):
         self._engine = engine
         self._tasks = tasks
         self._tell = tell
-        self.keyring = keyring
-        """Where secrets are stored; never accessed in the window's thread."""
+        self.keyring = keyring  # where secrets are stored; never accessed in the window's thread
         self._folder = folder
         self.approvals = Consents(folder)
         self.saved = SavedServers(folder / FILE_NAME, engine, self.approvals, tell)
@@ -204,7 +198,6 @@ class ServersController(QObject):
 
     @Slot()
     def start_demo(self) -> None:
-        """Connect the bundled server and start its ten calls."""
         self._tasks.start("demo", self._run_demo)
 
     async def _run_demo(self) -> None:

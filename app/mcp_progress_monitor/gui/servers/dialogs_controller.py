@@ -73,7 +73,6 @@ class ServerDialogs(QObject):
 
     @Slot()
     def ask_for_url(self) -> None:
-        """Ask for a server that is reached by a URL."""
         from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind
 
         self._add(Draft(kind=ServerKind.URL))
@@ -87,7 +86,6 @@ class ServerDialogs(QObject):
 
     @Slot(str)
     def ask_about_address(self, url: str) -> None:
-        """Ask for a server with a URL filled in."""
         from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind
 
         self._add(Draft(kind=ServerKind.URL, url=url))

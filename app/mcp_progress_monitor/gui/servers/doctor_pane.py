@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,7 +20,7 @@ from mcp_progress_monitor.gui.common.controls import (
     push_button,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.theme import (
     GAP,
     GAP_L,
@@ -62,8 +61,7 @@ class DoctorPane(QWidget):
     restart_requested = Signal(str)
     edit_requested = Signal(str)
     stderr_requested = Signal(str)
-    log_requested = Signal(str)
-    """The server's messages are to be shown in Traffic."""
+    log_requested = Signal(str)  # the server's messages are to be shown in Traffic
     closed = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -122,10 +120,7 @@ class DoctorPane(QWidget):
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self.head.setFont(emphasised(self.font()))
-        words = QVBoxLayout()
-        words.setSpacing(GAP_S)
-        words.addWidget(self.head)
-        words.addWidget(self.sentence)
+        words = in_column(self.head, self.sentence, spacing=GAP_S)
         top = QHBoxLayout()
         top.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP)
         top.setSpacing(GAP)
@@ -138,12 +133,7 @@ class DoctorPane(QWidget):
             buttons.addWidget(button)
         buttons.addStretch(1)
         buttons.addWidget(self.copy)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(top)
-        whole.addWidget(self.page, 1)
-        whole.addLayout(buttons)
+        in_column(top, (self.page, 1), buttons, of=self, margins=0, spacing=0)
         self.setFocusProxy(self.page)
 
     def _connect(self) -> None:

@@ -109,7 +109,6 @@ class EnteredValue(NamedTuple):
 
 
 def kind_word(kind: ValueKind) -> str:
-    """The kind."""
     words = {
         ValueKind.TEXT: "Text",
         ValueKind.ENVIRONMENT: "From environment",
@@ -268,7 +267,6 @@ class EditedServer(NamedTuple):
 
 
 def draft_of(entry: CatalogueEntry) -> Draft:
-    """A saved server as it would be entered."""
     found = entry.definition
     common = Draft(
         name=found.name,
@@ -475,7 +473,6 @@ def _limit_words(limit: float | None) -> str:
 
 
 def kind_of(definition: ServerDefinition) -> ServerKind:
-    """How a server is reached."""
     return ServerKind.COMMAND if definition.transport == "stdio" else ServerKind.URL
 
 

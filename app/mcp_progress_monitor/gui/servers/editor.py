@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition, ServerDefinition
 
-_LONGEST: Final = 4000
-"""Characters of one value; the rest is replaced by an ellipsis."""
+_LONGEST: Final = 4000  # characters of one value; the rest is replaced by an ellipsis
 _HIDDEN: Final = "••••••"
 _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
@@ -127,8 +126,7 @@ class ServerEditor(QDialog):
     open until `close_saved`: secrets and a file have to be written first, which may fail.
     """
 
-    save_requested = Signal(object)
-    """An `EditedServer`."""
+    save_requested = Signal(object)  # an `EditedServer`
 
     def __init__(
         self,
@@ -151,8 +149,7 @@ class ServerEditor(QDialog):
         self._has_tried = False
         self._is_saving = False
         self._refusal = ""
-        self.handed_over: EditedServer | None = None
-        """The last entry that was to be saved."""
+        self.handed_over: EditedServer | None = None  # the last entry that was to be saved
         self.setWindowTitle(_title(self, entry))
         self.server = ServerPage(appearance, self)
         self.connection = ConnectionPage(appearance, self)
@@ -184,7 +181,6 @@ class ServerEditor(QDialog):
         return "" if self._entry is None else self._entry.name
 
     def draft(self) -> Draft:
-        """All fields as they are entered."""
         draft = self.server.draft(Draft())
         return self.restart.draft(self.connection.draft(draft))
 
@@ -194,7 +190,6 @@ class ServerEditor(QDialog):
         return read_draft(self.draft(), base, self._names, has_keyring=self._has_keyring)
 
     def set_keyring(self, problem: ErrorDetails | None) -> None:
-        """Set whether there is a keyring; the error says why not."""
         self._has_keyring = problem is None
         self.server.set_keyring_problem("" if problem is None else problem.as_text())
         self._timer.start()  # an unrelated saving error stays visible

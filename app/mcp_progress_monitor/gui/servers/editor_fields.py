@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -27,7 +26,7 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.servers.draft import (
     EnteredValue,
     ValueKind,
@@ -51,10 +50,7 @@ class FieldBox(QWidget):
         self._appearance = appearance
         self._problem = plain_label(self)
         self._problem.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addWidget(control)
+        column = in_column(control, of=self, margins=0, spacing=2)
         if hint:
             about = plain_label(self, hint)
             set_text_colour(about, appearance, Tone.MUTED)
@@ -123,8 +119,7 @@ class EditorPage(QScrollArea):
         return first
 
 
-_MOST: Final = 500
-"""Most rows; a file with more is not edited here."""
+_MOST: Final = 500  # most rows; a file with more is not edited here
 _KINDS: Final = tuple(ValueKind)
 
 
@@ -180,7 +175,6 @@ class ValueRow(QWidget):
         return EnteredValue(name, kind, kept, self._was.scheme, typed or None)
 
     def show_value(self, *, is_shown: bool) -> None:
-        """Show the value, or mask it."""
         self._shows = is_shown
         is_plain = is_shown or self._kind() is ValueKind.ENVIRONMENT
         mode = QLineEdit.EchoMode
@@ -203,18 +197,10 @@ class ValueRow(QWidget):
         return box
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(GAP_S)
-        row.addWidget(self.name, 3)
-        row.addWidget(self.kind)
-        row.addWidget(self._scheme)
-        row.addWidget(self.value, 4)
-        row.addWidget(self.remove)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(row)
-        column.addWidget(self._problem)
+        row = in_row(
+            (self.name, 3), self.kind, self._scheme, (self.value, 4), self.remove, spacing=GAP_S
+        )
+        in_column(row, self._problem, of=self, margins=0, spacing=2)
 
     def _kind(self) -> ValueKind:
         return _KINDS[self.kind.currentIndex()]
@@ -271,7 +257,6 @@ class ValueTable(QWidget):
         self.setFocusProxy(self.add_button)
 
     def rows(self) -> list[ValueRow]:
-        """The rows from the top."""
         return list(self._rows)
 
     def entered(self) -> tuple[EnteredValue, ...]:
@@ -279,14 +264,12 @@ class ValueTable(QWidget):
         return tuple(row.entered() for row in self._rows)
 
     def set_entered(self, values: Iterable[EnteredValue]) -> None:
-        """Show other rows."""
         while self._rows:
             self._take(self._rows[-1])
         for value in values:
             self.add(value)
 
     def add(self, value: EnteredValue) -> ValueRow:
-        """Add a row."""
         row = ValueRow(value, self._appearance, self)
         row.show_value(is_shown=self.shows.isChecked())
         row.changed.connect(self._on_changed)
@@ -314,18 +297,8 @@ class ValueTable(QWidget):
     def _lay_out(self) -> None:
         self._column = QVBoxLayout()
         self._column.setSpacing(GAP_S)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(GAP)
-        buttons.addWidget(self.add_button)
-        buttons.addWidget(self.bearer_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.shows)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(GAP_S)
-        outer.addLayout(self._column)
-        outer.addWidget(self._note)
-        outer.addLayout(buttons)
+        buttons = in_row(self.add_button, self.bearer_button, 1, self.shows, spacing=GAP)
+        in_column(self._column, self._note, buttons, of=self, margins=0, spacing=GAP_S)
 
     def _take(self, row: ValueRow) -> None:
         self._rows.remove(row)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.controls import QuietComboBox
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.servers.draft import Draft, ServerKind, usual_name
 from mcp_progress_monitor.gui.servers.editor_fields import EditorPage, ValueRow, ValueTable
 from mcp_progress_monitor.gui.theme import GAP
@@ -94,7 +94,6 @@ class ServerPage(EditorPage):
         )
 
     def set_draft(self, draft: Draft) -> None:
-        """Show `draft`."""
         (self.is_url if draft.kind is ServerKind.URL else self.is_command).setChecked(True)
         self.name.setText(draft.name)
         self.command.setText(draft.command)
@@ -125,12 +124,7 @@ class ServerPage(EditorPage):
 
     def _add_fields(self) -> None:
         kinds = QWidget(self)
-        row = QHBoxLayout(kinds)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GAP)
-        row.addWidget(self.is_command)
-        row.addWidget(self.is_url)
-        row.addStretch(1)
+        in_row(self.is_command, self.is_url, 1, of=kinds, margins=0, spacing=GAP)
         self.is_command.setChecked(True)
         kinds.setFocusProxy(self.is_command)
         self.add("kind", "Kind", kinds)
@@ -149,10 +143,7 @@ class ServerPage(EditorPage):
 
     def _with_button(self, line: QLineEdit, button: QPushButton) -> QWidget:
         both = QWidget(self)
-        row = QHBoxLayout(both)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(line, 1)
-        row.addWidget(button)
+        in_row((line, 1), button, of=both, margins=0)
         both.setFocusProxy(line)
         line.setAccessibleName("Folder")
         return both
@@ -265,7 +256,6 @@ class ConnectionPage(EditorPage):
         )
 
     def set_draft(self, draft: Draft) -> None:
-        """Show `draft`."""
         self.era.setCurrentIndex(_ERAS.index(draft.era))
         self.connect_timeout.setValue(draft.connect_timeout_s or 0.0)
         self.idle.setText(draft.idle)
@@ -329,7 +319,6 @@ class RestartPage(EditorPage):
         )
 
     def set_draft(self, draft: Draft) -> None:
-        """Show `draft`."""
         self.restarts.setChecked(draft.restarts)
         self.limit.setValue(draft.restart_limit)
         self.first.setValue(draft.first_delay_s)

@@ -13,19 +13,17 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, monospaced
 from mcp_progress_monitor.wording.imports import SecretsAs
@@ -56,8 +54,7 @@ class ImportRequest(NamedTuple):
     secrets: SecretsAs = SecretsAs.KEYRING
 
 
-_SHOWN: Final = 20_000
-"""Characters of the text that are shown; copying and saving use all of it."""
+_SHOWN: Final = 20_000  # characters of the text that are shown; copying and saving use all of it
 _LEFT_OUT: Final = 20
 
 
@@ -171,27 +168,15 @@ class ServerExportDialog(QDialog):
     def _lay_out(self) -> None:
         label = QLabel("&Format", self)
         label.setBuddy(self.form)
-        top = QHBoxLayout()
-        top.addWidget(label)
-        top.addWidget(self.form)
-        top.addWidget(self.with_secrets)
-        top.addStretch(1)
-        middle = QHBoxLayout()
-        middle.addWidget(self.servers, 1)
-        middle.addWidget(self.shown, 3)
+        top = in_row(label, self.form, self.with_secrets, 1)
+        middle = in_row((self.servers, 1), (self.shown, 3))
         buttons = QDialogButtonBox(self)
         for button in (self.copy, self.save):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
             button.setAutoDefault(False)
         buttons.addButton(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP)
-        column.addLayout(top)
-        column.addLayout(middle, 1)
-        column.addWidget(self.note)
-        column.addWidget(buttons)
+        in_column(top, (middle, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
 
     def _say(self, words: str, tone: Tone) -> None:
         self.note.setText(words)

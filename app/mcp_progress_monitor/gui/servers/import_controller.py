@@ -76,7 +76,6 @@ class ImportController(QObject):
 
     @Slot(object)
     def ask_to_import_file(self, path: Path) -> None:
-        """Offer to import from a file that the user named."""
         self.ask_to_import()
         if self._import is not None:
             self._import.open_file(path)

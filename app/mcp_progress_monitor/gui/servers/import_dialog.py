@@ -35,7 +35,7 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.servers.editor_fields import FieldBox
 from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
@@ -63,8 +63,7 @@ if TYPE_CHECKING:
 
 _ROWS_SHOWN: Final = 4
 _LABEL: Final = 240
-_MOST: Final = 100
-"""Most fields; a file that needs more is imported in parts."""
+_MOST: Final = 100  # most fields; a file that needs more is imported in parts
 
 
 class ImportInputs(QScrollArea):
@@ -85,7 +84,6 @@ class ImportInputs(QScrollArea):
 
     @property
     def asked(self) -> tuple[AskedInput, ...]:
-        """What is asked."""
         return tuple(self._asked.values())
 
     def field(self, name: str) -> QWidget:
@@ -109,7 +107,6 @@ class ImportInputs(QScrollArea):
         return {name: answer for name, answer in given.items() if answer}
 
     def secret_ids(self) -> set[str]:
-        """The ids of secret answers."""
         return {each.input.id for each in self.asked if each.input.is_secret}
 
     def show_missing(self, servers: Sequence[str]) -> QWidget | None:
@@ -193,8 +190,7 @@ def _answer(control: QWidget) -> str:
 
 
 _ANSWER_MS: Final = 300
-_HIDDEN: Final = "••••"
-"""Shown instead of a secret in a command."""
+_HIDDEN: Final = "••••"  # shown instead of a secret in a command
 _NAME, _STANDING, _WHAT = range(3)
 _TONES: Final = {
     ImportStatus.NEW: Tone.GOOD,
@@ -207,12 +203,10 @@ _TONES: Final = {
 class ImportDialog(QDialog):
     """The import dialog; requests a file by a signal, and shows it by a method."""
 
-    file_chosen = Signal(object)
-    """The `Path` of a file whose servers are to be shown."""
+    file_chosen = Signal(object)  # the `Path` of a file whose servers are to be shown
     answers_entered = Signal(object, object)
     """The file's path and the answers, secret ones hidden: requests the list of servers again."""
-    import_requested = Signal(object)
-    """An `ImportRequest`."""
+    import_requested = Signal(object)  # an `ImportRequest`
 
     def __init__(
         self, files: Sequence[FoundFile], appearance: Appearance, parent: QWidget | None = None
@@ -376,7 +370,6 @@ class ImportDialog(QDialog):
         return item
 
     def _begin(self) -> None:
-        """Show no file."""
         self._rows = []
         self.tree.clear()
         self.details.clear()
@@ -448,9 +441,7 @@ class ImportDialog(QDialog):
         top.addWidget(label)
         top.addWidget(self.files, 1)
         top.addWidget(self.choose)
-        secrets = QHBoxLayout()
-        secrets.addWidget(self._secrets_label)
-        secrets.addWidget(self.secrets, 1)
+        secrets = in_row(self._secrets_label, (self.secrets, 1))
         self._body = QSplitter(Qt.Orientation.Vertical, self)
         self._body.setChildrenCollapsible(False)
         self._body.addWidget(self.tree)

@@ -28,18 +28,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.gui.common.labels import Badge
 
-SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
-"""Role of a row's `ServerSnapshot`."""
-ABOUT: Final = SERVER + 1
-"""Role of a server's details, in short."""
-STORY: Final = SERVER + 2
-"""Role of all details of a server, in lines."""
-ROW: Final = SERVER + 3
-"""Role of the row's `ServerRow`."""
-SEARCHED: Final = SERVER + 4
-"""Role of the searched text: name, command or URL, and title."""
-BADGE: Final = SERVER + 5
-"""Role of the `Badge` of a row; None without findings."""
+SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `ServerSnapshot`
+ABOUT: Final = SERVER + 1  # role of a server's details, in short
+STORY: Final = SERVER + 2  # role of all details of a server, in lines
+ROW: Final = SERVER + 3  # role of the row's `ServerRow`
+SEARCHED: Final = SERVER + 4  # role of the searched text: name, command or URL, and title
+BADGE: Final = SERVER + 5  # role of the `Badge` of a row; None without findings
 _SECOND_MS: Final = 1000
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -68,7 +62,6 @@ class ServerRow(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The server's name."""
         return self.server.name
 
     @property
@@ -94,7 +87,6 @@ def lists_tasks(server: ServerSnapshot) -> bool:
 
 
 def tells_of_resources(server: ServerSnapshot) -> bool:
-    """Whether resources of a server can be subscribed to now."""
     offer = as_object(server.capabilities.get("resources"))
     has_any = bool(server.resources or server.subscriptions)
     return server.state is ServerState.CONNECTED and has_any and offer.get("subscribe") is True
@@ -204,7 +196,6 @@ class ServersModel(QAbstractListModel):
         return like.index(row), len(like)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of servers."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -304,7 +295,6 @@ class ServersModel(QAbstractListModel):
 
     @Slot()
     def _on_second(self) -> None:
-        """Update texts that contain a time."""
         for at, row in enumerate(self._rows):
             if row.counts_time:
                 self._tell_row(at)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
-MANY: Final = 12
-"""The filter field is shown from so many servers on."""
+MANY: Final = 12  # the filter field is shown from so many servers on
 
 
 class ServerFilter(QSortFilterProxyModel):
@@ -134,15 +133,12 @@ class ServerList(QWidget):
     """One row for each server; every action is a signal."""
 
     connect_requested = Signal(str)
-    disconnect_requested = Signal(str)
-    """Also cancels the reconnect of a server that waits for it."""
+    disconnect_requested = Signal(str)  # also cancels the reconnect of a server that waits for it
     restart_requested = Signal(str)
-    sign_out_requested = Signal(str)
-    """The tokens of a sign-in in the browser are to be deleted."""
+    sign_out_requested = Signal(str)  # the tokens of a sign-in in the browser are to be deleted
     edit_requested = Signal(str)
     clone_requested = Signal(str)
-    keep_requested = Signal(str)
-    """A server of this run is to be saved in the catalogue."""
+    keep_requested = Signal(str)  # a server of this run is to be saved in the catalogue
     disable_requested = Signal(str, bool)
     """A server's name, and whether it is to be disabled (or enabled)."""
     connect_at_start_requested = Signal(str, bool)
@@ -151,30 +147,23 @@ class ServerList(QWidget):
     server_remove_requested = Signal(str)
     doctor_requested = Signal(str)
     stderr_requested = Signal(str)
-    findings_requested = Signal(str)
-    """What is wrong with a server is to be listed."""
-    jobs_requested = Signal(str)
-    """Only the jobs of a server are to be listed."""
-    traffic_requested = Signal(str)
-    """Only the messages of a server are to be shown."""
+    findings_requested = Signal(str)  # what is wrong with a server is to be listed
+    jobs_requested = Signal(str)  # only the jobs of a server are to be listed
+    traffic_requested = Signal(str)  # only the messages of a server are to be shown
     server_opened = Signal(str)
     """Double click or Enter on a connected server: its details are to be shown."""
     server_add_requested = Signal()
     url_add_requested = Signal()
     import_requested = Signal()
     export_requested = Signal()
-    rules_requested = Signal(str)
-    """The rules for a server's questions are to be shown."""
-    roots_requested = Signal(str)
-    """The folders that a server may use are to be shown."""
+    rules_requested = Signal(str)  # the rules for a server's questions are to be shown
+    roots_requested = Signal(str)  # the folders that a server may use are to be shown
     log_level_requested = Signal(str, object)
     """A server's name, and the requested level of log messages; None for its default."""
-    tasks_requested = Signal(str)
-    """The tasks of a server are to be listed."""
+    tasks_requested = Signal(str)  # the tasks of a server are to be listed
     watch_requested = Signal(str)
     """A saved server is to be watched in the clients that start it, or no longer."""
-    watch_clients_requested = Signal()
-    """The servers of other clients are to be shown."""
+    watch_clients_requested = Signal()  # the servers of other clients are to be shown
     subscription_requested = Signal(str, str, bool)
     """A server's name, a resource's URI, and whether to subscribe to its updates."""
 
@@ -208,7 +197,6 @@ class ServerList(QWidget):
         return None if row is None else row.server
 
     def selected(self) -> list[ServerRow]:
-        """The selected servers, from the top."""
         indexes = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
         return [row for row in (index.data(ROW) for index in indexes) if isinstance(row, ServerRow)]
 
@@ -258,13 +246,8 @@ class ServerList(QWidget):
         self._heading.set_buddy(self.view)
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._heading)
-        row = QVBoxLayout()
-        row.setContentsMargins(GAP_S, 0, GAP_S, GAP_S)
-        row.addWidget(self.filter)
+        layout = in_column(self._heading, of=self, margins=0, spacing=0)
+        row = in_column(self.filter, margins=(GAP_S, 0, GAP_S, GAP_S))
         layout.addLayout(row)
         layout.addWidget(self.view, 1)
         order_tabs(self)
@@ -312,7 +295,6 @@ class ServerList(QWidget):
 
     @Slot(QModelIndex, QModelIndex)
     def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
-        """Update the actions if a selected server changed."""
         chosen = self.view.selectionModel()
         for at in range(first.row(), last.row() + 1):
             if chosen.isSelected(self.shown.mapFromSource(self._servers.index(at))):

@@ -8,15 +8,14 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospaced
 from mcp_progress_monitor.wording.addresses import url_parts
 from mcp_progress_monitor.wording.servers import sign_in_text
@@ -44,10 +43,8 @@ class SignInBar(QFrame):
     by a click.
     """
 
-    open_requested = Signal(object)
-    """`str`: the URL of a page to open."""
-    cancel_requested = Signal(str)
-    """The name of a server whose sign-in is cancelled."""
+    open_requested = Signal(object)  # `str`: the URL of a page to open
+    cancel_requested = Signal(str)  # the name of a server whose sign-in is cancelled
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,23 +101,14 @@ class SignInBar(QFrame):
         return edit
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.addWidget(self.what, 1)
-        first.addWidget(self.more)
-        second = QHBoxLayout()
-        second.setSpacing(GAP)
-        second.addWidget(self._caption)
-        second.addWidget(self.host, 1)
+        first = in_row((self.what, 1), self.more)
+        second = in_row(self._caption, (self.host, 1), spacing=GAP)
         for button in (self.open, self.copy, self.cancel):
             button.setAutoDefault(False)
             second.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 6, 8, 8)
-        column.setSpacing(GAP_S)
-        column.addLayout(first)
-        column.addLayout(second)
-        column.addWidget(self.whole)
-        column.addWidget(self.warnings)
+        in_column(
+            first, second, self.whole, self.warnings, of=self, margins=(10, 6, 8, 8), spacing=GAP_S
+        )
 
     def _refresh(self) -> None:
         sign_in = self.shown

@@ -51,7 +51,6 @@ class WatchController(QObject):
 
     @Slot()
     def ask(self) -> None:
-        """Show the servers of all clients."""
         self._open(None)
 
     @Slot(str)

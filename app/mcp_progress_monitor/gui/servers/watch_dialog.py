@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
-from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
 from mcp_progress_monitor.wording.taps import (
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.tap_install import ClientServer
     from mcp_progress_monitor.errors import ErrorDetails
 
-_SHOWN: Final = 50_000
-"""Characters of the preview."""
+_SHOWN: Final = 50_000  # characters of the preview
 _PATH: Final = 200
 _NAME, _STATE = range(2)
 _ABOUT: Final = (
@@ -236,11 +235,7 @@ class WatchDialog(QDialog):
         body.addWidget(self.tree)
         body.addWidget(self.preview)
         page = QWidget(self)
-        inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(GAP)
-        inner.addWidget(self.about)
-        inner.addWidget(body, 1)
+        in_column(self.about, (body, 1), of=page, margins=0, spacing=GAP)
         buttons = QDialogButtonBox(self)
         buttons.addButton(self.change, QDialogButtonBox.ButtonRole.ApplyRole)
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)

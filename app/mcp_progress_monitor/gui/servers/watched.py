@@ -21,12 +21,12 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import RowKeys
 from mcp_progress_monitor.gui.theme import GAP, Tone
@@ -47,10 +47,8 @@ WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `WatchedSnapshot`; None for the row of a client."""
 
 
-BADGE: Final = WATCHED + 1
-"""Role of the `Badge` of a row; None without findings."""
-_ROWS_SHOWN: Final = 8
-"""Rows that the list reserves room for."""
+BADGE: Final = WATCHED + 1  # role of the `Badge` of a row; None without findings
+_ROWS_SHOWN: Final = 8  # rows that the list reserves room for
 
 
 class WatchedSource(Protocol):
@@ -77,8 +75,7 @@ class _Row(NamedTuple):
 class WatchedModel(QAbstractListModel):
     """A row for each client, with its servers below; in the order in which they were found."""
 
-    shown = Signal(object)
-    """The `WatchedSnapshot`s that are new or have changed."""
+    shown = Signal(object)  # the `WatchedSnapshot`s that are new or have changed
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +85,6 @@ class WatchedModel(QAbstractListModel):
         self._badges: Mapping[str, Badge] = {}
 
     def set_source(self, source: WatchedSource) -> None:
-        """Show the watched servers of `source` from now on."""
         self._source = source
         self._servers.clear()
         self.apply(frozenset(source.names()))
@@ -119,7 +115,6 @@ class WatchedModel(QAbstractListModel):
                 self.dataChanged.emit(self.index(at), self.index(at))
 
     def servers(self) -> list[WatchedSnapshot]:
-        """All watched servers."""
         return list(self._servers.values())
 
     def row_of(self, name: str) -> int | None:
@@ -128,7 +123,6 @@ class WatchedModel(QAbstractListModel):
         return next(found, None)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        """Number of clients and servers."""
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
@@ -188,13 +182,11 @@ class WatchedDelegate(SideDelegate):
     """A client as a heading; a server with an eye, its name, and a line about it."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """A line for a client, two for a server."""
         faces = self.faces(option.font)
         height = faces.first.height + GAP
         return QSize(120, height if index.data(WATCHED) is None else height + faces.second.height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint a row."""
         server, words = index.data(WATCHED), index.data(Qt.ItemDataRole.DisplayRole)
         painter.save()
         faces = self.faces(option.font)
@@ -236,15 +228,12 @@ class WatchedList(QWidget):
     """Lists the watched servers; hidden while there are none. Every action is a signal."""
 
     jobs_requested = Signal(str)
-    traffic_requested = Signal(str)
-    """Only the messages of a server are to be shown."""
+    traffic_requested = Signal(str)  # only the messages of a server are to be shown
     stderr_requested = Signal(str)
-    findings_requested = Signal(str)
-    """The findings of a server, or its client, are to be listed."""
+    findings_requested = Signal(str)  # the findings of a server, or its client, are to be listed
     recording_requested = Signal(object)
     """The path of a tap's recording, to be opened in another window."""
-    grew = Signal()
-    """There are more rows, which need more room."""
+    grew = Signal()  # there are more rows, which need more room
     dismiss_requested = Signal(object)
     """`tuple[str, ...]`: servers with ended sessions, to be removed from the list."""
 
@@ -262,11 +251,7 @@ class WatchedList(QWidget):
         self._menu.setToolTipsVisible(True)
         self._actions = {made[0]: self._action(*made) for made in _MADE}
         self._set_up_view()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._heading)
-        layout.addWidget(self.view, 1)
+        in_column(self._heading, (self.view, 1), of=self, margins=0, spacing=0)
         self._heading.set_buddy(self.view)
         self.setFocusProxy(self.view)
         self._connect()
@@ -274,7 +259,6 @@ class WatchedList(QWidget):
         self._show_if_any()
 
     def action(self, key: str) -> QAction:
-        """The action of a key; see `_MADE`."""
         return self._actions[key]
 
     def current(self) -> WatchedSnapshot | None:

@@ -37,8 +37,7 @@ _OF_ROOMS: Final = (
 class SettingsController(QObject):
     """Opens the dialog over `window`; for a recording, without the pages of live sessions."""
 
-    forget_requested = Signal(str)
-    """What to forget: one of the names in `pages.KEPT_OF_USER`."""
+    forget_requested = Signal(str)  # what to forget: one of the names in `pages.KEPT_OF_USER`
 
     def __init__(
         self,
@@ -75,11 +74,9 @@ class SettingsController(QObject):
 
     @Slot()
     def open_keys(self) -> None:
-        """Open the dialog on the page of the keys."""
         self.open_page("keys")
 
     def open_page(self, key: str) -> None:
-        """Open the dialog on a page."""
         if self._dialog is None:
             if not self._is_opening:
                 self._is_opening = True
@@ -108,7 +105,6 @@ class SettingsController(QObject):
         dialog.open()
 
     def _pages(self, recording: RecordingSettings) -> Sequence[SettingsPage]:
-        """The pages of the dialog, in their order: one line each."""
         from mcp_progress_monitor.gui.settings.dialog import SettingsPage
 
         live = (

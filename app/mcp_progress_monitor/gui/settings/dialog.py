@@ -9,16 +9,14 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFrame,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance
 
@@ -97,14 +95,8 @@ class SettingsDialog(QDialog):
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
-        row = QHBoxLayout()
-        row.setSpacing(GAP_L)
-        row.addWidget(self.list)
-        row.addWidget(self._stack, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.addLayout(row, 1)
-        column.addWidget(close)
+        row = in_row(self.list, (self._stack, 1), spacing=GAP_L)
+        in_column((row, 1), close, of=self, margins=GAP_L)
 
     @Slot(int)
     def _on_row_changed(self, row: int) -> None:

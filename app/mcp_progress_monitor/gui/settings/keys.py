@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.shortcuts import FIXED, Command, Shortcuts, native
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
@@ -42,7 +42,6 @@ class KeyEdit(QKeySequenceEdit):
             field.setAccessibleName("Key")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave Escape to the dialog."""
         if event.key() == Qt.Key.Key_Escape:
             event.ignore()
         else:
@@ -61,8 +60,7 @@ class KeysPage(QWidget):
         self._commands: dict[str, Command] = {}
         self._items: dict[str, QTreeWidgetItem] = {}
         self._sections: dict[str, QTreeWidgetItem] = {}
-        self._rows: dict[str, list[QTreeWidgetItem]] = {}
-        """All rows, by section."""
+        self._rows: dict[str, list[QTreeWidgetItem]] = {}  # all rows, by section
         self._wanted: QKeySequence | None = None
         self.search = QLineEdit(self)
         self.tree = QTreeWidget(self)
@@ -79,16 +77,13 @@ class KeysPage(QWidget):
         self.tree.setCurrentItem(next(iter(self._items.values())))
 
     def command(self) -> Command | None:
-        """The command that is chosen."""
         item = self.tree.currentItem()
         return None if item is None else self._commands.get(str(item.data(_TITLE, _ROLE)))
 
     def choose(self, name: str) -> None:
-        """Choose a command by its name."""
         self.tree.setCurrentItem(self._items[name])
 
     def item(self, name: str) -> QTreeWidgetItem:
-        """The row of a command."""
         return self._items[name]
 
     def _set_up(self) -> None:
@@ -126,16 +121,10 @@ class KeysPage(QWidget):
             row.addWidget(widget)
         row.addStretch(1)
         row.addWidget(self.reset_all)
-        note = QHBoxLayout()
-        note.addWidget(self.message, 1)
-        note.addWidget(self.assign)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, GAP, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.search)
-        column.addWidget(self.tree, 1)
-        column.addLayout(row)
-        column.addLayout(note)
+        note = in_row((self.message, 1), self.assign)
+        in_column(
+            self.search, (self.tree, 1), row, note, of=self, margins=(0, 0, GAP, 0), spacing=GAP
+        )
 
     def _fill(self) -> None:
         for command in self._shortcuts.commands():
@@ -195,7 +184,6 @@ class KeysPage(QWidget):
 
     @Slot()
     def _show(self) -> None:
-        """Show the key of what is chosen."""
         command = self.command()
         self._wanted = None
         self.edit.blockSignals(True)

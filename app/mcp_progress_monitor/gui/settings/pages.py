@@ -28,6 +28,7 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
+from mcp_progress_monitor.gui.common.layout import in_row
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError, read_limit
 from mcp_progress_monitor.gui.preferences import GENERAL, PRIVACY, is_on
@@ -63,24 +64,20 @@ class Page(QWidget):
         self._column.setSpacing(GAP)
 
     def add_heading(self, words: str) -> None:
-        """Begin a group."""
         if self._column.count():
             self._column.addSpacing(GAP)
         self._column.addWidget(heading(words, self))
 
     def add_note(self, words: str) -> QLabel:
-        """Add a sentence in muted text."""
         label = plain_label(self, words)
         set_text_colour(label, self._appearance, Tone.MUTED)
         self._column.addWidget(label)
         return label
 
     def add(self, widget: QWidget) -> None:
-        """Add a control."""
         self._column.addWidget(widget)
 
     def add_buttons(self, *buttons: QPushButton) -> None:
-        """Add buttons in a row."""
         row = QHBoxLayout()
         for button in buttons:
             button.setAutoDefault(False)
@@ -89,7 +86,6 @@ class Page(QWidget):
         self._column.addLayout(row)
 
     def add_rows(self, *rows: tuple[str, QWidget]) -> None:
-        """Add controls with their labels in front."""
         form = QFormLayout()
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setHorizontalSpacing(GAP_L)
@@ -209,10 +205,8 @@ _THEME_WORDS: Final = {
 class LimitsPage(Page):
     """The limits of calls for which neither the call nor its server sets any."""
 
-    limits_changed = Signal(object)
-    """`DefaultLimits`."""
-    attempts_changed = Signal(int)
-    """The most attempts that a job makes automatically."""
+    limits_changed = Signal(object)  # `DefaultLimits`
+    attempts_changed = Signal(int)  # the most attempts that a job makes automatically
 
     def __init__(
         self,
@@ -290,8 +284,7 @@ _LIMIT_WORDS: Final = (
 class RecordingsPage(Page):
     """Whether sessions are recorded, and how long recordings are kept."""
 
-    settings_changed = Signal(object)
-    """`RecordingSettings`."""
+    settings_changed = Signal(object)  # `RecordingSettings`
     list_requested = Signal()
 
     def __init__(
@@ -312,8 +305,7 @@ class RecordingsPage(Page):
 class PrivacyPage(Page):
     """What this program remembers about the user, and buttons to forget it."""
 
-    forget_requested = Signal(str)
-    """One of the names in `KEPT_OF_USER`."""
+    forget_requested = Signal(str)  # one of the names in `KEPT_OF_USER`
     folder_requested = Signal()
 
     def __init__(
@@ -354,9 +346,7 @@ class PrivacyPage(Page):
         clear.setAutoDefault(False)
         clear.setProperty("memory", name)
         clear.clicked.connect(self._on_forget)
-        row = QHBoxLayout()
-        row.addWidget(box, 1)
-        row.addWidget(clear)
+        row = in_row((box, 1), clear)
         self._column.addLayout(row)
 
     @Slot()

@@ -69,7 +69,6 @@ class TasksController(QObject):
 
     @Slot(str, str, bool)
     def subscribe(self, server: str, uri: str, is_wanted: bool) -> None:
-        """Subscribe to updates of a resource, or unsubscribe."""
         try:
             self._engine.servers.subscribe_resource(server, uri, is_wanted=is_wanted)
         except UserError as error:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
-_REMEMBERED: Final = 2_000
-"""Rows whose texts are kept: several screens full."""
+_REMEMBERED: Final = 2_000  # rows whose texts are kept: several screens full
 
 # The columns' numbers are those of `TrafficColumn`.
 _TIME, _SERVER, _METHOD, _KEY, _SUMMARY = 0, 3, 5, 6, 7
@@ -66,11 +65,9 @@ class TrafficCells(QObject):
         self._read.clear()
 
     def title(self, column: int) -> str:
-        """Return a column's title."""
         return self._headers[column][0]
 
     def explanation(self, column: int) -> str:
-        """Return what a column shows."""
         return self._headers[column][1]
 
     def kind(self, place: int) -> FrameKind | None:
@@ -111,7 +108,6 @@ class TrafficCells(QObject):
         return known.words[column]
 
     def tip(self, place: int, column: int) -> str:
-        """Return what a cell leaves out; empty for most."""
         if column == _TIME:
             found = self._timeline.columns.locate(place)
             if found is None:

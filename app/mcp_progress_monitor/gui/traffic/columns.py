@@ -36,8 +36,7 @@ _MOST_OF_SERVER: Final = 24
 _WIDER: Final = ((TrafficColumn.KEY, 24), (TrafficColumn.METHOD, 28))
 _EASY_SUMMARY: Final = 70
 """What columns grow to, in characters, where that leaves so many to the summary."""
-_OPTIONAL: Final = frozenset({TrafficColumn.NUMBER})
-"""What is shown only to those who choose it."""
+_OPTIONAL: Final = frozenset({TrafficColumn.NUMBER})  # what is shown only to those who choose it
 
 _STEPS: Final = (
     (TrafficColumn.SIZE, 0),

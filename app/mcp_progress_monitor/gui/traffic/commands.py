@@ -97,8 +97,7 @@ MARKS: Final = ("mark", "note")
 class TrafficActions(QObject):
     """The actions by name; emits the triggered one and enables those that apply."""
 
-    wanted = Signal(object)
-    """The name of the triggered action."""
+    wanted = Signal(object)  # the name of the triggered action
 
     def __init__(self, table: QWidget, pane: QWidget, appearance: Appearance) -> None:
         super().__init__(pane)
@@ -130,7 +129,6 @@ class TrafficActions(QObject):
         self._menu.popup(at)
 
     def buttons(self, names: Collection[str], parent: QWidget) -> list[QToolButton]:
-        """Small buttons for some of the actions."""
         made = []
         for name in names:
             button = QToolButton(parent)
@@ -180,8 +178,7 @@ class TrafficActions(QObject):
         self._use_icons()
 
 
-COPIED_BYTES: Final = 64_000_000
-"""Bytes copied at once, unless a single message has more."""
+COPIED_BYTES: Final = 64_000_000  # bytes copied at once, unless a single message has more
 
 
 class TrafficCommands(QObject):
@@ -192,18 +189,12 @@ class TrafficCommands(QObject):
 
     term_wanted = Signal(object, bool)
     """A comparison to add to the filter, and whether to exclude it."""
-    filter_wanted = Signal(object)
-    """The text of a new filter."""
-    place_wanted = Signal(object)
-    """The place to select."""
-    job_wanted = Signal(object)
-    """The `JobId` to be shown."""
-    edit_wanted = Signal(object)
-    """The `JobId` whose request is to be changed and sent."""
-    number_wanted = Signal(object)
-    """The number of the message to stand on."""
-    said = Signal(object)
-    """A text for the user; empty to remove it."""
+    filter_wanted = Signal(object)  # the text of a new filter
+    place_wanted = Signal(object)  # the place to select
+    job_wanted = Signal(object)  # the `JobId` to be shown
+    edit_wanted = Signal(object)  # the `JobId` whose request is to be changed and sent
+    number_wanted = Signal(object)  # the number of the message to stand on
+    said = Signal(object)  # a text for the user; empty to remove it
     snippet_requested = Signal(object)
     export_requested = Signal()
 
@@ -263,7 +254,6 @@ class TrafficCommands(QObject):
         self._actions.show_menu(at)
 
     def copy_lines(self) -> None:
-        """Copy the selected rows, a line each."""
         rows = self._view.selected_rows()
         self._say_copied(len(rows))
         QGuiApplication.clipboard().setText("\n".join(self._model.line(row) for row in rows))

@@ -104,11 +104,9 @@ class TrafficDelegate(QStyledItemDelegate):
         return round(self._advance * characters) + 2 * PADDING + 1
 
     def row_height(self) -> int:
-        """Return the height of every row."""
         return round(self._metrics.height()) + 4
 
     def look(self, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
-        """How rows look whose cells are in sight like that, selected or not."""
         return RowLook(self._appearance.row_ground(state), tuple(cells))
 
     def paint_row(self, painter: QPainter, place: QRect, row: int, look: RowLook) -> None:
@@ -149,7 +147,6 @@ class TrafficDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Paint one cell."""
         cells = [(index.column(), 0, option.rect.width())]
         look = self.look(cells, int(option.state.value))
         self.paint_row(painter, option.rect, index.row(), look)

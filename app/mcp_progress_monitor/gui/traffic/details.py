@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,7 +22,7 @@ from mcp_progress_monitor.formatting import duration, number, one_line, size, vi
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
@@ -160,15 +159,13 @@ def _json(frame: Frame) -> str:
         return as_raw([frame])[1]
 
 
-LONGEST: Final = 10_000
-"""Characters of a note."""
+LONGEST: Final = 10_000  # characters of a note
 
 
 class NoteEditor(QDialog):
     """A note editor beside Traffic; several may be open."""
 
-    saved = Signal(object, object)
-    """The message's number, and the text; empty to remove the note."""
+    saved = Signal(object, object)  # the message's number, and the text; empty to remove the note
 
     def __init__(self, frame_number: int, text: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -195,11 +192,7 @@ class NoteEditor(QDialog):
         add_keys(self, "note.save", self._on_accepted)
         self._edit.textChanged.connect(self._on_text_changed)
         self._room.setTextFormat(Qt.TextFormat.PlainText)
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        column.addWidget(self._edit, 1)
-        column.addWidget(self._room)
-        column.addWidget(self._buttons)
+        in_column((self._edit, 1), self._room, self._buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(380, 200))
         self._edit.setFocus()
 
@@ -220,8 +213,7 @@ class NoteEditor(QDialog):
             self.close()
 
 
-RAW_SHOWN: Final = 2_000_000
-"""Bytes of one message in the raw view; copying uses all of them."""
+RAW_SHOWN: Final = 2_000_000  # bytes of one message in the raw view; copying uses all of them
 _PROBLEMS_SHOWN: Final = 400
 _NOTE_SHOWN: Final = 1_000
 _TREE, _RAW, _VALUE = range(3)
@@ -230,12 +222,9 @@ _TREE, _RAW, _VALUE = range(3)
 class MessageDetails(QWidget):
     """Shows one frame: its first bytes at once, a large tree in slices."""
 
-    job_opened = Signal(object)
-    """The `JobId` the user wants to see."""
-    search_requested = Signal(object)
-    """Text to search Traffic for."""
-    filter_requested = Signal(object)
-    """A `FilterRequest` of the tree."""
+    job_opened = Signal(object)  # the `JobId` the user wants to see
+    search_requested = Signal(object)  # text to search Traffic for
+    filter_requested = Signal(object)  # a `FilterRequest` of the tree
 
     def __init__(
         self,
@@ -292,7 +281,6 @@ class MessageDetails(QWidget):
         return self._message
 
     def add_buttons(self, buttons: Sequence[QWidget]) -> None:
-        """Place the pane's buttons beside that of the job."""
         for button in buttons:
             self._top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
 
@@ -374,11 +362,7 @@ class MessageDetails(QWidget):
         self._tabs.setDocumentMode(True)
         self._tabs.setAccessibleName("Full message")
         raw = QWidget(self)
-        column = QVBoxLayout(raw)
-        column.setContentsMargins(0, GAP_S, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._cut)
-        column.addWidget(self._raw, 1)
+        in_column(self._cut, (self._raw, 1), of=raw, margins=(0, GAP_S, 0, 0), spacing=0)
         self._tabs.addTab(self._tree, "Tree")
         self._tabs.addTab(raw, "Raw")
         self._tabs.addTab(self._value, "Value")
@@ -388,13 +372,9 @@ class MessageDetails(QWidget):
         self._top.setSpacing(GAP_S)
         self._top.addWidget(self._head, 1)
         self._top.addWidget(self._open_job, 0, Qt.AlignmentFlag.AlignTop)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(self._top)
-        whole.addWidget(self._note)
-        whole.addWidget(self._problems)
-        whole.addWidget(self._tabs, 1)
+        in_column(
+            self._top, self._note, self._problems, (self._tabs, 1), of=self, margins=0, spacing=0
+        )
 
     def _connect(self) -> None:
         self._open_job.clicked.connect(self.open_job)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import one_line
@@ -17,6 +17,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.filter_field import FilterField
+from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
@@ -30,16 +31,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
 
 MOST: Final = 20
-_LONGEST: Final = 4_000
-"""Characters of a filter that is remembered."""
+_LONGEST: Final = 4_000  # characters of a filter that is remembered
 _SHOWN: Final = 90
 
 
 class RecentFilters(QToolButton):
     """A button with a menu of filters: those the user keeps, then recent ones, newest first."""
 
-    chosen = Signal(object)
-    """The text of the selected filter."""
+    chosen = Signal(object)  # the text of the selected filter
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -60,11 +59,9 @@ class RecentFilters(QToolButton):
 
     @property
     def texts(self) -> Sequence[str]:
-        """The filters, the last one first."""
         return self._texts
 
     def add(self, text: str) -> None:
-        """Put a filter first."""
         text = text.strip()
         if text and len(text) <= _LONGEST:
             others = [other for other in self._texts if other != text]
@@ -82,7 +79,6 @@ class RecentFilters(QToolButton):
         self._show()
 
     def restore(self, texts: object, kept: object = None) -> None:
-        """Take up remembered filters; what is none is left out."""
         self._texts = []
         self._kept = list(dict.fromkeys(_filters(kept)))
         for text in _filters(texts)[MOST - 1 :: -1]:
@@ -228,8 +224,7 @@ class TrafficFilterBar(QWidget):
     at a cursor position.
     """
 
-    filter_changed = Signal(object)
-    """The requested `LogFilter`."""
+    filter_changed = Signal(object)  # the requested `LogFilter`
     paused_changed = Signal(bool)
     clear_requested = Signal()
     show_all_requested = Signal()
@@ -269,7 +264,6 @@ class TrafficFilterBar(QWidget):
 
     @property
     def mistake(self) -> str:
-        """The error in the text; empty without one."""
         return "" if self._mistake.isHidden() else self._mistake.text()
 
     def filter(self) -> LogFilter:
@@ -291,7 +285,6 @@ class TrafficFilterBar(QWidget):
         self.set_filter(self._filter._replace(text=text))
 
     def set_paused(self, *, is_paused: bool) -> None:
-        """Press or release the pause button."""
         self._pause.setChecked(is_paused)
 
     def set_status(self, first: str, *more: str) -> None:
@@ -374,11 +367,7 @@ class TrafficFilterBar(QWidget):
         for button in self._buttons():
             row.addWidget(button)
         row.addWidget(self._status)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row)
-        column.addWidget(self._mistake)
+        in_column(row, self._mistake, of=self, margins=0, spacing=0)
 
     def _connect(self) -> None:
         self._field.textChanged.connect(self._on_text_changed)

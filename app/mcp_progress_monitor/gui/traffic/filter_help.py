@@ -11,13 +11,12 @@ from PySide6.QtWidgets import (
     QLabel,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.theme import GAP, monospaced
 
@@ -44,8 +43,7 @@ EXAMPLES: Final = (
 class FilterHelp(QDialog):
     """The filter help, beside Traffic; Enter or a double click on an example applies it."""
 
-    example_chosen = Signal(object)
-    """The text of a filter to apply."""
+    example_chosen = Signal(object)  # the text of a filter to apply
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -79,11 +77,7 @@ class FilterHelp(QDialog):
         words.setWordWrap(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.close)
-        column = QVBoxLayout(self)
-        column.setSpacing(GAP)
-        column.addWidget(words)
-        column.addWidget(self._tree, 1)
-        column.addWidget(buttons)
+        in_column(words, (self._tree, 1), buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(820, 560))
         self._tree.setFocus()
 

@@ -59,7 +59,6 @@ class TrafficSearch:
         return max(0, end - max(self._search.place, first))
 
     def run(self, end: int, budget_s: float) -> None:
-        """Search for about `budget_s` seconds, unless `end` has been reached."""
         if self._search.place < end:
             self._found.extend(self._search.run(budget_s))
 
@@ -71,8 +70,7 @@ class TrafficSearch:
         return taken
 
 
-_LONG: Final = 1_000
-"""Longer texts are not compared completely, only their beginning."""
+_LONG: Final = 1_000  # longer texts are not compared completely, only their beginning
 _BEGINNING: Final = 200
 _MOST_DIGITS: Final = 4_000
 _BY_KEYS: Final[dict[tuple[str | int, ...], str]] = {

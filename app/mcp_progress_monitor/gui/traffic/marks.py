@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.findings.finding import Finding
 
-CAPACITY: Final = 200_000
-"""Marks whose findings are kept; the timeline knows of every mark."""
+CAPACITY: Final = 200_000  # marks whose findings are kept; the timeline knows of every mark
 
 
 class TrafficFindings:
@@ -56,8 +55,7 @@ class TrafficFindings:
 class TrafficNotes(QObject):
     """The user's marks and notes; every change is emitted, and saved if there is a file."""
 
-    changed = Signal()
-    """Marks or notes changed; rows are to be repainted."""
+    changed = Signal()  # marks or notes changed; rows are to be repainted
     problem_found = Signal(object)
     """The `ErrorDetails` of notes that cannot be read or saved; emitted once for each."""
 
@@ -94,11 +92,9 @@ class TrafficNotes(QObject):
         return self._notes.note(number)
 
     def after(self, number: int) -> int | None:
-        """The next frame's number with a mark or a note."""
         return self._notes.after(number)
 
     def before(self, number: int) -> int | None:
-        """The previous frame's number with a mark or a note."""
         return self._notes.before(number)
 
     def toggle(self, numbers: Sequence[int]) -> None:

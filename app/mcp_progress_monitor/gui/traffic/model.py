@@ -62,16 +62,13 @@ def without(start: int, end: int, gap: range) -> range | SparseRange:
     return SparseRange(before, after) if before else after
 
 
-_LOOKED_AT: Final = 200
-"""Connections whose names the width of their column is made for."""
+_LOOKED_AT: Final = 200  # connections whose names the width of their column is made for
 
-SLICE_S: Final = 0.004
-"""Longest uninterrupted search, so that painting and typing can proceed."""
+SLICE_S: Final = 0.004  # longest uninterrupted search, so that painting and typing can proceed
 
 _SLICE_PAUSE_MS: Final = 1
 
-_SHOWN_EVERY_S: Final = 0.05
-"""How often rows are added during a search: each time costs a repaint."""
+_SHOWN_EVERY_S: Final = 0.05  # how often rows are added during a search: each time costs a repaint
 
 
 class TrafficModel(QAbstractTableModel):
@@ -83,15 +80,12 @@ class TrafficModel(QAbstractTableModel):
     clearing a beginning. Bytes are read by `TrafficCells`, for painted rows.
     """
 
-    KIND = Qt.ItemDataRole.UserRole + 2
-    """The row's `FrameKind`."""
-    MARK = Qt.ItemDataRole.UserRole + 3
-    """The finding of the row's message as text."""
+    KIND = Qt.ItemDataRole.UserRole + 2  # the row's `FrameKind`
+    MARK = Qt.ItemDataRole.UserRole + 3  # the finding of the row's message as text
 
     waiting_changed = Signal(object)
     """The number of frames since the view was paused; 0 if it is not."""
-    search_changed = Signal(object)
-    """The number of frames still to be searched."""
+    search_changed = Signal(object)  # the number of frames still to be searched
     rows_dropping = Signal(object)
     """The range of rows that are about to be removed because their frames are gone."""
 
@@ -139,7 +133,6 @@ class TrafficModel(QAbstractTableModel):
 
     @property
     def is_paused(self) -> bool:
-        """Whether the view is paused while the timeline grows."""
         return self._is_paused
 
     @property
@@ -226,7 +219,6 @@ class TrafficModel(QAbstractTableModel):
         self._show_from(self._filter, self._end)
 
     def show_all(self) -> None:
-        """Show again what `clear_view` hid."""
         self._show_from(self._filter, 0)
 
     def frame(self, row: int, limit: int | None = None) -> Frame | None:
@@ -327,11 +319,9 @@ class TrafficModel(QAbstractTableModel):
         return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
-        """Return the number of frames shown."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(TrafficColumn)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import count, number
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-_WIDE = 900
-"""From this width on, in device-independent pixels, table and details are side by side."""
-_FIRST_SHARES = [600, 400]
-"""Initial sizes of the table and the details."""
+_WIDE = 900  # from this width on, in device-independent pixels, table and details are side by side
+_FIRST_SHARES = [600, 400]  # initial sizes of the table and the details
 _LEAST_DETAILS = 110
 """Its header and a row or two: less than its hint, so that the pane fits a small window."""
 
@@ -87,7 +85,6 @@ class TrafficPane(QWidget):
 
     @property
     def view(self) -> TrafficView:
-        """The table."""
         return self._view
 
     @property
@@ -97,7 +94,6 @@ class TrafficPane(QWidget):
 
     @property
     def bar(self) -> TrafficFilterBar:
-        """The filter bar."""
         return self._bar
 
     @property
@@ -107,7 +103,6 @@ class TrafficPane(QWidget):
 
     @property
     def notes(self) -> TrafficNotes:
-        """The marks and notes on messages."""
         return self._notes
 
     def make_details(self) -> MessageDetails:
@@ -162,7 +157,6 @@ class TrafficPane(QWidget):
 
     @Slot(object)
     def follow_job(self, job: JobId) -> None:
-        """Show only the messages of a job."""
         from mcp_progress_monitor.gui.traffic.filtering import (
             job_term,  # late: not needed at startup
         )
@@ -185,7 +179,6 @@ class TrafficPane(QWidget):
 
     @property
     def notice(self) -> str:
-        """The text below the filter."""
         return self._notice.text()
 
     def add_notice(self, words: str) -> None:
@@ -246,12 +239,7 @@ class TrafficPane(QWidget):
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
         self._splitter.setCollapsible(0, False)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self._bar)
-        whole.addWidget(self._notice)
-        whole.addWidget(self._splitter, 1)
+        in_column(self._bar, self._notice, (self._splitter, 1), of=self, margins=0, spacing=0)
 
     def _connect_bar(self) -> None:
         add_keys(self, "traffic.find", self._bar.focus_search)

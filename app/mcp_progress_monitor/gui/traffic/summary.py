@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.jsonrpc import Envelope
 
-LARGE = 64 * 1024
-"""Bytes of a message that are read for a row; larger ones are not decoded for it."""
+LARGE = 64 * 1024  # bytes of a message that are read for a row; larger ones are not decoded for it
 
 _ENDS = 2_048
 _SIMPLE = rb'("(?:[^"\\]|\\.)*+"|-?[0-9][0-9.eE+-]*+)'
@@ -181,7 +180,6 @@ def _events(fields: dict[str, Any]) -> EventTexts:
 
 
 def _last_id(entry: dict[str, Any]) -> str | None:
-    """The id of the last event in an entry."""
     ids = entry.get("ids")
     found = ids[-1] if isinstance(ids, list) and ids else entry.get("id")
     return found if isinstance(found, str) else None
@@ -310,8 +308,7 @@ _HTTP_READERS: Final[dict[str, Callable[[dict[str, Any]], EventTexts]]] = {
 }
 
 
-SUMMARY_LENGTH = 400
-"""Characters of a summary; the details show all of it."""
+SUMMARY_LENGTH = 400  # characters of a summary; the details show all of it
 
 
 _LOOKS_TYPED = re.compile(r"[-+.\d\s\"].*|true|false|null|", re.DOTALL)

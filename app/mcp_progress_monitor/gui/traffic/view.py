@@ -54,10 +54,8 @@ _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
 
 _ROWS_AT_ONCE: Final = 4
 """New rows that are painted in one turn of the event loop: about 3 ms of work."""
-_PAUSE_MS: Final = 300
-"""After so long without new rows the next are shown at once."""
-_FLOOD_ROWS: Final = 500
-"""So many new rows in one batch are a flood."""
+_PAUSE_MS: Final = 300  # after so long without new rows the next are shown at once
+_FLOOD_ROWS: Final = 500  # so many new rows in one batch are a flood
 _FLOOD_MS: Final = 500
 
 COPIED_AT_MOST: Final = 5_000
@@ -71,8 +69,7 @@ class TrafficView(QTableView):
     stops that; the `jump` button, the End key or scrolling to the end restart it.
     """
 
-    place_chosen = Signal(object)
-    """The place of the current row; see `TrafficModel.place`."""
+    place_chosen = Signal(object)  # the place of the current row; see `TrafficModel.place`
     copy_requested = Signal()
 
     def __init__(
@@ -97,8 +94,7 @@ class TrafficView(QTableView):
         self._settle.setSingleShot(True)
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
-        self._target = 0
-        """The number of rows when the turn began; 0 before that."""
+        self._target = 0  # the number of rows when the turn began; 0 before that
         self._is_flood = False
         self._since_end = QElapsedTimer()
         self.setItemDelegate(self._delegate)
@@ -116,7 +112,6 @@ class TrafficView(QTableView):
 
     @property
     def is_following(self) -> bool:
-        """Whether the newest row is kept in sight."""
         return self._is_following
 
     @property
@@ -165,7 +160,6 @@ class TrafficView(QTableView):
 
     @Slot()
     def follow(self) -> None:
-        """Go to the newest row and stay there."""
         self._is_following = True
         self._new = 0
         self._show_jump()
@@ -200,7 +194,6 @@ class TrafficView(QTableView):
             paint_empty(self, "No message matches the filter" if is_filtered else "No messages yet")
 
     def _looks(self) -> Callable[[int], RowLook]:
-        """Everything that decides how a row looks now."""
         cells = tuple(cells_in_sight(self.horizontalHeader(), self.viewport().width()))
         plain = self._delegate.look(cells, 0)
         hovered = self._delegate.look(cells, UNDER_MOUSE)
@@ -476,7 +469,6 @@ class TrafficView(QTableView):
             self.setCurrentIndex(self._model.index(last, TrafficColumn.SUMMARY))
 
     def _choose_again(self) -> None:
-        """Restore the current row after the rows were rebuilt."""
         row = None if self._place is None else self._model.row_of(self._place)
         if row is None or self.currentIndex().isValid():
             return

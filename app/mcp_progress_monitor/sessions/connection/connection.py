@@ -123,8 +123,7 @@ class Connection:
         self._over = anyio.Event()
         self._writing = anyio.CancelScope()
         self._reading = anyio.CancelScope()
-        self._is_read = anyio.Event()
-        """Set once everything was read, or the end was requested."""
+        self._is_read = anyio.Event()  # set once everything was read, or the end was requested
         self._is_deaf = False
         transport.attach(self)
 
@@ -134,7 +133,6 @@ class Connection:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None before it was started."""
         return self._transport.pid
 
     @property

@@ -69,7 +69,6 @@ class EraMemory:
         return None if kept is None else kept.era
 
     def learn(self, definition: ServerDefinition, verdict: ProvenEra) -> None:
-        """Save what an opening proved; forget what it disproved."""
         key = _key(definition)
         held = self._read()
         kept = held.get(key)

@@ -218,8 +218,7 @@ class _WatchThread:
         self._counts = counts
         self._is_deep = is_deep
         self._signs = self._signs_now()
-        self._lost: set[str] = set()
-        """Deleted folders: their identifiers may be reused."""
+        self._lost: set[str] = set()  # deleted folders: their identifiers may be reused
 
     def run(self, tell: Callable[[tuple[str, ...]], None]) -> None:
         """Pass each change to `tell`; `OSError` or `RuntimeError` if nothing can be watched."""

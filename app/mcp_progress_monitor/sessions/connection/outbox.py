@@ -372,7 +372,6 @@ class Outbox:
             self._settled.set()
 
     def _has_overtaken(self, answered: PendingRequest) -> bool:
-        """Whether a request that was sent before `answered` is still pending."""
         waiting = (e for e in self._exchanges.values() if e.method not in _NEEDED_BY_NOBODY)
         oldest = next(waiting, None)  # in the order in which they were sent
         if oldest is None or oldest.request is None or answered.request is None:

@@ -500,7 +500,6 @@ class Session:
         return connection, agreement
 
     async def _negotiated(self, connection: Connection, negotiation: Negotiation) -> Agreement:
-        """Negotiate over `connection`, which is closed if that fails."""
         try:
             return await negotiation.run()
         except UserError as error:

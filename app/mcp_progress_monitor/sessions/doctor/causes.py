@@ -210,7 +210,6 @@ def _last_match(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
 
 
 def quoted(line: str) -> str:
-    """A line of a server, quoted, visible and bounded."""
     return f'"{formatting.one_line(line.strip(), _QUOTED)}"'
 
 
@@ -412,7 +411,6 @@ def _is_page(note: HttpNote) -> bool:
 
 
 def _evidence(note: HttpNote) -> str:
-    """The request and its response, in short."""
     headers = [f"{k}: {v}" for k, v in note.headers if k.lower() in _SHOWN]
     parts = [f"{note.request} gave {note.status} {note.text}".strip(), *headers]
     if note.body.strip():

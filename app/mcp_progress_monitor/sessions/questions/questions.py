@@ -143,7 +143,6 @@ class Questions:
         self._ended: collections.OrderedDict[int, Question] = collections.OrderedDict()
 
     def open(self) -> tuple[Question, ...]:
-        """The questions that wait for an answer, oldest first."""
         return tuple(pending.question for pending in self._open.values())
 
     def find(self, question: int) -> Question | None:

@@ -63,7 +63,6 @@ class StdioTransport(Piped):
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None before `open`."""
         return self._process.pid if self._process else None
 
     @property

@@ -275,7 +275,6 @@ class HttpReply:
         return held.getvalue(), size <= most and not scope.cancelled_caught
 
     async def close(self) -> None:
-        """Stop reading; also when cancelled."""
         with anyio.move_on_after(_CLOSING_S, shield=True):
             await self._response.aclose()
 

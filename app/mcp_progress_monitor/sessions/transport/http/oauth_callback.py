@@ -102,7 +102,6 @@ class OAuthCallback:
         await self._listener.aclose()
 
     async def _serve(self, stream: SocketStream) -> None:
-        """Answer one request, and end its connection."""
         async with self._turns, stream:
             with contextlib.suppress(*_GONE), anyio.move_on_after(_PATIENCE_S):
                 head = await _head(stream)

@@ -578,7 +578,6 @@ class SignInAuth(httpx2.Auth):
 async def _after(
     steps: AsyncGenerator[httpx2.Request, httpx2.Response], response: httpx2.Response
 ) -> httpx2.Request | None:
-    """The request that follows a response; None at the end."""
     try:
         return await steps.asend(response)
     except StopAsyncIteration:

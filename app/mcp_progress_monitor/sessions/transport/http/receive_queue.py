@@ -77,7 +77,6 @@ class ReceiveQueue:
         self._line.appendleft(item)
 
     def record_event(self, event: str, /, **fields: object) -> None:
-        """Queue an event (see `Framer.event`)."""
         self.put(_Told(event, fields, *self.stamp()))
 
     def stamp(self) -> tuple[float, float]:

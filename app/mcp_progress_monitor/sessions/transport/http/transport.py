@@ -91,7 +91,6 @@ class HttpTransport:
 
     @property
     def notes(self) -> Sequence[HttpNote]:
-        """The last requests and their responses, oldest first."""
         return () if self._site is None else self._site.record.notes
 
     @property
