@@ -31,11 +31,7 @@ PROGRAM: Final = "mcp-progress-monitor"
 _NOTE: Final = "<!-- Written by packaging/dev.py docs from the program. Do not edit. -->"
 _WIDTH: Final = 100
 
-_WITHOUT_NAME: Final = {
-    "Esc": "Close the bar",
-    "Enter": "Open",
-    "Del": "Cancel",
-}
+_WITHOUT_NAME: Final = {"Esc": "Close the bar", "Enter": "Open", "Del": "Cancel"}
 """What keys do that belong to no action or button with a text of its own."""
 
 

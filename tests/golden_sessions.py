@@ -168,11 +168,7 @@ _TASKS: Final[dict[str, Any]] = {
 }
 _BEGUN: Final = [call(2, "a", task={"ttl": 60_000}), result(2, task=task())]
 _RELATED: Final = {f"{_META}related-task": {"taskId": "T"}}
-_ENDED: Final = [
-    *_BEGUN,
-    client("tasks/get", 3, taskId="T"),
-    result(3, **task("completed")),
-]
+_ENDED: Final = [*_BEGUN, client("tasks/get", 3, taskId="T"), result(3, **task("completed"))]
 _FLAT: Final = [call(2, "a"), result(2, resultType="task", **flat())]
 _RESUMABLE: Final = {"content": [], "_meta": {"nextResumeToken": "k3Jx"}}
 _OPEN: Final = [call(2, "a")]
@@ -222,10 +218,7 @@ GOLDEN: Final = [
     ),
     Golden("PROG-4", D, [*_OPEN, tick("b", 1), _DONE], [*_OPEN, tick("a", 1), _DONE]),
     Golden(
-        "PROG-5",
-        D,
-        [*_OPEN, cancel(2), after(3, tick("a", 1))],
-        [*_OPEN, tick("a", 1), cancel(2)],
+        "PROG-5", D, [*_OPEN, cancel(2), after(3, tick("a", 1))], [*_OPEN, tick("a", 1), cancel(2)]
     ),
     Golden("PROG-6", D, [*_OPEN, _DONE, tick("a", 1)], [*_OPEN, tick("a", 1), _DONE]),
     Golden("PROG-7", D, [*_OPEN, tick("a", "5"), _DONE], [*_OPEN, tick("a", -5.5), _DONE]),
@@ -343,11 +336,7 @@ GOLDEN: Final = [
         "TSK-8",
         D,
         [*_ENDED, client("tasks/result", 4, taskId="T"), result(4)],
-        [
-            *_ENDED,
-            client("tasks/result", 4, taskId="T"),
-            result(4, content=[], _meta=_RELATED),
-        ],
+        [*_ENDED, client("tasks/result", 4, taskId="T"), result(4, content=[], _meta=_RELATED)],
         server=_TASKS,
     ),
     Golden(
@@ -443,12 +432,7 @@ GOLDEN: Final = [
         [*_OPEN, Step(Channel.RECEIVED, [tick("a", 1).value, tick("a", 2).value]), _DONE],
         [*_OPEN, tick("a", 1), tick("a", 2), _DONE],
     ),
-    Golden(
-        "JR-4",
-        E,
-        [_READ, error(2, -32002)],
-        [_READ, error(2, -32001)],
-    ),
+    Golden("JR-4", E, [_READ, error(2, -32002)], [_READ, error(2, -32001)]),
     Golden(
         "JR-5",
         D,
@@ -489,10 +473,7 @@ GOLDEN: Final = [
         [*_OPEN, result(2, **_RESUMABLE), _resume(3, "k3Jx"), result(3), call(4, "b"), result(4)],
     ),
     Golden(
-        "RSM-4",
-        D,
-        [_resume(2, "lost"), error(2, -32000)],
-        [_resume(2, "lost"), error(2, -32602)],
+        "RSM-4", D, [_resume(2, "lost"), error(2, -32000)], [_resume(2, "lost"), error(2, -32602)]
     ),
     Golden(
         "RSM-5",

@@ -232,10 +232,7 @@ class WindowsAssociation:
         except OSError as error:
             raise _windows_refused(error) from error
         return AssociationResult(
-            (
-                rf"Updated registry key HKCU\{_TYPE}",
-                rf"Updated registry key HKCU\{_ENDING}",
-            ),
+            (rf"Updated registry key HKCU\{_TYPE}", rf"Updated registry key HKCU\{_ENDING}"),
             ("If recordings open in another program, change it in Settings > Default apps.",),
         )
 

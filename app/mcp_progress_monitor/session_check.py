@@ -14,12 +14,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.checking.report import (
-    Baseline,
-    CheckedFile,
-    Report,
-    ReportedResult,
-)
+from mcp_progress_monitor.checking.report import Baseline, CheckedFile, Report, ReportedResult
 from mcp_progress_monitor.checking.results import GRAVEST
 from mcp_progress_monitor.cli.check import RecordingCheck, as_text
 from mcp_progress_monitor.clock import Clock

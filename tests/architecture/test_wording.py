@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
     from tests.architecture.source import Module
 
-FACES = {
-    "cli": "terminal",
-    "exports": "reports",
-    "gui": "window",
-    "wording": "wording",
-}
+FACES = {"cli": "terminal", "exports": "reports", "gui": "window", "wording": "wording"}
 SENTENCE = 4
 """So many words are a sentence: fewer may be the same by chance."""
 

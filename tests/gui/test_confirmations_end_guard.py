@@ -77,10 +77,9 @@ def ask(program: Program, action: str) -> None:
     elif action == "Quit":
         program.window.close()
     else:
-        {
-            "Disconnect": servers.disconnect_requested,
-            "Restart": servers.restart_requested,
-        }[action].emit("demo")
+        {"Disconnect": servers.disconnect_requested, "Restart": servers.restart_requested}[
+            action
+        ].emit("demo")
 
 
 def is_done(program: Program, action: str, pid: int | None) -> bool:

@@ -50,11 +50,7 @@ HOSTILE = "<h1>E"
 _NO_VERBS = frozenset(
     {"A", "An", "For", "In", "No", "On", "The", "These", "This", "What", "Whether"}
 )
-ROLES = (
-    Qt.ItemDataRole.ToolTipRole,
-    Qt.ItemDataRole.StatusTipRole,
-    Qt.ItemDataRole.WhatsThisRole,
-)
+ROLES = (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.StatusTipRole, Qt.ItemDataRole.WhatsThisRole)
 
 
 def might_be_markup(text: str) -> bool:
@@ -263,8 +259,7 @@ def descendants(kind: type[Any]) -> Iterator[type[Any]]:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "scale"),
-    [(900, 600, 1), (1366, 768, 1), (1366, 768, 2), (1920, 1080, 2)],
+    ("width", "height", "scale"), [(900, 600, 1), (1366, 768, 1), (1366, 768, 2), (1920, 1080, 2)]
 )
 def test_every_window_fits_the_screen(tmp_path: Path, width: int, height: int, scale: int) -> None:
     least = (width // scale, height // scale - FRAME)

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QListWidget,
-    QTableView,
-    QTreeView,
-    QTreeWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QListWidget, QTableView, QTreeView, QTreeWidget, QWidget
 
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.theme import (

@@ -52,8 +52,7 @@ def test_a_click_on_the_words_acts(qtbot: QtBot, button: QToolButton) -> None:
 
 
 @pytest.mark.parametrize(
-    ("direction", "x"),
-    [(Qt.LayoutDirection.LeftToRight, 112), (Qt.LayoutDirection.RightToLeft, 8)],
+    ("direction", "x"), [(Qt.LayoutDirection.LeftToRight, 112), (Qt.LayoutDirection.RightToLeft, 8)]
 )
 def test_a_click_on_the_arrow_opens_the_menu(
     qtbot: QtBot, button: QToolButton, direction: Qt.LayoutDirection, x: int

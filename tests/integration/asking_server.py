@@ -74,9 +74,5 @@ SOURCE = textwrap.dedent("""
 def asking(era: Era) -> StdioDefinition:
     """How to start the server."""
     return StdioDefinition(
-        name="asking",
-        command=sys.executable,
-        args=("-c", SOURCE),
-        era=era,
-        connect_timeout_s=60,
+        name="asking", command=sys.executable, args=("-c", SOURCE), era=era, connect_timeout_s=60
     )

@@ -56,10 +56,7 @@ class Run(NamedTuple):
 
 
 def run(
-    *words: str,
-    before: Callable[[], None] | None = None,
-    folder: Path = ROOT,
-    **environment: str,
+    *words: str, before: Callable[[], None] | None = None, folder: Path = ROOT, **environment: str
 ) -> Run:
     """Run one command in `folder` to its end; `before` is called in its process, as it begins.
 

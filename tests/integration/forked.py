@@ -27,12 +27,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
-from tests.integration.forked_scripts import (
-    end_with,
-    fork_scripts,
-    take_environment,
-    take_streams,
-)
+from tests.integration.forked_scripts import end_with, fork_scripts, take_environment, take_streams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

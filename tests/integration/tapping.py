@@ -37,11 +37,7 @@ class Tap(subprocess.Popen[bytes]):
     """A tapped server, with pipes that are not buffered."""
 
     def __init__(
-        self,
-        data_dir: Path,
-        *command: str,
-        options: tuple[str, ...] = (),
-        **started: Any,
+        self, data_dir: Path, *command: str, options: tuple[str, ...] = (), **started: Any
     ) -> None:
         """Start it; `started` are arguments of Popen."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

@@ -342,10 +342,7 @@ def wait_for(process: subprocess.Popen[str], event: str) -> list[dict[str, Any]]
 @linux_only
 class TestInterrupts:
     def test_the_first_cancels_politely_and_waits(
-        self,
-        started: list[subprocess.Popen[str]],
-        server_command: tuple[str, ...],
-        tmp_path: Path,
+        self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
         words = ("--arg", "on_cancel=error", "--json", "--", *server_command)
         process = start("call", "known_total", "--arg", "steps=100000", *words)
@@ -400,10 +397,7 @@ class TestInterrupts:
         assert time.monotonic() - began < allowed(4)
 
     def test_the_second_leaves_at_once_whatever_the_server_does(
-        self,
-        started: list[subprocess.Popen[str]],
-        server_command: tuple[str, ...],
-        tmp_path: Path,
+        self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
         words = (*QUICK, "--arg", "on_cancel=ignore", "--", *server_command)
         process = start("call", "never_answers", *words, "--ignore-eof", "--ignore-sigterm")
@@ -444,10 +438,7 @@ class TestInterrupts:
         assert {(e["where"], e["message"]) for e in ends[:2]} == {("local", "Interrupted")}
 
     def test_leaving_works_while_nobody_reads_our_output(
-        self,
-        started: list[subprocess.Popen[str]],
-        server_command: tuple[str, ...],
-        tmp_path: Path,
+        self, started: list[subprocess.Popen[str]], server_command: tuple[str, ...], tmp_path: Path
     ) -> None:
         words = ("--arg", "count=10000000", "--json", "--", *server_command)
         process = start("call", "burst", *words)

@@ -46,14 +46,7 @@ class TestRead:
         words = ("demo://report", "--era", era, "--token", "mine", "--json")
         ran = demo(tmp_path, "read", *words)
         kinds = [event["event"] for event in ran.events()]
-        assert kinds == [
-            "connected",
-            "request",
-            *["progress"] * 20,
-            "result",
-            "closed",
-            "summary",
-        ]
+        assert kinds == ["connected", "request", *["progress"] * 20, "result", "closed", "summary"]
         (request,) = ran.only("request")
         assert (request["method"], request["token"], request["job"]) == (
             "resources/read",

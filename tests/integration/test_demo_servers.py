@@ -395,8 +395,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    "version",
-    sorted({v for method, v in mcp_types.methods.CLIENT_REQUESTS if method in REQUESTS}),
+    "version", sorted({v for method, v in mcp_types.methods.CLIENT_REQUESTS if method in REQUESTS})
 )
 def test_every_result_fits_the_schema_of_its_revision(start: type[Server], version: str) -> None:
     server = start("--protocol-version", version)

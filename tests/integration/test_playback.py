@@ -48,13 +48,7 @@ _SMALLER: dict[str, dict[str, Any]] = {
     "task_cooperative": {"goes_on_s": 0.1},
 }
 _LEFT_OUT = frozenset(
-    {
-        "crash",
-        "never_answers",
-        "impossible_arguments",
-        "resumable_export",
-        "task_never_ends",
-    }
+    {"crash", "never_answers", "impossible_arguments", "resumable_export", "task_never_ends"}
 )
 """Those have scenes of their own, or never end."""
 

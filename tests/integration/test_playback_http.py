@@ -122,9 +122,7 @@ async def test_its_har_has_every_body_in_full_length_and_no_credentials(
     assert _SECRET.encode() not in path.read_bytes()
 
 
-async def test_the_command_line_exports_the_exchanges_that_a_filter_chooses(
-    tmp_path: Path,
-) -> None:
+async def test_the_command_line_exports_the_exchanges_that_a_filter_chooses(tmp_path: Path) -> None:
     path = tmp_path / "a.mcprec"
     await lived(path, "per-request")
     words = ("export", str(path), "--to", "har", "--where", "method == tools/call")

@@ -164,10 +164,7 @@ async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:
 
 async def test_a_recording_has_no_credential(tmp_path: Path) -> None:
     frames: list[bytes] = []
-    async with (
-        http_server("--oauth") as server,
-        monitoring(server.url, tmp_path) as (engine, _),
-    ):
+    async with http_server("--oauth") as server, monitoring(server.url, tmp_path) as (engine, _):
         engine.subscribe(lambda update: frames.extend(frame.raw for frame in update.frames))
         await engine.servers.connect("remote")
         await _called(engine)

@@ -339,9 +339,7 @@ _FORKS = (
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose child is where")
 @pytest.mark.parametrize(
-    "deaf",
-    ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"],
-    ids=["polite", "stubborn"],
+    "deaf", ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"], ids=["polite", "stubborn"]
 )
 async def test_children_that_left_the_servers_group_are_ended_with_their_children(
     deaf: str,

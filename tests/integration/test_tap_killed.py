@@ -109,9 +109,7 @@ def test_whoever_is_killed_nobody_is_left_and_recordings_can_be_read(tmp_path: P
 
 @pytest.mark.campaign
 @pytest.mark.timeout(3600)
-def test_a_thousand_kills_leave_nobody_and_no_recording_that_cannot_be_read(
-    tmp_path: Path,
-) -> None:
+def test_a_thousand_kills_leave_nobody_and_no_recording_that_cannot_be_read(tmp_path: Path) -> None:
     met = count = 0
     while met < 1000:
         folder = tmp_path / str(count)

@@ -101,9 +101,7 @@ async def killed_in_its_second_attempt(engine: Engine, client: subprocess.Popen[
     await until(lambda: the_job(engine).can_resume_here)
 
 
-async def test_a_job_whose_client_was_killed_is_resumed_here_every_chunk_once(
-    place: Place,
-) -> None:
+async def test_a_job_whose_client_was_killed_is_resumed_here_every_chunk_once(place: Place) -> None:
     async with watching(place) as engine:
         with agent(place, hangs=True, interval_s=0.05) as client:
             await killed_in_its_second_attempt(engine, client)
@@ -145,9 +143,7 @@ async def test_it_is_resumed_here_by_two_runs_of_the_program(place: Place) -> No
     assert saved_tokens(place) == []
 
 
-async def test_what_was_completed_here_is_not_offered_while_its_tap_lives_on(
-    place: Place,
-) -> None:
+async def test_what_was_completed_here_is_not_offered_while_its_tap_lives_on(place: Place) -> None:
     with agent(place):  # it drops the result with the token, and lives
         async with watching(place) as engine:
             await until(lambda: jobs_of(engine) and the_job(engine).can_resume_here)

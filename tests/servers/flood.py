@@ -90,8 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.servers.flood",
-        description="Floods its client with progress.",
+        prog="python -m tests.servers.flood", description="Floods its client with progress."
     )
     add = parser.add_argument
     add("--count", type=_positive, default=500_000, metavar="N", help="notifications in all")

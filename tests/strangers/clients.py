@@ -61,11 +61,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         "inspector",
         ("@modelcontextprotocol/inspector",),
-        (
-            "node",
-            "{folder}/node_modules/@modelcontextprotocol/inspector/cli/build/cli.js",
-            "--cli",
-        ),
+        ("node", "{folder}/node_modules/@modelcontextprotocol/inspector/cli/build/cli.js", "--cli"),
         registry="npm",
     ),
 )

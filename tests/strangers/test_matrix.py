@@ -256,11 +256,7 @@ def test_strangers_on_stdio_connect_list_call_and_cancel(
 @pytest.mark.campaign
 @pytest.mark.timeout(900)
 @_DELAYS
-@pytest.mark.parametrize(
-    ("stranger", "kind"),
-    _OVER_HTTP,
-    ids=_HTTP_NAMES,
-)
+@pytest.mark.parametrize(("stranger", "kind"), _OVER_HTTP, ids=_HTTP_NAMES)
 def test_strangers_over_http_connect_list_call_and_cancel(
     stranger: Stranger, kind: str, delay_s: float, tmp_path: Path
 ) -> None:

@@ -51,11 +51,7 @@ def test_what_the_user_had_not_set_is_not_there(bundled: Path) -> None:
         "EMPTY": "",
         "EDITOR": "vi",
     }
-    assert bundle.user_environment(found) == {
-        "PATH": "/bin:/usr/bin",
-        "EMPTY": "",
-        "EDITOR": "vi",
-    }
+    assert bundle.user_environment(found) == {"PATH": "/bin:/usr/bin", "EMPTY": "", "EDITOR": "vi"}
 
 
 def test_a_server_has_the_users_values(bundled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,12 +56,7 @@ def test_the_ending_leads_to_the_command_with_the_file_in_quotes(registry: FakeR
     assert registry.value(ENDING) == TYPE.rpartition("\\")[2]
     command = registry.value(f"{TYPE}\\shell\\open\\command")
     assert command == '"C:\\Program Files\\Python\\pythonw.exe" -P -c run() open "%1"'
-    assert (
-        registry.value(
-            f"{TYPE}\\DefaultIcon",
-        )
-        is not None
-    )
+    assert registry.value(f"{TYPE}\\DefaultIcon") is not None
     assert registry.announced == 1
     assert TYPE in outcome.as_text()
 

@@ -140,9 +140,7 @@ ZED: Final = McpClient(
     project_places=(".zed/settings.json",),
 )
 INSPECTOR: Final = McpClient(
-    "inspector",
-    "MCP Inspector",
-    places=("{MCP_CATALOG_PATH}", "{home}/.mcp-inspector/mcp.json"),
+    "inspector", "MCP Inspector", places=("{MCP_CATALOG_PATH}", "{home}/.mcp-inspector/mcp.json")
 )
 
 KNOWN: Final[tuple[McpClient, ...]] = (

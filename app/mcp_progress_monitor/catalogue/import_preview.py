@@ -161,10 +161,7 @@ def imported_entry(
     found = row.found
     definition = found.definition.model_copy(update={"name": row.name})
     entry = CatalogueEntry(
-        definition,
-        is_disabled=found.is_disabled,
-        origin=config.title,
-        unknown=found.unknown,
+        definition, is_disabled=found.is_disabled, origin=config.title, unknown=found.unknown
     )
     if row.standing is ImportStatus.NEW:
         return entry

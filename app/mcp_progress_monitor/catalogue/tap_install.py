@@ -21,12 +21,7 @@ from mcp_progress_monitor.catalogue.entry_editing import (
     unwrapped_text,
     wrapped_text,
 )
-from mcp_progress_monitor.catalogue.files import (
-    decoded,
-    read_bytes,
-    replace_content,
-    write_private,
-)
+from mcp_progress_monitor.catalogue.files import decoded, read_bytes, replace_content, write_private
 from mcp_progress_monitor.catalogue.reading import is_toml, read_document
 from mcp_progress_monitor.catalogue.taps import (
     entry_tap,

@@ -125,14 +125,7 @@ class JudgedCall:
 class TaskRecord:
     """A task of a server, as its messages have told of it."""
 
-    __slots__ = (
-        "asked_count",
-        "began",
-        "began_at",
-        "result_frame",
-        "status",
-        "updated_s",
-    )
+    __slots__ = ("asked_count", "began", "began_at", "result_frame", "status", "updated_s")
 
     def __init__(self) -> None:
         self.began: int | None = None  # the request that began it; None when that was not seen

@@ -13,12 +13,7 @@ from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.facts import RequestStanding, Side
 from mcp_progress_monitor.protocol.header_parameters import header_parameters_finding
 from mcp_progress_monitor.protocol.jsonrpc import canonical
-from mcp_progress_monitor.protocol.lenient_json import (
-    NotJsonError,
-    TooDeepError,
-    read_value,
-    shown,
-)
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
     GET_PROMPT,
@@ -35,14 +30,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 POLITE_S: Final = 2.0  # how long a server may take to end by itself
-_PARTS: Final = (
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "execution",
-)
+_PARTS: Final = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 _TOOLS_KEPT: Final = 4000
 _NAMED_BY: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
 _SENTINEL: Final = "=?base64?"

@@ -311,9 +311,7 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     " is not JSON is sent as a string.",
 )
 @click.option(
-    "--no-validate",
-    is_flag=True,
-    help="Send the arguments even if they violate the tool's schema.",
+    "--no-validate", is_flag=True, help="Send the arguments even if they violate the tool's schema."
 )
 def call(invocation: Invocation, /, **chosen: Any) -> int:
     """Call TOOL. Progress goes to standard error, the result to standard output."""
@@ -366,10 +364,7 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
 
 
 @program.command(
-    name="open",
-    cls=OwnCommand,
-    epilog=_OPEN_EXAMPLES,
-    short_help="Open a recording in a window.",
+    name="open", cls=OwnCommand, epilog=_OPEN_EXAMPLES, short_help="Open a recording in a window."
 )
 @own_options
 @click.argument("file", type=click.Path(path_type=Path))

@@ -253,11 +253,7 @@ class ServerCommand(click.Command):
     """A command after which a server's command may follow; its help leaves out `hides`."""
 
     def __init__(
-        self,
-        *args: Any,
-        hides: Sequence[str] = (),
-        needs_server: bool = True,
-        **kwargs: Any,
+        self, *args: Any, hides: Sequence[str] = (), needs_server: bool = True, **kwargs: Any
     ) -> None:
         """As click's; `hides` names options that the command rejects.
 
@@ -289,30 +285,22 @@ class OwnCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def common_options(
-    function: Callable[Concatenate[Invocation, P], T],
-) -> Callable[..., T]:
+def common_options(function: Callable[Concatenate[Invocation, P], T]) -> Callable[..., T]:
     """Add the shared options to a command, which receives them in its `Invocation`."""
     return _with_options(function, _OPTIONS, _NAMES)
 
 
-def own_options(
-    function: Callable[Concatenate[Invocation, P], T],
-) -> Callable[..., T]:
+def own_options(function: Callable[Concatenate[Invocation, P], T]) -> Callable[..., T]:
     """As `common_options`, for a command without a server; options that name one are rejected."""
     return _with_options(_refusing(function, _OWN_NAMES), (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
 
 
-def group_options(
-    function: Callable[Concatenate[Invocation, P], T],
-) -> Callable[..., T]:
+def group_options(function: Callable[Concatenate[Invocation, P], T]) -> Callable[..., T]:
     """As `own_options`, for a group; its commands reject the options they cannot use."""
     return _with_options(function, (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
 
 
-def config_options(
-    function: Callable[Concatenate[Invocation, P], T],
-) -> Callable[..., T]:
+def config_options(function: Callable[Concatenate[Invocation, P], T]) -> Callable[..., T]:
     names = ("config", *_OWN_NAMES)
     return _with_options(_refusing(function, names), (_CONFIG, _DATA_DIR, _LOG_LEVEL), names)
 

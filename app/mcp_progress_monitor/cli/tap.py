@@ -56,9 +56,7 @@ _MISSING = (
     help="Show the server under this name (default: the name of the command's file).",
 )
 @click.option(
-    "--client",
-    metavar="NAME",
-    help="Show the client under this name until it sends its own.",
+    "--client", metavar="NAME", help="Show the client under this name until it sends its own."
 )
 @click.option(
     "--to",
@@ -188,9 +186,7 @@ _dry_run = click.option(
 
 
 @tap.command(
-    cls=OwnCommand,
-    epilog=_INSTALL_EXAMPLES,
-    short_help="Watch servers that another client starts.",
+    cls=OwnCommand, epilog=_INSTALL_EXAMPLES, short_help="Watch servers that another client starts."
 )
 @own_options
 @_client

@@ -29,16 +29,7 @@ from mcp_progress_monitor.demo.wire import (
 if TYPE_CHECKING:
     from mcp_progress_monitor.demo.tasks import Task
 
-LEVELS: Final = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
+LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """From the least to the most severe (RFC 5424)."""
 
 

@@ -103,7 +103,7 @@ _OLD_CHOICES: Final[dict[str, JsonObject]] = {
         "title": "Colour",
         "enum": ["#c00", "#0a0", "#00c"],
         "enumNames": ["Red", "Green", "Blue"],
-    },
+    }
 }
 
 _RICH_CHOICES: Final[dict[str, JsonObject]] = {
@@ -204,11 +204,7 @@ def text(words: str) -> JsonObject:
 
 def picture() -> JsonObject:
     """Return a small picture as content: a bar that is half full, PNG."""
-    return {
-        "type": "image",
-        "mimeType": "image/png",
-        "data": base64.b64encode(_png()).decode(),
-    }
+    return {"type": "image", "mimeType": "image/png", "data": base64.b64encode(_png()).decode()}
 
 
 def _properties(dialect: Dialect, fields: str) -> dict[str, JsonObject]:
@@ -245,11 +241,7 @@ def _city(**more: Any) -> JsonObject:
 
 
 SAMPLING_TOOL_LIST: Final[list[JsonObject]] = [
-    {
-        "name": "get_weather",
-        "description": "Gets the weather in a city",
-        "inputSchema": _city(),
-    },
+    {"name": "get_weather", "description": "Gets the weather in a city", "inputSchema": _city()},
     {
         "name": "get_time",
         "description": "Gets the time in a city",

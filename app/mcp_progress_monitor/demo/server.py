@@ -275,11 +275,7 @@ def extra_tool(_call: Call) -> JsonObject:
 
 
 EXTRA: Final = Tool(
-    extra_tool,
-    "Extra tool",
-    "Added and removed by change_list.",
-    NO_ARGUMENTS,
-    lasts=False,
+    extra_tool, "Extra tool", "Added and removed by change_list.", NO_ARGUMENTS, lasts=False
 )
 """The tool that `change_list` adds and takes away."""
 

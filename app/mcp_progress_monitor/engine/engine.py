@@ -125,8 +125,7 @@ class Engine:
         self.recording: Final = recorder or Recorder(clock=self._clock)
         self.timeline: Final = self.recording.timeline  # every frame so far, by place
         self.questions: Final = Questions(
-            self._on_questions,
-            lambda question: self._requests.hold_for(question),
+            self._on_questions, lambda question: self._requests.hold_for(question)
         )
         held = settings if isinstance(settings, SettingsFile) else SettingsFile(settings)
         request_broker = RequestBroker(

@@ -224,11 +224,7 @@ def known_server(
 
 
 def definition_to_add(
-    origin: Origin,
-    names: Collection[str],
-    removed: Collection[str],
-    *,
-    is_approved: bool = False,
+    origin: Origin, names: Collection[str], removed: Collection[str], *, is_approved: bool = False
 ) -> ServerDefinition:
     """The definition to add for the chain's server, which is not in the list.
 

@@ -18,11 +18,7 @@ from mcp_progress_monitor.engine.origins import saved_definition, split_watched_
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.path_checks import home, is_folder
 from mcp_progress_monitor.protocol.eras import era_of
-from mcp_progress_monitor.protocol.secrets import (
-    HIDDEN_VALUE,
-    is_secret_setting,
-    shown_arguments,
-)
+from mcp_progress_monitor.protocol.secrets import HIDDEN_VALUE, is_secret_setting, shown_arguments
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.tap_http.addresses import TapAddresses

@@ -453,9 +453,5 @@ class TaskRuns:
         return self._tracker.snapshot(job, self._clock.monotonic())
 
 
-_UNTOLD = {
-    TaskFate.NO_RESULT: "failed",
-    TaskFate.UNKNOWN: "lost",
-    TaskFate.GIVEN_UP: "cancelled",
-}
+_UNTOLD = {TaskFate.NO_RESULT: "failed", TaskFate.UNKNOWN: "lost", TaskFate.GIVEN_UP: "cancelled"}
 """Endings that no message states, with their meaning for the job."""

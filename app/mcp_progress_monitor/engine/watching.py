@@ -26,19 +26,11 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, Fact
 from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
 from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
-from mcp_progress_monitor.recording.growing import (
-    GrowingRecording,
-    SharedNumbering,
-    has_header,
-)
+from mcp_progress_monitor.recording.growing import GrowingRecording, SharedNumbering, has_header
 from mcp_progress_monitor.recording.recorder import WatchedPlaces
 from mcp_progress_monitor.recording.timeline import FileBytes
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.snapshots.watched import (
-    UNKNOWN_CLIENT,
-    TapEnd,
-    WatchedSnapshot,
-)
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, TapEnd, WatchedSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,11 +87,7 @@ class Tap:
         self._clock = clock
         self.numbers: Final = SharedNumbering(numbers)
         self._recording = GrowingRecording(
-            path,
-            is_over,
-            numbers=self.numbers,
-            name_of=self._name_of,
-            shift_us=self._shift_us,
+            path, is_over, numbers=self.numbers, name_of=self._name_of, shift_us=self._shift_us
         )
         self._sink = sink
         self._slices: Iterator[Chunk | None] = self._recording.slices()

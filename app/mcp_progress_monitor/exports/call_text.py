@@ -27,10 +27,7 @@ from mcp_progress_monitor.protocol.messages import (
     READ_RESOURCE,
     VERSION_KEY,
 )
-from mcp_progress_monitor.protocol.secrets import (
-    replaced_arguments,
-    replaced_in_urls,
-)
+from mcp_progress_monitor.protocol.secrets import replaced_arguments, replaced_in_urls
 from mcp_progress_monitor.sessions.transport.http.endpoint import encoded, parameter_headers
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
@@ -103,10 +100,7 @@ def as_curl(
             f"session=$({first} \\\n  | tr -d '\\r' | sed -n {shlex.quote(_SESSION)})",
             _curl(server, version, ready, '--header "Mcp-Session-Id: $session"'),
             _curl(
-                server,
-                version,
-                as_message(method, params),
-                '--header "Mcp-Session-Id: $session"',
+                server, version, as_message(method, params), '--header "Mcp-Session-Id: $session"'
             ),
             "",
         ]
@@ -124,12 +118,7 @@ def as_message(method: str, params: JsonObject) -> str:
 
 
 def _as_of_2026(method: str, params: JsonObject) -> str:
-    meta = {
-        PROGRESS_TOKEN: 1,
-        VERSION_KEY: PER_REQUEST,
-        CLIENT_KEY: _CLIENT,
-        CAPABILITIES_KEY: {},
-    }
+    meta = {PROGRESS_TOKEN: 1, VERSION_KEY: PER_REQUEST, CLIENT_KEY: _CLIENT, CAPABILITIES_KEY: {}}
     return _message(method, {**params, META: meta}, 1)
 
 

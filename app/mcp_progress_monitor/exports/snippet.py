@@ -120,8 +120,7 @@ class _Form(NamedTuple):
 
 _FORMS: Final[Mapping[str, _Form]] = {
     CALL_TOOL: _Form(
-        "name",
-        "await client.call_tool({subject}, arguments, progress_callback=on_progress)",
+        "name", "await client.call_tool({subject}, arguments, progress_callback=on_progress)"
     ),
     READ_RESOURCE: _Form("uri", "await client.read_resource({subject})"),
     GET_PROMPT: _Form("name", "await client.get_prompt({subject}, arguments)"),
@@ -211,11 +210,7 @@ def _refused(what: str, frame: Frame) -> UserError:
 
 
 def _program(
-    source: ExportSource,
-    frame: Frame,
-    method: str,
-    params: JsonObject,
-    redaction: Redaction,
+    source: ExportSource, frame: Frame, method: str, params: JsonObject, redaction: Redaction
 ) -> str:
     clean = redaction.value(params)
     when = f", as sent on {formatting.date_and_clock(frame.when)}"

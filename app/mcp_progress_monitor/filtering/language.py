@@ -114,9 +114,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def field_of(
-    piece: Piece,
-    fields: Mapping[str, FieldDefinition] = FIELDS,
-    roots: Collection[str] = ROOTS,
+    piece: Piece, fields: Mapping[str, FieldDefinition] = FIELDS, roots: Collection[str] = ROOTS
 ) -> FieldReference:
     """The field of that name; paths begin with those in `roots`.
 

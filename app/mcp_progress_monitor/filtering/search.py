@@ -109,10 +109,7 @@ _TABLES: Final = {
 }
 _VALUES: Final[dict[str, tuple[tuple[FrameKind, ...], tuple[Path, ...]]]] = {
     "id": ((FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR), (("id",),)),
-    "task": (
-        (*_CALLS, FrameKind.REPLY),
-        TASK_PATHS,
-    ),
+    "task": ((*_CALLS, FrameKind.REPLY), TASK_PATHS),
     "progress": ((FrameKind.PROGRESS,), (("params", "progress"),)),
     "total": ((FrameKind.PROGRESS,), (("params", "total"),)),
     "level": ((FrameKind.NOTIFICATION, FrameKind.REQUEST), (("params", "level"),)),

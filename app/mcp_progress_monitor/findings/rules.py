@@ -86,8 +86,7 @@ LONG_INTEGER: Final = _line("an integer of {digits:,} digits is too long to read
 BYTE_ORDER_MARK: Final = _line("byte order mark before the message")
 INVALID_UTF8: Final = _line("invalid UTF-8 at byte {byte}; shown as \N{REPLACEMENT CHARACTER}")
 HALF_SURROGATE: Final = _line(
-    "unpaired surrogate; shown as \N{REPLACEMENT CHARACTER}",
-    source=_JSON,
+    "unpaired surrogate; shown as \N{REPLACEMENT CHARACTER}", source=_JSON
 )
 CONTROL_CHARACTER: Final = _line(
     "unescaped control character in a string, at character {character:,}", source=_JSON
@@ -336,10 +335,7 @@ ABOVE_TOTAL: Final = _progress(
     "above-total",
 )
 TOTAL_CHANGED: Final = _progress(
-    "PROG-10",
-    _NOTE,
-    "Total changed: {total:or_missing} after {before:number}",
-    "total-changed",
+    "PROG-10", _NOTE, "Total changed: {total:or_missing} after {before:number}", "total-changed"
 )
 TOTAL_NOT_POSITIVE: Final = _progress(
     "PROG-10", _NOTE, "Total is not positive: {total:number}", "total-not-positive"
@@ -373,11 +369,7 @@ OTHER_STREAM: Final = Rule(
 
 # Cancelling
 CANCEL_ID_TYPE: Final = Rule(
-    "CAN-1",
-    _ERROR,
-    ALL,
-    _CANCELLATION,
-    '"requestId" is {value}, not a string or an integer',
+    "CAN-1", _ERROR, ALL, _CANCELLATION, '"requestId" is {value}, not a string or an integer'
 )
 CANCEL_REASON_TYPE: Final = CANCEL_ID_TYPE._replace(text='"reason" is {value}, not a string')
 CANCEL_UNKNOWN: Final = CANCEL_ID_TYPE._replace(text="Cancelled an unknown request")
@@ -386,9 +378,7 @@ CANCEL_AFTER_GIVING_UP: Final = CANCEL_ID_TYPE._replace(
     text="Cancelled after this client had given up the request", level=_NOTE
 )
 CANCEL_TOO_LATE: Final = CANCEL_ID_TYPE._replace(
-    text="Cancelled after the request was answered",
-    level=_WARNING,
-    kind="cancel-too-late",
+    text="Cancelled after the request was answered", level=_WARNING, kind="cancel-too-late"
 )
 CANCEL_OF_INITIALIZE: Final = Rule(
     "CAN-2", _ERROR, _HANDSHAKE, _CANCELLATION, "Cancelled initialize"
@@ -430,9 +420,7 @@ RESULT_IGNORES_CANCEL: Final = REPLY_AFTER_CANCEL._replace(text="{reason}", kind
 
 # Tasks
 TASK_IN_DRAFT: Final = _task(
-    "TSK-3",
-    _WARNING,
-    'the task is in "_meta" as {name}, as in a draft, instead of in "task"',
+    "TSK-3", _WARNING, 'the task is in "_meta" as {name}, as in a draft, instead of in "task"'
 )
 NO_TASK: Final = _task("TSK-3", _ERROR, "the reply contains no task")
 ANOTHER_TASK: Final = _task("TSK-3", _ERROR, "the reply is about the task {id}, not {asked}")
@@ -738,10 +726,7 @@ REQUEST_CHANGED: Final = _resume(
     "changed-request",
 )
 RESUMED_TWICE: Final = _resume(
-    "RSM-3",
-    _ERROR,
-    "The resume token is in use by the request of frame {frame}",
-    "resumed-twice",
+    "RSM-3", _ERROR, "The resume token is in use by the request of frame {frame}", "resumed-twice"
 )
 NEXT_TOKEN_TYPE: Final = _resume(
     "RSM-5", _WARNING, '"nextResumeToken" is not a non-empty string', "resume-token"

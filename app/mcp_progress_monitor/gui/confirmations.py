@@ -50,12 +50,7 @@ class EndAction(enum.Enum):
 
 _END_WORDS: Final = {
     # title, question about one server, about several, button
-    EndAction.QUIT: (
-        "Quit",
-        "Quit and end {jobs}?",
-        "Quit and end {jobs}?",
-        "&Quit",
-    ),
+    EndAction.QUIT: ("Quit", "Quit and end {jobs}?", "Quit and end {jobs}?", "&Quit"),
     EndAction.DISCONNECT: (
         "Disconnect",
         "Disconnect {server} and end {jobs}?",

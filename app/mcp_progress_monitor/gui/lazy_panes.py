@@ -86,11 +86,7 @@ class LazyPanes(QObject):
     """The `Checked` of the Job pane whose first message is to be shown in Traffic."""
 
     def __init__(
-        self,
-        window: QMainWindow,
-        models: Models,
-        appearance: Appearance,
-        preferences: Preferences,
+        self, window: QMainWindow, models: Models, appearance: Appearance, preferences: Preferences
     ) -> None:
         super().__init__(window)
         self._window = window

@@ -105,11 +105,7 @@ class MainWindow(QMainWindow):
     session_ended = Signal()  # the desktop's session ends, and the program with it
 
     def __init__(
-        self,
-        models: Models,
-        status: QStatusBar,
-        appearance: Appearance,
-        preferences: Preferences,
+        self, models: Models, status: QStatusBar, appearance: Appearance, preferences: Preferences
     ) -> None:
         super().__init__()
         self.setWindowTitle("MCP Progress Monitor")

@@ -27,11 +27,7 @@ class Navigation(QObject):
     """Connects the panes of a live or recording window; a child of the window."""
 
     def __init__(
-        self,
-        window: MainWindow,
-        jobs: Jobs,
-        shown: JobFilter,
-        tell: Callable[[ErrorDetails], None],
+        self, window: MainWindow, jobs: Jobs, shown: JobFilter, tell: Callable[[ErrorDetails], None]
     ) -> None:
         super().__init__(window)
         self._window = window

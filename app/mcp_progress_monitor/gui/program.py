@@ -155,12 +155,7 @@ class Program(WindowProgram):
             self.window, self.engine, self.jobs, self.removal, self.settings
         )
         self._servers_here = ServersHere(
-            self.window,
-            self.engine,
-            tasks,
-            self._tell,
-            self.servers.saved,
-            self.servers.approvals,
+            self.window, self.engine, tasks, self._tell, self.servers.saved, self.servers.approvals
         )
         self.jobs.approval_requested.connect(self._servers_here.ask)
         today = formatting.date_and_clock(time.time())[:10]

@@ -119,11 +119,7 @@ class StatusBar(QStatusBar):
         return (self._seen - count) / max(now - began, 1.0)
 
     def _parts(self, recorder: Recorder | None) -> list[str]:
-        parts = [
-            *self._servers,
-            f"{number(round(self.rate()))} msg/s",
-            self._kept(recorder),
-        ]
+        parts = [*self._servers, f"{number(round(self.rate()))} msg/s", self._kept(recorder)]
         if self._timeline.dropped:
             gone = count_in_short(self._timeline.dropped)
             is_on_disk = self._timeline.is_closed and recorder is not None and recorder.is_recording

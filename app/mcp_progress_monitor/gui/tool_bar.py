@@ -99,10 +99,7 @@ class ToolBar(QToolBar):
         self._servers: tuple[SavedServer, ...] = ()
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.resume_button = self._make_button(
-            SplitButton(self),
-            "Resume",
-            self._resumption[0].toolTip(),
-            self._resumption,
+            SplitButton(self), "Resume", self._resumption[0].toolTip(), self._resumption
         )
         self.resume_button.clicked.connect(self._resumption[0].trigger)
         self._resumption[0].changed.connect(self._enable)

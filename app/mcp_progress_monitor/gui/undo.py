@@ -59,10 +59,7 @@ class UndoOffer(QWidget):
         return self._label.text() if self.action.isEnabled() else ""
 
     def offer(
-        self,
-        text: str,
-        undo: Callable[[], object],
-        settled: Callable[[], object] | None = None,
+        self, text: str, undo: Callable[[], object], settled: Callable[[], object] | None = None
     ) -> None:
         """Show what was removed; `settled` is called when it can no longer be undone.
 

@@ -63,8 +63,7 @@ class Welcome(QWidget):
         title.setFont(font)
         self._layout.addWidget(title)
         self.demo = self._choice(
-            "Try the &demo",
-            "Run ten calls on a bundled server: known and unknown totals, a stall.",
+            "Try the &demo", "Run ten calls on a bundled server: known and unknown totals, a stall."
         )
         self.command = self._choice(
             "Connect to a &command…",
@@ -79,8 +78,7 @@ class Welcome(QWidget):
             ("Import servers from their configuration files; nothing runs before you approve it."),
         )
         self.watch = self._choice(
-            "&Watch the servers of another client…",
-            "See the calls of an agent or an editor live.",
+            "&Watch the servers of another client…", "See the calls of an agent or an editor live."
         )
         self.watch.hide()
         self._drop = QLabel("Or drop a recording, a configuration or a program here.", self)

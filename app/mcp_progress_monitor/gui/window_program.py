@@ -61,11 +61,7 @@ class WindowProgram(QObject):
         self._garbage = Garbage(source.timeline, self)
         self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._tell)
         self.findings = FindingsController(
-            window,
-            shared.findings,
-            source.timeline,
-            self._preferences,
-            self._navigation.open_job,
+            window, shared.findings, source.timeline, self._preferences, self._navigation.open_job
         )
         self.exports = ExportController(window, source, tasks, self._tell, title)
         self._saving = StderrSaver(window, tasks)

@@ -114,11 +114,7 @@ class ImportedRecording:
             "at": 0.0,
             "first": 1,
             "part": 1,
-            "imported": {
-                "from": self.source,
-                "file": original.name,
-                "missing": self.missing,
-            },
+            "imported": {"from": self.source, "file": original.name, "missing": self.missing},
         }
         self._file.seek(0)
         writer = Writer()

@@ -53,12 +53,7 @@ from mcp_progress_monitor.protocol.ledger import (
     ReplyPlaces,
     key_of,
 )
-from mcp_progress_monitor.protocol.lenient_json import (
-    NotJsonError,
-    TooDeepError,
-    read_value,
-    shown,
-)
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
     INITIALIZE,
@@ -371,10 +366,7 @@ def _read_outside_meta(
     return payload.get(name)
 
 
-_IS_NULL: Final = {
-    RESUME_TOKEN: rules.TOKEN_NULL,
-    NEXT_RESUME_TOKEN: rules.NEXT_TOKEN_NULL,
-}
+_IS_NULL: Final = {RESUME_TOKEN: rules.TOKEN_NULL, NEXT_RESUME_TOKEN: rules.NEXT_TOKEN_NULL}
 _IS_OUTSIDE: Final = {
     RESUME_TOKEN: rules.TOKEN_OUTSIDE,
     NEXT_RESUME_TOKEN: rules.NEXT_TOKEN_OUTSIDE,
@@ -417,10 +409,7 @@ def _alike(identity: str | int | float) -> list[_Likeness]:
         return [_Likeness(int(identity), "a number")] if is_number else []
     alike = [_Likeness(str(identity), "a string")]
     if isinstance(identity, float) and identity.is_integer():
-        alike += [
-            _Likeness(int(identity), "an integer"),
-            _Likeness(str(int(identity)), "a string"),
-        ]
+        alike += [_Likeness(int(identity), "an integer"), _Likeness(str(int(identity)), "a string")]
     return alike
 
 

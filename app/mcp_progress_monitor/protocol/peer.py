@@ -67,9 +67,7 @@ class Peer:
     """
 
     def __init__(
-        self,
-        tokens: TokenSource,
-        is_token_active: Callable[[str | int], bool] | None = None,
+        self, tokens: TokenSource, is_token_active: Callable[[str | int], bool] | None = None
     ) -> None:
         """Make the peer of a new connection.
 

@@ -49,12 +49,7 @@ _DRAFT: Final = "modelcontextprotocol.io/"
 _DRAFT_TASK: Final = f"{_DRAFT}task"
 _DRAFT_RELATED: Final = f"{_DRAFT}related-task"
 
-_HOW: Final = {
-    GET_TASK: "get",
-    TASK_RESULT: "result",
-    CANCEL_TASK: "cancel",
-    UPDATE_TASK: "update",
-}
+_HOW: Final = {GET_TASK: "get", TASK_RESULT: "result", CANCEL_TASK: "cancel", UPDATE_TASK: "update"}
 
 
 def live_task(result: JsonObject | None) -> str | None:

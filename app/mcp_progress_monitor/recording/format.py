@@ -22,12 +22,7 @@ SUFFIX: Final = ".mcprec"
 HEADER: Final = b"#mcp-recording "
 NUMBER: Final = b"#number "
 
-_MARKS: Final = {
-    Channel.SENT: ">",
-    Channel.RECEIVED: "<",
-    Channel.STDERR: "!",
-    Channel.EVENT: "*",
-}
+_MARKS: Final = {Channel.SENT: ">", Channel.RECEIVED: "<", Channel.STDERR: "!", Channel.EVENT: "*"}
 _INCOMPLETE: Final = "~"
 _ESCAPED: Final = "+"
 _UTC: Final = datetime.UTC

@@ -123,16 +123,7 @@ _OF_REQUEST: Final = (
     StreamResumed,
 )
 _TICK: Final = bytes([FrameKind.PROGRESS])
-_COLUMNS: Final = (
-    "ats",
-    "exchanges",
-    "kinds",
-    "methods",
-    "offsets",
-    "sizes",
-    "sources",
-    "tokens",
-)
+_COLUMNS: Final = ("ats", "exchanges", "kinds", "methods", "offsets", "sizes", "sources", "tokens")
 _request_of = itemgetter(6)
 _at_of = itemgetter(4)
 _row_of = itemgetter(0)

@@ -25,12 +25,7 @@ from mcp_progress_monitor.protocol.frames import Channel, others_of
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
-from mcp_progress_monitor.recording.timeline import (
-    WATCHED_PART,
-    FileBytes,
-    SplicedBytes,
-    Timeline,
-)
+from mcp_progress_monitor.recording.timeline import WATCHED_PART, FileBytes, SplicedBytes, Timeline
 from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
 
 if TYPE_CHECKING:
@@ -55,8 +50,7 @@ class _Reason(NamedTuple):
 
 _FULL: Final = _Reason("the disk is full", f"Free some space, or {_ELSEWHERE}.")
 _TOO_LARGE: Final = _Reason(
-    "the system's file size limit was reached",
-    f"Raise the limit (ulimit -f), or {_ELSEWHERE}.",
+    "the system's file size limit was reached", f"Raise the limit (ulimit -f), or {_ELSEWHERE}."
 )
 _FORBIDDEN: Final = _Reason(
     "no permission to write its file", f"Check the permissions of its folder, or {_ELSEWHERE}."

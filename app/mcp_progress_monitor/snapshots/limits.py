@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import (
-    TYPE_CHECKING,
-    Final,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    get_args,
-)
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self, TypeAlias, get_args
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.messages import CALL_TOOL

@@ -86,10 +86,7 @@ class TaskStore:
     """
 
     def __init__(
-        self,
-        database: Database,
-        owners: Owners,
-        settle: Callable[[], Awaitable[None]],
+        self, database: Database, owners: Owners, settle: Callable[[], Awaitable[None]]
     ) -> None:
         self._database = database
         self._owners = owners

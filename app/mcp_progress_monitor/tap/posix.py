@@ -37,10 +37,7 @@ class NonblockingEnd:
     """
 
     def __init__(
-        self,
-        number: int,
-        write: Callable[[bytes | memoryview], int],
-        close: Callable[[], None],
+        self, number: int, write: Callable[[bytes | memoryview], int], close: Callable[[], None]
     ) -> None:
         """`number` is that of the file; `write` raises `BlockingIOError` where there is no room."""
         self.number = number

@@ -75,10 +75,7 @@ class ChangedExchange:
     """One request and its response, as the script changes them."""
 
     def __init__(
-        self,
-        faults: HttpFaults,
-        scopes: tuple[str, str],
-        note: Callable[[dict[str, object]], None],
+        self, faults: HttpFaults, scopes: tuple[str, str], note: Callable[[dict[str, object]], None]
     ) -> None:
         self._faults = faults
         self._scopes = scopes

@@ -34,12 +34,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import (
 from mcp_progress_monitor.sessions.transport.http.proxies import proxy_for
 from mcp_progress_monitor.tap_http.addresses import EndpointRewriter
 from mcp_progress_monitor.tap_http.client_sessions import outline
-from mcp_progress_monitor.tap_http.exchange import (
-    CLIENT_GONE,
-    COMPLETE,
-    NOT_SENT,
-    TappedExchange,
-)
+from mcp_progress_monitor.tap_http.exchange import CLIENT_GONE, COMPLETE, NOT_SENT, TappedExchange
 from mcp_progress_monitor.tap_http.recorder import STOPPED
 from mcp_progress_monitor.tap_http.upstream import BEFORE_WAIT, DirectTransport
 

@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_progress_monitor.findings.finding import Finding
-    from mcp_progress_monitor.protocol.facts import (
-        JsonObject,
-        ProgressReceived,
-        RequestAnswered,
-    )
+    from mcp_progress_monitor.protocol.facts import JsonObject, ProgressReceived, RequestAnswered
 
 JobId: TypeAlias = int  # counts up from 1 for each tracker, in order of the jobs' start
 

@@ -36,11 +36,7 @@ _WAITING: Final = {
     "url": "Awaiting input",
     "roots": "Awaiting approval",
 }
-_METHODS: Final = {
-    CREATE_MESSAGE: "sampling",
-    ELICIT: "form",
-    LIST_ROOTS: "roots",
-}
+_METHODS: Final = {CREATE_MESSAGE: "sampling", ELICIT: "form", LIST_ROOTS: "roots"}
 ROOTS_REJECTED: Final = "User rejected listing roots"
 """The error for a refused roots/list; the example of the specification."""
 ANSWERED: Final = {

@@ -19,12 +19,7 @@ from mcp_progress_monitor.wording.jobs import (
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot, TaskSnapshot, TaskStep
 
-TITLES: Final = (
-    "Status",
-    "Message",
-    "Since",
-    "Source",
-)
+TITLES: Final = ("Status", "Message", "Since", "Source")
 TEXT_COLUMNS: Final = (0, 1, 2, 3)
 _STATUSES: Final = {
     TaskStatus.WORKING: "Working",
@@ -76,12 +71,7 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
 def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
     """How long it is kept, how often it is polled, and rounds of input: in one line."""
     job = detail.snapshot
-    parts = (
-        kept(job, task),
-        interval(task),
-        polls(job, task),
-        rounds(detail.rounds),
-    )
+    parts = (kept(job, task), interval(task), polls(job, task), rounds(detail.rounds))
     return " · ".join(part for part in parts if part)
 
 

@@ -10,12 +10,7 @@ from PySide6.QtGui import QRegion, QStandardItem, QStandardItemModel, QWheelEven
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QListView, QTreeView
 
-from mcp_progress_monitor.gui.common.tables import (
-    EmptyWords,
-    PlainTable,
-    RowHover,
-    dress_rows,
-)
+from mcp_progress_monitor.gui.common.tables import EmptyWords, PlainTable, RowHover, dress_rows
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
 
 if TYPE_CHECKING:

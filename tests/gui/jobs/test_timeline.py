@@ -60,11 +60,7 @@ def shown(rows: JobsModel) -> JobFilter:
 
 @pytest.fixture
 def pane(
-    qtbot: QtBot,
-    appearance: Appearance,
-    source: CountingJobs,
-    rows: JobsModel,
-    shown: JobFilter,
+    qtbot: QtBot, appearance: Appearance, source: CountingJobs, rows: JobsModel, shown: JobFilter
 ) -> TimelinePane:
     made = TimelinePane(rows, shown, appearance)
     qtbot.addWidget(made)

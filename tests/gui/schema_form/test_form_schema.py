@@ -126,9 +126,7 @@ def test_json_fills_the_form(form: SchemaForm) -> None:
     assert form.value() == {"path": "a", "mode": 3, "rows": 7, "tags": ["x", "y"], "dry": True}
 
 
-def test_a_mistake_in_the_json_is_named_keeps_the_text_and_stops_the_form(
-    form: SchemaForm,
-) -> None:
+def test_a_mistake_in_the_json_is_named_keeps_the_text_and_stops_the_form(form: SchemaForm) -> None:
     text = '{\n  "rows": 12 13\n}'
     _type_json(form, text)
     assert form.editor.mistake.startswith("line 2, column 14")

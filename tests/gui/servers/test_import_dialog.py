@@ -232,9 +232,7 @@ def test_what_comes_late_for_another_file_is_not_shown(
     assert cells(dialog) == []
 
 
-def test_where_secrets_go_is_seen_and_chosen_and_the_keyring_first(
-    dialog: ImportDialog,
-) -> None:
+def test_where_secrets_go_is_seen_and_chosen_and_the_keyring_first(dialog: ImportDialog) -> None:
     key = dialog.inputs.field("key")
     assert isinstance(key, QLineEdit)
     key.setText("hush")

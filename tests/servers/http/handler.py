@@ -37,11 +37,7 @@ JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
 _OURS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
-_NAMED: Final = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-}
+_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 _NAMED_IF_SENT: Final = {"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 _WRAPPED: Final = re.compile(r"=\?base64\?(.*)\?=")

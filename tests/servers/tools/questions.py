@@ -128,11 +128,7 @@ _ROUNDS: Final = integer("How many rounds; clients give up after ten", 3, 1, 1_0
 
 
 def ask_client(
-    call: Call,
-    method: str,
-    count: int,
-    timeout_s: float,
-    even_if_forbidden: bool,
+    call: Call, method: str, count: int, timeout_s: float, even_if_forbidden: bool
 ) -> JsonObject:
     """Send requests to the client and answer with what it said to each."""
     if call.dialect.is_per_request and not even_if_forbidden:

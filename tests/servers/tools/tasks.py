@@ -345,9 +345,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Task with a wrong member",
         "Breaks a rule: a member of the task is wrong or missing.",
         record(
-            fault=choice("Which of them", *WRONG_FIELDS),
-            steps=steps(6),
-            interval_s=interval(0.3),
+            fault=choice("Which of them", *WRONG_FIELDS), steps=steps(6), interval_s=interval(0.3)
         ),
         _distorts,
     ),

@@ -62,12 +62,7 @@ def long_line(call: Call, megabytes: float, shape: str) -> JsonObject:
     return result
 
 
-def chatty_stderr(
-    call: Call,
-    lines: int,
-    interval_s: float,
-    has_bad_bytes: bool,
-) -> JsonObject:
+def chatty_stderr(call: Call, lines: int, interval_s: float, has_bad_bytes: bool) -> JsonObject:
     """Talk on stderr while reporting as it should."""
     for line in range(1, lines + 1):
         call.sleep(interval_s)
@@ -138,10 +133,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         print_rubbish,
         "Rubbish on stdout",
         "Breaks a rule: prints what is not a message between its ticks.",
-        record(
-            kind=choice("Which rubbish", "all", *RUBBISH),
-            interval_s=interval(0.1),
-        ),
+        record(kind=choice("Which rubbish", "all", *RUBBISH), interval_s=interval(0.1)),
     ),
     Tool(
         split_line,
@@ -184,9 +176,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         hostile_text,
         "Hostile text",
         "Sends messages with HTML, terminal codes, direction marks and the like.",
-        record(
-            kind=choice("Which of them", "all", *HOSTILE),
-            interval_s=interval(0.2),
-        ),
+        record(kind=choice("Which of them", "all", *HOSTILE), interval_s=interval(0.2)),
     ),
 )

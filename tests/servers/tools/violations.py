@@ -265,9 +265,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         wrong_types,
         "Wrong types",
         "Breaks a rule: members of its notifications are missing or have the wrong type.",
-        record(
-            fault=choice("Which of them", "all", *WRONG_PARAMS),
-            interval_s=interval(0.1),
-        ),
+        record(fault=choice("Which of them", "all", *WRONG_PARAMS), interval_s=interval(0.1)),
     ),
 )

@@ -30,12 +30,7 @@ EXPECTED: Final[dict[str, tuple[str, dict[str, dict[str, Any]], set[str]]]] = {
             },
             "crm": {
                 "command": "npx",
-                "args": (
-                    "mcp-remote",
-                    "https://crm.example.com/mcp",
-                    "--header",
-                    "X-Tenant:acme",
-                ),
+                "args": ("mcp-remote", "https://crm.example.com/mcp", "--header", "X-Tenant:acme"),
             },
         },
         set(),

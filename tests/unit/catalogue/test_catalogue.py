@@ -173,10 +173,7 @@ def test_unknown_members_are_kept_at_every_level(file: Path) -> None:
                 "command": "c",
                 "args": [],
                 "icon": "x",
-                "mcpProgressMonitor": {
-                    "restart": {"limit": 3, "colour": "red"},
-                    "later": [1],
-                },
+                "mcpProgressMonitor": {"restart": {"limit": 3, "colour": "red"}, "later": [1]},
             }
         },
         "theme": {"dark": True},

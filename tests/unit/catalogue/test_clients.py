@@ -29,10 +29,7 @@ PLACES = {
             ".var/app/com.vscodium.codium/config/VSCodium/User/mcp.json",
         ],
         "cursor": [".cursor/mcp.json"],
-        "windsurf": [
-            ".codeium/windsurf/mcp_config.json",
-            ".codeium/windsurf-next/mcp_config.json",
-        ],
+        "windsurf": [".codeium/windsurf/mcp_config.json", ".codeium/windsurf-next/mcp_config.json"],
         "cline": [
             ".cline/data/settings/cline_mcp_settings.json",
             f".config/Code/User/{CLINE}",

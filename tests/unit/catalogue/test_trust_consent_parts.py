@@ -47,10 +47,7 @@ def test_the_parts_of_a_command_that_changed_are_told(
     [
         ({"url": "https://me:pw@h/y"}, ["URL"]),
         ({"url": "https://me:other@h/x"}, ["hidden part of the URL changed"]),
-        (
-            {"headers": {"Authorization": "Bearer abd"}},
-            ["hidden value of Authorization changed"],
-        ),
+        ({"headers": {"Authorization": "Bearer abd"}}, ["hidden value of Authorization changed"]),
         ({"headers": {}}, ["header Authorization removed"]),
         ({"transport": "sse"}, ["transport"]),
         ({"auth": "headers"}, ["sign-in"]),

@@ -92,12 +92,7 @@ def test_a_fingerprint_survives_other_ids_times_and_numbers(checked: Any) -> Non
 
 @pytest.mark.parametrize(
     ("revision", "late_s", "level"),
-    [
-        (E, 0.4, Level.NOTE),
-        (E, 3.0, Level.ERROR),
-        (D, 0.4, Level.NOTE),
-        (D, 3.0, Level.WARNING),
-    ],
+    [(E, 0.4, Level.NOTE), (E, 3.0, Level.ERROR), (D, 0.4, Level.NOTE), (D, 3.0, Level.WARNING)],
 )
 def test_what_may_have_crossed_a_cancel_is_a_note_be_it_a_reply_or_progress(
     checked: Any, revision: str, late_s: float, level: Level

@@ -103,9 +103,7 @@ def test_a_missing_toolkit_is_told_with_what_to_install(
 
 
 def test_without_a_display_qt_is_not_left_to_abort(
-    opened: list[WindowOptions],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    opened: list[WindowOptions], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
@@ -117,9 +115,7 @@ def test_without_a_display_qt_is_not_left_to_abort(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="abstract sockets are Linux's")
 def test_a_display_where_nothing_answers_is_told_and_one_that_answers_is_used(
-    opened: list[WindowOptions],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    opened: list[WindowOptions], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)

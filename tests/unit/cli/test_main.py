@@ -43,9 +43,7 @@ def test_an_expected_failure_is_told_in_safe_words(
 
 
 def test_a_defect_is_written_to_a_file_and_told_in_one_sentence(
-    failing: Callable[[BaseException], None],
-    capsys: pytest.CaptureFixture[str],
-    data_dir: Path,
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
     failing(ExceptionGroup("tasks", [ValueError("our own mistake")]))
     assert main(["tools", "--data-dir", str(data_dir), "--env", "SECRET=hunter2"]) == 70

@@ -76,11 +76,7 @@ def test_the_clients_own_entry_is_taken_without_its_tap(project: Path) -> None:
 def test_what_was_recorded_lacks_values_and_says_so(project: Path) -> None:
     known = recorded(project, env=("PATH_LIKE", "LEVEL", "DB_TOKEN"))
     found = find_server_here(origin(known), ())
-    assert (found.source, found.missing, found.hidden_count) == (
-        RECORDED,
-        ("DB_TOKEN", "LEVEL"),
-        1,
-    )
+    assert (found.source, found.missing, found.hidden_count) == (RECORDED, ("DB_TOKEN", "LEVEL"), 1)
     assert isinstance(found.definition, StdioDefinition)
     assert (found.definition.name, found.definition.env) == ("db", {})
     assert found.definition.cwd == str(project)

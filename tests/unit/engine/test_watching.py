@@ -448,9 +448,7 @@ def test_silence_after_a_cancel_is_not_judged_before_all_is_read(tmp_path: Path)
         tap.end()
 
 
-def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(
-    tmp_path: Path,
-) -> None:
+def test_silence_after_a_cancel_is_judged_by_the_time_of_its_own_connection(tmp_path: Path) -> None:
     tap = HandTap(tmp_path)
     cancelled = {"method": "notifications/cancelled", "params": {"requestId": 1}}
     tap.write(tap.opened(), tap.handshake(), tap.call())

@@ -258,9 +258,7 @@ def test_a_session_without_http_has_none() -> None:
         export_chunks(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
 
 
-def test_a_body_beyond_all_measure_is_cut_and_that_is_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_body_beyond_all_measure_is_cut_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(har, "BODY_KEPT", 25)
     session = HttpSession()
     exchange = session.posted(session.called("export"))

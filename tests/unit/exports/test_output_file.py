@@ -43,10 +43,7 @@ def _fail_half_way(path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["missing/report.html", ""])
 def test_where_it_cannot_be_is_said_in_words(tmp_path: Path, place: str) -> None:
-    with (
-        pytest.raises(UserError, match="Cannot write the file"),
-        OutputFile(tmp_path / place),
-    ):
+    with pytest.raises(UserError, match="Cannot write the file"), OutputFile(tmp_path / place):
         pass
 
 

@@ -8,11 +8,7 @@ import pytest
 
 from mcp_progress_monitor.checking.report import ReportedResult
 from mcp_progress_monitor.filtering.filter import FilterError
-from mcp_progress_monitor.filtering.findings import (
-    FINDING_FIELDS,
-    complete_finding,
-    finding_filter,
-)
+from mcp_progress_monitor.filtering.findings import FINDING_FIELDS, complete_finding, finding_filter
 from mcp_progress_monitor.findings.finding import Level
 
 
@@ -115,11 +111,7 @@ def test_a_mistake_is_explained(text: str, words: str) -> None:
 def test_every_field_has_a_value() -> None:
     for name in FINDING_FIELDS:
         value = {"job": "12", "count": "4", "frame": "7"}.get(name)
-        word = value or {
-            "level": "error",
-            "by": "server",
-            "certainty": "certain",
-        }.get(name, "x")
+        word = value or {"level": "error", "by": "server", "certainty": "certain"}.get(name, "x")
         passes(f"{name} != {word}")
 
 

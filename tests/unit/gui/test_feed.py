@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
 
 from mcp_progress_monitor.engine.updates import Update
-from mcp_progress_monitor.gui.feed import (
-    APART_MS,
-    FORGIVEN_MS,
-    INTERVAL_MS,
-    Feed,
-    merged,
-)
+from mcp_progress_monitor.gui.feed import APART_MS, FORGIVEN_MS, INTERVAL_MS, Feed, merged
 from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.tracker.snapshot import ChangeSet

@@ -46,9 +46,7 @@ def test_news_a_little_too_fast_fall_behind_by_what_they_are_too_fast_alone() ->
     assert all(later - at < 100 * 0.1 + 3 for later, at in zip(told, news, strict=True))
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 300), st.floats(0, 50)), min_size=2, max_size=60),
-)
+@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 50)), min_size=2, max_size=60))
 def test_in_no_time_are_there_more_than_ten_a_second(steps: list[tuple[float, float]]) -> None:
     news, at = [], 0.0
     for step, _late in steps:

@@ -261,14 +261,7 @@ def test_initialize_negotiates() -> None:
     )
     assert isinstance(answered, RequestAnswered)
     assert negotiated == ConnectionNegotiated(
-        2,
-        "server#1",
-        1.0,
-        1000.0,
-        "2025-03-26",
-        {"name": "s"},
-        {"tools": {}},
-        "Be kind.",
+        2, "server#1", 1.0, 1000.0, "2025-03-26", {"name": "s"}, {"tools": {}}, "Be kind."
     )
 
 

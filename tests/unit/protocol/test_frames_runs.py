@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.facts import (
-    MESSAGE_LIMIT,
-    ProgressReceived,
-    RequestAnswered,
-)
+from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, RequestAnswered
 from mcp_progress_monitor.protocol.frames import FactRun, FrameRun, at_of, fact_of, others_of
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode

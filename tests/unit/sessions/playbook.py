@@ -179,10 +179,7 @@ async def no_wait() -> None:
 
 
 def connection_to(
-    server: PlayedServer,
-    log: Log | None = None,
-    room: Room = no_wait,
-    upkeep: Upkeep | None = None,
+    server: PlayedServer, log: Log | None = None, room: Room = no_wait, upkeep: Upkeep | None = None
 ) -> Connection:
     """A connection to a played server."""
     framer = Framer("played#1", FrameNumbers())

@@ -134,11 +134,7 @@ def test_a_task_that_its_client_asks_about_no_more_can_be_resumed_here(
     wire.wait(0.1)
     job = wire.job(made)
     assert job.task is not None
-    assert (job.can_resume_here, job.task.is_followed, job.state) == (
-        True,
-        False,
-        JobState.RUNNING,
-    )
+    assert (job.can_resume_here, job.task.is_followed, job.state) == (True, False, JobState.RUNNING)
     wire.poll(stated)
     assert not wire.job(made).can_resume_here
 

@@ -15,13 +15,7 @@ from mcp_progress_monitor.snapshots.servers import (
     SignIn,
     Waiting,
 )
-from mcp_progress_monitor.wording.servers import (
-    about,
-    health_text,
-    retry_text,
-    story,
-    waiting_text,
-)
+from mcp_progress_monitor.wording.servers import about, health_text, retry_text, story, waiting_text
 from tests.server_stand_ins import server
 
 pytestmark = pytest.mark.usefixtures("qapp")

@@ -12,13 +12,7 @@ from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.snapshots.questions import (
-    Accept,
-    Dismiss,
-    Question,
-    Sampled,
-    refusal,
-)
+from mcp_progress_monitor.snapshots.questions import Accept, Dismiss, Question, Sampled, refusal
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern, is_match
 
 if TYPE_CHECKING:

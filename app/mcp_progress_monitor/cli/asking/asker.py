@@ -58,10 +58,7 @@ class WindowRules(SettingsFile):
     """
 
     def __init__(
-        self,
-        folder: Path | None,
-        answers: AnswerFile | None,
-        log_level: LogLevel | None = None,
+        self, folder: Path | None, answers: AnswerFile | None, log_level: LogLevel | None = None
     ) -> None:
         """Read the data folder's rules, none for None. `log_level` is requested from servers."""
         super().__init__(None if folder is None else folder / SERVER_SETTINGS)

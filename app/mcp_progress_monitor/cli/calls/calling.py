@@ -118,11 +118,7 @@ class _Requests(OrderedCommand):
     """Holds a plan until the server is connected, then makes its requests."""
 
     def __init__(
-        self,
-        order: RequestOrder,
-        plan: Plan,
-        definition: ServerDefinition,
-        invocation: Invocation,
+        self, order: RequestOrder, plan: Plan, definition: ServerDefinition, invocation: Invocation
     ) -> None:
         super().__init__(order, invocation)
         self.lists = plan.lists

@@ -227,13 +227,7 @@ def _lines(tool: Tool) -> Iterator[str]:
             yield from _argument(str(name), part, tool.input_schema, is_required=name in needed)
 
 
-def _argument(
-    name: str,
-    part: Any,
-    schema: Mapping[str, Any],
-    *,
-    is_required: bool,
-) -> list[str]:
+def _argument(name: str, part: Any, schema: Mapping[str, Any], *, is_required: bool) -> list[str]:
     types = " or ".join(property_types(name, schema)) or "any"
     details = ["required"] if is_required else []
     if isinstance(part, dict):

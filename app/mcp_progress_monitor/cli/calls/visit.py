@@ -56,10 +56,7 @@ class Interrupts:
     """
 
     def __init__(
-        self,
-        output: StandardOutput,
-        end_all: Callable[[], None],
-        divert: Callable[[], bool],
+        self, output: StandardOutput, end_all: Callable[[], None], divert: Callable[[], bool]
     ) -> None:
         """`end_all` ends the servers' processes immediately, from any thread, and never raises.
 

@@ -48,10 +48,7 @@ class BarMeter:
     """
 
     def __init__(
-        self,
-        jobs: Jobs,
-        console: Console | None = None,
-        numbers: Mapping[JobId, Label] = NUMBERS,
+        self, jobs: Jobs, console: Console | None = None, numbers: Mapping[JobId, Label] = NUMBERS
     ) -> None:
         """Draw on `console`, standard error by default; `numbers` replace jobs' own numbers."""
         self._numbers = numbers

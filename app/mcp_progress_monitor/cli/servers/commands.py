@@ -260,9 +260,7 @@ def client_metadata(invocation: Invocation, url: str) -> int:
 
 
 @servers.command(
-    cls=OwnCommand,
-    epilog=_EXPORT_EXAMPLES,
-    short_help="Export saved servers to another client.",
+    cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Export saved servers to another client."
 )
 @own_options
 @click.argument("names", nargs=-1)

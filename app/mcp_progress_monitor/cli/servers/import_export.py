@@ -202,11 +202,7 @@ class _Importer:
     """Saves rows: asks for inputs and stores secrets."""
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        config: ConfigFile,
-        order: ServersImport,
-        variables: Variables,
+        self, catalogue: Catalogue, config: ConfigFile, order: ServersImport, variables: Variables
     ) -> None:
         self._catalogue = catalogue
         self._config = config

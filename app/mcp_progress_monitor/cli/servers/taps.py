@@ -22,12 +22,7 @@ from mcp_progress_monitor.cli.output.stdout import (
     print_out,
     show_warnings,
 )
-from mcp_progress_monitor.engine.client_taps import (
-    LiveTap,
-    apply,
-    find_servers,
-    live_taps,
-)
+from mcp_progress_monitor.engine.client_taps import LiveTap, apply, find_servers, live_taps
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import here

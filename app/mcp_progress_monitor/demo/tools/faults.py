@@ -150,8 +150,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Never answers",
         "Sends a few ticks, then never replies unless cancelled.",
         record(
-            steps=integer("Ticks before the silence", 3, 0, 1_000_000),
-            interval_s=interval(0.3),
+            steps=integer("Ticks before the silence", 3, 0, 1_000_000), interval_s=interval(0.3)
         ),
     ),
     Tool(

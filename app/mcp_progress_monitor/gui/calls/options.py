@@ -195,14 +195,7 @@ class CallOptions(QWidget):
         self._sets_words = plain_label(self)
         self._clear_sets = QPushButton("Clear", self)
         self._kind = QuietComboBox(self)
-        self._kind.addItems(
-            [
-                "Automatic",
-                "Custom string",
-                "Custom integer",
-                "None",
-            ]
-        )
+        self._kind.addItems(["Automatic", "Custom string", "Custom integer", "None"])
         self._token = QLineEdit(self)
         self._allow = QCheckBox("Allow a duplicate token", self)
         self._idle = QLineEdit(self)
@@ -333,11 +326,7 @@ class CallOptions(QWidget):
                 "Calls at once",
                 "Keep at most this many calls pending at the same time",
             ),
-            (
-                self._pause,
-                "Pause in seconds",
-                "Wait this many seconds before each further call",
-            ),
+            (self._pause, "Pause in seconds", "Wait this many seconds before each further call"),
             (
                 self.automatic,
                 "Resume automatically",

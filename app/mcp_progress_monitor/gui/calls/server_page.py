@@ -32,11 +32,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.formatting import count, number, one_line, visible
 from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
-from mcp_progress_monitor.gui.common.controls import (
-    ElidedLabel,
-    plain_tip,
-    set_text_colour,
-)
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
@@ -267,11 +263,7 @@ class ServerPage(QWidget):
     """The server, the method, and the name of the tool, prompt or resource."""
 
     def __init__(
-        self,
-        appearance: Appearance,
-        parent: QWidget | None = None,
-        *,
-        is_read_only: bool = False,
+        self, appearance: Appearance, parent: QWidget | None = None, *, is_read_only: bool = False
     ) -> None:
         """Where it `is_read_only`, the server is one of a recording: nothing is called there."""
         super().__init__(parent)

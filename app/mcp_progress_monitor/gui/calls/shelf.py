@@ -58,10 +58,7 @@ class CallShelf(QWidget):
     copy_requested = Signal(object)  # a `CopyForm`
 
     def __init__(
-        self,
-        recent: Callable[[], list[JsonObject]],
-        saved: SavedCalls,
-        parent: QWidget,
+        self, recent: Callable[[], list[JsonObject]], saved: SavedCalls, parent: QWidget
     ) -> None:
         """Menus of `recent()`, the arguments of the shown tool, and of `saved`."""
         super().__init__(parent)

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QTextCursor, QTextOption
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QWidget
 
 from mcp_progress_monitor.formatting import number, size, visible
 from mcp_progress_monitor.gui.common.layout import in_column

@@ -38,11 +38,7 @@ class SideDelegate(QStyledItemDelegate):
         return self._measured
 
     def begin(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        icon: str,
-        tone: Tone,
+        self, painter: QPainter, option: QStyleOptionViewItem, icon: str, tone: Tone
     ) -> QRect:
         """Paint background and icon; returns the rest of the row."""
         area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
@@ -77,13 +73,7 @@ class SideDelegate(QStyledItemDelegate):
         return width + GAP
 
     def write(
-        self,
-        painter: QPainter,
-        face: Face,
-        area: QRect,
-        words: str,
-        tone: Tone,
-        flags: int = _LEFT,
+        self, painter: QPainter, face: Face, area: QRect, words: str, tone: Tone, flags: int = _LEFT
     ) -> None:
         """Write one line of plain text, elided to `area`."""
         painter.setFont(face.font)

@@ -65,11 +65,7 @@ class TitledTable(QAbstractTableModel):
     """A table model with fixed column titles; subclasses provide the rows."""
 
     def __init__(
-        self,
-        titles: Sequence[str],
-        parent: QObject | None = None,
-        *,
-        numbers: Collection[int] = (),
+        self, titles: Sequence[str], parent: QObject | None = None, *, numbers: Collection[int] = ()
     ) -> None:
         """Use `titles` for the columns; those in `numbers` are aligned to the right."""
         super().__init__(parent)
@@ -84,10 +80,7 @@ class TitledTable(QAbstractTableModel):
         return 0 if parent.isValid() else len(self._titles)
 
     def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         is_title = orientation is Qt.Orientation.Horizontal and 0 <= section < len(self._titles)
         if is_title and role == Qt.ItemDataRole.DisplayRole:

@@ -122,11 +122,7 @@ class StderrPane(QWidget):
         return words
 
     def state(self) -> dict[str, Any]:
-        return {
-            **self.search.state(),
-            "server": self._server,
-            "times": self.times.isChecked(),
-        }
+        return {**self.search.state(), "server": self._server, "times": self.times.isChecked()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what was remembered; what does not fit is left out."""

@@ -39,13 +39,7 @@ from mcp_progress_monitor.gui.findings.model import (
     SERVER,
     TEXT,
 )
-from mcp_progress_monitor.gui.theme import (
-    LEVEL_TONES,
-    Appearance,
-    Tone,
-    emphasised,
-    monospaced,
-)
+from mcp_progress_monitor.gui.theme import LEVEL_TONES, Appearance, Tone, emphasised, monospaced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

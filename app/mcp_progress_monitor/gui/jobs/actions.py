@@ -152,14 +152,7 @@ _MADE: Final = (
         _WINDOW,
         "Show the question of the job, or the oldest one",
     ),
-    (
-        "cancel",
-        "&Cancel",
-        "cancel",
-        "Ctrl+.",
-        _WINDOW,
-        "Cancel the selected jobs",
-    ),
+    ("cancel", "&Cancel", "cancel", "Ctrl+.", _WINDOW, "Cancel the selected jobs"),
     (
         "resume",
         "&Resume",
@@ -260,23 +253,9 @@ _MADE: Final = (
         _WINDOW,
         "Save a report of the job as a single HTML page",
     ),
-    (
-        "ticks",
-        "Save ticks as CS&V…",
-        "",
-        "",
-        _LIST,
-        "Save every tick of the job as CSV",
-    ),
+    ("ticks", "Save ticks as CS&V…", "", "", _LIST, "Save every tick of the job as CSV"),
     ("remove", "Re&move", "remove", "Shift+Del", _LIST, ""),
-    (
-        "forget",
-        "For&get…",
-        "clear",
-        "",
-        _LIST,
-        "Delete the resume tokens of the selected jobs",
-    ),
+    ("forget", "For&get…", "clear", "", _LIST, "Delete the resume tokens of the selected jobs"),
 )
 _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
 """Further keys that work only in the list: elsewhere they have other meanings."""

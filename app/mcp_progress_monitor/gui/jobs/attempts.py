@@ -31,15 +31,7 @@ from mcp_progress_monitor.wording.jobs import line, moment
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobId
 
-TITLES: Final = (
-    "#",
-    "Made by",
-    "Started",
-    "Ended",
-    "Ticks",
-    "Outcome",
-    "Details",
-)
+TITLES: Final = ("#", "Made by", "Started", "Ended", "Ticks", "Outcome", "Details")
 TEXT_COLUMNS: Final = (1, 2, 3, 5, 6)
 _MADE_BY: Final = 1
 

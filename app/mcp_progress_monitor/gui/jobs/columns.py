@@ -42,13 +42,7 @@ class Column(enum.IntEnum):
     ENDED = 19
 
 
-FIRST_SHOWN: Final = (
-    Column.JOB,
-    Column.SERVER,
-    Column.PROGRESS,
-    Column.STATUS,
-    Column.ACTIONS,
-)
+FIRST_SHOWN: Final = (Column.JOB, Column.SERVER, Column.PROGRESS, Column.STATUS, Column.ACTIONS)
 
 _URGENCY: Final = {state: place for place, state in enumerate(JobState)}
 
@@ -154,17 +148,9 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     Column.COUNT: ColumnText("Count", job_texts.count, lambda j: j.progress, is_number=True),
     Column.RATE: ColumnText("Rate", figures.rate, lambda j: j.rate, is_number=True),
     Column.TIME_LEFT: ColumnText(
-        "Time left",
-        _time_left_text,
-        lambda j: None if j.state.is_over else j.eta_s,
-        is_number=True,
+        "Time left", _time_left_text, lambda j: None if j.state.is_over else j.eta_s, is_number=True
     ),
-    Column.ELAPSED: ColumnText(
-        "Elapsed",
-        job_texts.elapsed,
-        lambda j: j.elapsed_s,
-        is_number=True,
-    ),
+    Column.ELAPSED: ColumnText("Elapsed", job_texts.elapsed, lambda j: j.elapsed_s, is_number=True),
     Column.LAST_TICK: ColumnText("Last tick", job_texts.last_tick, lambda j: j.last_tick_at),
     Column.TICKS: ColumnText("Ticks", _ticks_text, lambda j: j.tick_count, is_number=True),
     Column.STARTED: ColumnText("Started", _started_text, _start_key),
@@ -172,10 +158,7 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     Column.REQUEST: ColumnText("Request", _request_text, lambda j: j.request),
     Column.MARKS: ColumnText("Findings", _marks_text, lambda j: len(j.marks), is_number=True),
     Column.ATTEMPTS: ColumnText(
-        "Attempts",
-        _attempts_text,
-        lambda j: j.attempt_count,
-        is_number=True,
+        "Attempts", _attempts_text, lambda j: j.attempt_count, is_number=True
     ),
     Column.SAVED: ColumnText("Token saved", _saved_text, lambda j: j.saved_when),
     Column.ENDED: ColumnText("Ended", _ended_text, lambda j: j.ended_at),

@@ -189,8 +189,7 @@ class StatisticsDialog(QDialog):
         titles.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.activated.connect(self._on_activated)
         about = plain_label(
-            self,
-            "Times are of calls that were answered. Enter lists the calls of a row.",
+            self, "Times are of calls that were answered. Enter lists the calls of a row."
         )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         refresh = buttons.addButton("&Refresh", QDialogButtonBox.ButtonRole.ActionRole)

@@ -29,12 +29,7 @@ from PySide6.QtGui import (
     QPainterPath,
     QPen,
 )
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QToolTip,
-)
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
@@ -42,14 +37,7 @@ from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFac
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, SNAPSHOT
-from mcp_progress_monitor.gui.theme import (
-    GAP,
-    GAP_S,
-    Appearance,
-    Tone,
-    state_icon,
-    tone_of,
-)
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.wording import figures
@@ -238,12 +226,7 @@ class JobCells:
             self._draw_icon(painter, inner, action.icon, Tone.TEXT if is_hovered else Tone.MUTED)
 
     def _paint_job(
-        self,
-        painter: QPainter,
-        faces: RowFaces,
-        cell: QRect,
-        job: JobSnapshot,
-        badge: Badge | None,
+        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot, badge: Badge | None
     ) -> None:
         if job.sender is Side.SERVER:
             indent = 0 if job.parent is None else round(faces.first.height)
@@ -367,13 +350,7 @@ class JobCells:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _write(
-        self,
-        painter: QPainter,
-        face: Face,
-        area: QRect,
-        words: str,
-        tone: Tone,
-        flags: int = _LEFT,
+        self, painter: QPainter, face: Face, area: QRect, words: str, tone: Tone, flags: int = _LEFT
     ) -> None:
         if not words or area.width() <= 0:
             return
@@ -521,11 +498,7 @@ class JobDelegate(QStyledItemDelegate):
         return job if isinstance(job, JobSnapshot) else None
 
     def editorEvent(
-        self,
-        event: QEvent,
-        model: QAbstractItemModel,
-        option: QStyleOptionViewItem,
-        index: _Index,
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
     ) -> bool:
         """Turn a click that begins and ends on a button into `action_clicked`."""
         job = index.data(NEWEST)

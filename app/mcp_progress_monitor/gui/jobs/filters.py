@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QPainter
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QListView,
-    QSizePolicy,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QListView, QSizePolicy, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading

@@ -18,13 +18,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import in_row
-from mcp_progress_monitor.gui.jobs.actions import (
-    CANCEL,
-    PICK_UP,
-    RESUME,
-    RESUME_HERE,
-    offered,
-)
+from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, RESUME_HERE, offered
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.theme import (
     GAP,

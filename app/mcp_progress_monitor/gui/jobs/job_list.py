@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.common.tables import RowKeys, scroll_to_end
 from mcp_progress_monitor.gui.jobs.actions import (
     ANSWER,

@@ -261,10 +261,7 @@ class JobsModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         """Titles of the columns, aligned as the columns."""
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):

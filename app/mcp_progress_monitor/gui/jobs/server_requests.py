@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId, ServerRequestSnapshot
 
-TITLES: Final = (
-    "Asked",
-    "Question",
-    "Answer",
-    "Answered after",
-)
+TITLES: Final = ("Asked", "Question", "Answer", "Answered after")
 TEXT_COLUMNS: Final = (0, 1, 2)
 _CHILDREN: Final = 200
 """Newest requests of a server that are listed: each needs a look-up of its job."""

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QLabel,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QLabel, QSizePolicy, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.gui.common.controls import plain_tip

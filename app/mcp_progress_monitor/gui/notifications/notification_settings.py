@@ -43,11 +43,7 @@ _EVENTS: Final = (
 )
 _PLACES: Final = (
     ("shows_counts", "&Counts in the window title", "Show counts such as “3 running, 1 needs you”"),
-    (
-        "shows_tray",
-        "&Tray icon",
-        "Show the state of all jobs in the system tray, if there is one",
-    ),
+    ("shows_tray", "&Tray icon", "Show the state of all jobs in the system tray, if there is one"),
     (
         "shows_task_bar",
         "&Progress and badge in the task bar",

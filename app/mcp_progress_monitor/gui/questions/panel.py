@@ -15,13 +15,7 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QListView,
-    QSplitter,
-    QStackedWidget,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QListView, QSplitter, QStackedWidget, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor.gui.common.controls import EmptyNote, recolour
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, order_tabs

@@ -93,15 +93,7 @@ class RecordingsDialog(QDialog):
 
     def _set_up_tree(self) -> None:
         tree = self.tree
-        tree.setHeaderLabels(
-            [
-                "Started",
-                "Size",
-                "Parts",
-                "State",
-                "File",
-            ]
-        )
+        tree.setHeaderLabels(["Started", "Size", "Parts", "State", "File"])
         for column in (_SIZE, _PARTS):
             tree.headerItem().setTextAlignment(column, _RIGHT)
         tree.setRootIsDecorated(False)

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from shiboken6 import isValid
 
-from mcp_progress_monitor.gui.schema_form.schema import (
-    Schema,
-)
+from mcp_progress_monitor.gui.schema_form.schema import Schema
 from mcp_progress_monitor.json_schema import Stopwatch
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.gui.schema_form.schema import (
-        Schema,
-    )
+    from mcp_progress_monitor.gui.schema_form.schema import Schema
 
 
 MOST_FIELDS: Final = 80

@@ -14,10 +14,7 @@ from mcp_progress_monitor.formatting import number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import in_column
-from mcp_progress_monitor.gui.schema_form.build import (
-    MOST_FIELDS,
-    FormBuild,
-)
+from mcp_progress_monitor.gui.schema_form.build import MOST_FIELDS, FormBuild
 from mcp_progress_monitor.gui.schema_form.composite import (
     ArrayField,
     SelectionField,

@@ -33,13 +33,7 @@ KEPT: Final = 10_000  # newest messages that are shown; the recording has every 
 RANK: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a message's level as an index in `LOG_LEVELS`; unknown levels are one past the end."""
 NUMBER: Final = RANK + 1  # role of the number of the message's frame
-TITLES: Final = (
-    "Time",
-    "Server",
-    "Level",
-    "Logger",
-    "Message",
-)
+TITLES: Final = ("Time", "Server", "Level", "Logger", "Message")
 SERVER: Final = TITLES.index("Server")
 _ROWS_AT_ONCE: Final = 500
 _TURN_MS: Final = 100

@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QTextEdit, QWidget
 
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.common.controls import (
-    plain_label,
-    push_button,
-    set_text_colour,
-)
+from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.theme import (
     GAP,

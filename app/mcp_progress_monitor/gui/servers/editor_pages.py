@@ -202,11 +202,7 @@ class ConnectionPage(EditorPage):
         super().__init__(appearance, parent)
         self.era = QuietComboBox(self)
         self.era.addItems(
-            [
-                "Detect (recommended)",
-                "Handshake (up to 2025-11-25)",
-                "Per request (2026-07-28)",
-            ]
+            ["Detect (recommended)", "Handshake (up to 2025-11-25)", "Per request (2026-07-28)"]
         )
         self.connect_timeout = _seconds(self, least=0, most=_DAY_S)
         self.connect_timeout.setSpecialValueText("Automatic")

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.gui.common.controls import SideHeading
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import EmptyWords, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import (
-    QFrame,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QSizePolicy,
-)
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QPushButton, QSizePolicy
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
@@ -162,11 +156,7 @@ class SignInController(QObject):
     """Shows in the window the servers that wait for a sign-in."""
 
     def __init__(
-        self,
-        window: MainWindow,
-        models: Models,
-        appearance: Appearance,
-        end_guard: EndGuard,
+        self, window: MainWindow, models: Models, appearance: Appearance, end_guard: EndGuard
     ) -> None:
         super().__init__(window)
         self._servers = models.servers

@@ -39,10 +39,7 @@ class SettingsDialog(QDialog):
     """Shows the pages; each applies and saves its own changes."""
 
     def __init__(
-        self,
-        pages: Sequence[SettingsPage],
-        appearance: Appearance,
-        parent: QWidget | None = None,
+        self, pages: Sequence[SettingsPage], appearance: Appearance, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Settings")

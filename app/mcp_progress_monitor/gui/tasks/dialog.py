@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, QTimer, Signal, Slot
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QHeaderView,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHeaderView, QWidget
 
 from mcp_progress_monitor.formatting import count, one_line, visible
-from mcp_progress_monitor.gui.common.controls import (
-    plain_label,
-    push_button,
-    set_text_colour,
-)
+from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
 from mcp_progress_monitor.gui.common.tables import PlainTable
 from mcp_progress_monitor.gui.key_table import give_keys

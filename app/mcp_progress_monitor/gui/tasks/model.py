@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 LISTED: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `ListedTask`
-TITLES: Final = (
-    "Id",
-    "Status",
-    "Message",
-    "Created",
-    "Kept for",
-    "Job",
-)
+TITLES: Final = ("Id", "Status", "Message", "Created", "Kept for", "Job")
 _Index = QModelIndex | QPersistentModelIndex
 
 

@@ -208,10 +208,7 @@ class TrafficCells(QObject):
             ("Server", "Name of the server"),
             ("Kind", "Kind of message"),
             ("Method", "Method of the request or notification"),
-            (
-                "Token / id",
-                "Progress token of the message or of its request; otherwise the id",
-            ),
+            ("Token / id", "Progress token of the message or of its request; otherwise the id"),
             ("Summary", "Short form of the message"),
             ("Size", "Size in bytes without the line ending"),
             ("Duration", "Time from request to reply"),

@@ -100,10 +100,7 @@ class TrafficColumns(QObject):
     """Fits the columns of `view` to its width, except those that the user has resized."""
 
     def __init__(
-        self,
-        view: QTableView,
-        width_of: Callable[[int], int],
-        longest_server: Callable[[], int],
+        self, view: QTableView, width_of: Callable[[int], int], longest_server: Callable[[], int]
     ) -> None:
         super().__init__(view)
         self._view = view

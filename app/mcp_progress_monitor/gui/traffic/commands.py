@@ -55,20 +55,8 @@ _OFFERS: Final = (
         _Offer("go_to", "Go to message…", "Ctrl+G", "", True),
         _Offer("jump_request", "Jump to request", "Alt+Home", "sent", True),
         _Offer("jump_reply", "Jump to reply", "Alt+End", "received", True),
-        _Offer(
-            "jump_previous",
-            "Jump to previous in exchange",
-            "Alt+Up",
-            "previous",
-            True,
-        ),
-        _Offer(
-            "jump_next",
-            "Jump to next in exchange",
-            "Alt+Down",
-            "next",
-            True,
-        ),
+        _Offer("jump_previous", "Jump to previous in exchange", "Alt+Up", "previous", True),
+        _Offer("jump_next", "Jump to next in exchange", "Alt+Down", "next", True),
     ),
     (
         _Offer("mark", "Mark", "Ctrl+M", "mark", True),

@@ -350,14 +350,7 @@ class TrafficFilterBar(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _buttons(self) -> tuple[QToolButton, ...]:
-        return (
-            self._recent,
-            self._help,
-            self._kinds,
-            self._pause,
-            self._clear,
-            self._show_all,
-        )
+        return (self._recent, self._help, self._kinds, self._pause, self._clear, self._show_all)
 
     def _lay_out(self) -> None:
         self._row = row = QHBoxLayout()

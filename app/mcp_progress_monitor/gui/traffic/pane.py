@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QWidget
 
 from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.formatting import count, number
-from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance

@@ -470,8 +470,7 @@ def start_causes(report: DoctorReport) -> Iterator[Cause]:
     for word in report.command:
         if _UNEXPANDED.search(word):
             yield Cause(
-                f"No shell is used, so this is not expanded: {quoted(word)}",
-                "Write the full path.",
+                f"No shell is used, so this is not expanded: {quoted(word)}", "Write the full path."
             )
             break
     yield from _of_scripts(report)

@@ -13,11 +13,7 @@ import anyio.to_thread
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.eras import Era, as_object
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
-from mcp_progress_monitor.protocol.messages import (
-    CALLS,
-    ELICIT,
-    META,
-)
+from mcp_progress_monitor.protocol.messages import CALLS, ELICIT, META
 from mcp_progress_monitor.protocol.outline import finish, object_members
 from mcp_progress_monitor.protocol.tasks import lacks_extension, without_extension
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd

@@ -127,9 +127,7 @@ class Questions:
     """All open questions of all servers, and the newest closed ones."""
 
     def __init__(
-        self,
-        on_change: Callable[[frozenset[int]], None],
-        hold: Callable[[Question], Hold],
+        self, on_change: Callable[[frozenset[int]], None], hold: Callable[[Question], Hold]
     ) -> None:
         """`on_change` receives the ids of questions that opened, closed or changed.
 

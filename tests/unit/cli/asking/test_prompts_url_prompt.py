@@ -27,8 +27,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("typed", "answer"),
-    [("accept", Accept()), ("a", Accept()), ("d", Decline()), ("c", Dismiss())],
+    ("typed", "answer"), [("accept", Accept()), ("a", Accept()), ("d", Decline()), ("c", Dismiss())]
 )
 async def test_an_answer_opens_nothing(typed: str, answer: Answer, opened: list[str]) -> None:
     talk = Talk(typed)

@@ -267,9 +267,4 @@ def test_what_goes_wrong_with_the_store_later_is_told_before_the_end(
     monkeypatch.setattr(FakeEngine, "problem_at_end", ErrorDetails("The disk is full"))
     front = NotedFront()
     go(front, saved=SavedStore(problem=ErrorDetails("No folder")))
-    assert front.told == [
-        "warned: No folder",
-        "update of 0",
-        "warned: The disk is full",
-        "closed",
-    ]
+    assert front.told == ["warned: No folder", "update of 0", "warned: The disk is full", "closed"]

@@ -48,10 +48,7 @@ def test_a_text_that_was_only_wrapped_is_printed_once() -> None:
             {"type": "image", "data": "AAAA" * 1000, "mimeType": "image/png"},
             "[image: image/png, 3.0 kB; see it with --json]",
         ),
-        (
-            {"type": "audio", "data": "AAAA"},
-            "[audio: , 3 B; see it with --json]",
-        ),
+        ({"type": "audio", "data": "AAAA"}, "[audio: , 3 B; see it with --json]"),
         (
             {"type": "resource", "resource": {"uri": "file:///a", "blob": "AAAA"}},
             "[resource: file:///a, 3 B; see it with --json]",

@@ -47,8 +47,7 @@ def test_bytes_go_past_the_buffer(pipe: tuple[int, io.TextIOWrapper]) -> None:
 
 @pytest.mark.parametrize("is_blocking", [True, False])
 def test_a_slow_reader_gets_everything(
-    pipe: tuple[int, io.TextIOWrapper],
-    is_blocking: bool,
+    pipe: tuple[int, io.TextIOWrapper], is_blocking: bool
 ) -> None:
     reader, stream = pipe
     os.set_blocking(stream.fileno(), is_blocking)

@@ -165,11 +165,7 @@ def test_only_named_servers_are_saved(file: Path, data_dir: Path) -> None:
     ],
 )
 def test_what_cannot_be_saved_is_said(
-    file: Path,
-    data_dir: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-    advice: str,
+    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str], advice: str
 ) -> None:
     write(file, a={"command": "c"}, asks={"command": "${input:key}"}, bad={})
     assert run(data_dir, file, *words) == 2

@@ -51,10 +51,7 @@ def _job(number: int, message: dict[str, Any], channel: Channel = Channel.RECEIV
 
 
 def _tick(token: object) -> dict[str, Any]:
-    return {
-        "method": "notifications/progress",
-        "params": {"progressToken": token, "progress": 1},
-    }
+    return {"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}
 
 
 def test_a_request_is_known_by_its_number() -> None:

@@ -112,8 +112,7 @@ def test_each_event_says_what_happened(
     st.fixed_dictionaries(
         {},
         optional=dict.fromkeys(
-            NAMES,
-            JSON | st.lists(st.lists(JSON, min_size=2, max_size=2), max_size=2),
+            NAMES, JSON | st.lists(st.lists(JSON, min_size=2, max_size=2), max_size=2)
         ),
     ),
 )

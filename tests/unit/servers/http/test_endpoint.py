@@ -7,15 +7,7 @@ import threading
 
 import pytest
 
-from tests.unit.servers.http.site import (
-    NEWEST,
-    Client,
-    called,
-    mirrored,
-    request,
-    running,
-    stamped,
-)
+from tests.unit.servers.http.site import NEWEST, Client, called, mirrored, request, running, stamped
 
 QUICK = {"steps": 4, "interval_s": 0}
 LONG = {"steps": 100, "interval_s": 30}

@@ -31,11 +31,7 @@ class Kept:
     """Lists that are kept, and when they change."""
 
     def __init__(
-        self,
-        server: PlayedServer,
-        connection: Connection,
-        found: Message,
-        keeps: frozenset[str],
+        self, server: PlayedServer, connection: Connection, found: Message, keeps: frozenset[str]
     ) -> None:
         self.server = server
         self.connection = connection

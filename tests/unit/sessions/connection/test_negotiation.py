@@ -83,11 +83,7 @@ async def test_a_server_of_the_new_era_is_asked_once() -> None:
 async def test_all_requests_of_the_new_era_are_stamped() -> None:
     server = PlayedServer(by_method(discover=DISCOVERED))
     _, connection = await negotiate(server)
-    assert connection.outbox.peer.stamps.keys() == {
-        VERSION_KEY,
-        CAPABILITIES_KEY,
-        CLIENT_KEY,
-    }
+    assert connection.outbox.peer.stamps.keys() == {VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY}
     assert server.sent[0]["params"]["_meta"][VERSION_KEY] == "2026-07-28"
 
 

@@ -108,11 +108,7 @@ async def test_what_the_server_refuses_is_told() -> None:
 async def test_updates_are_counted_by_resource() -> None:
     def chatty(message: Message) -> list[Message]:
         updates: list[Message] = [
-            {
-                "jsonrpc": "2.0",
-                "method": "notifications/resources/updated",
-                "params": params,
-            }
+            {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}
             for params in (
                 {"uri": "demo://a"},
                 {"uri": "demo://b"},

@@ -55,10 +55,7 @@ _TLS_HINTS: Final = (
         "certificate verify failed: self",
         f"The certificate is not signed by a trusted authority. {_AUTHORITY}",
     ),
-    (
-        "unable to get local issuer",
-        f"The certificate's authority is unknown. {_AUTHORITY}",
-    ),
+    ("unable to get local issuer", f"The certificate's authority is unknown. {_AUTHORITY}"),
     ("has expired", "The server needs a new certificate; also check this computer's date."),
     (
         "hostname mismatch",

@@ -99,12 +99,7 @@ async def test_an_end_is_told_once() -> None:
     told.record.ended(exchange, 0, "closed by this client")
     told.record.sent("GET", URL, [], "listen", None)
     _, ended, next_ = await told.events(3)
-    assert ended == {
-        "event": "http_ended",
-        "exchange": 1,
-        "bytes": 12,
-        "reason": "broken: gone",
-    }
+    assert ended == {"event": "http_ended", "exchange": 1, "bytes": 12, "reason": "broken: gone"}
     assert next_["event"] == "http_request"
 
 
