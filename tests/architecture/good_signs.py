@@ -237,7 +237,7 @@ def _measure() -> None:
             QTimer.singleShot(1500, look)
 
         def look() -> None:
-            program.window.docks["log"].hide()  # rows of its own, which follow the same tick
+            program.window.docks["traffic"].hide()  # rows of its own, which follow the same tick
             program.window.job_list.table.viewport().installEventFilter(paints)
             sys.setprofile(profile)
 

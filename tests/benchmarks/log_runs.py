@@ -12,7 +12,7 @@ import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
@@ -74,12 +74,12 @@ async def log_filter(path: str) -> dict[str, Any]:
         beating.start_soon(beat.run)
         for name, text in FILTERS.items():
             begun = time.perf_counter()
-            await _filtered(program, LogFilter(text=text))
+            await _filtered(program, TrafficFilter(text=text))
             ended = time.perf_counter()
             figures[f"{name}_s"] = ended - begun
             figures[f"{name}_found"] = model_of(program).rowCount()
             figures[f"{name}_late_p99_ms"] = beat.lateness(begun, ended).p99
-            await _filtered(program, LogFilter())
+            await _filtered(program, TrafficFilter())
             await anyio.sleep(_SETTLE_S)
         beating.cancel_scope.cancel()
     late = beat.lateness()
@@ -88,7 +88,7 @@ async def log_filter(path: str) -> dict[str, Any]:
 
 def model_of(program: RecordingProgram) -> TrafficModel:
     """The rows of the log."""
-    model = program.window.log_pane.view.model()
+    model = program.window.traffic_pane.view.model()
     assert isinstance(model, TrafficModel)
     return model
 
@@ -104,7 +104,7 @@ async def _opened(path: Path) -> AsyncIterator[RecordingProgram]:
         async with anyio.create_task_group() as group:
             group.start_soon(program.run)
             await program.ready.wait()
-            program.window.open_dock("log")
+            program.window.open_dock("traffic")
             try:
                 yield program
             finally:
@@ -124,10 +124,10 @@ async def _loaded(program: RecordingProgram) -> None:
     await _until(is_loaded)
 
 
-async def _filtered(program: RecordingProgram, wanted: LogFilter) -> None:
+async def _filtered(program: RecordingProgram, wanted: TrafficFilter) -> None:
     """Filter the log, and wait until it has been searched from beginning to end."""
     model = model_of(program)
-    program.window.log_pane.set_filter(wanted)
+    program.window.traffic_pane.set_filter(wanted)
     await _until(lambda: model.filter == wanted and not model.unsearched)
 
 
@@ -143,7 +143,7 @@ class _RowsPainted(QObject):
         super().__init__()
         self.at: float | None = None
         self._model = model_of(program)
-        self._viewport = program.window.log_pane.view.viewport()
+        self._viewport = program.window.traffic_pane.view.viewport()
         self._viewport.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -53,10 +53,10 @@ async def soak(count: str, lead: str) -> dict[str, Any]:
         save_settings(folder, _KEPT)
         async with open_window_on(folder) as program:
             window, engine = program.window, program.engine
-            window.open_dock("log")
+            window.open_dock("traffic")
             await add_bench_server(engine, flood_command(int(count), _TOKENS))
             engine.subscribe(watch)
-            hand = Hand(window.log_pane.view.verticalScrollBar())
+            hand = Hand(window.traffic_pane.view.verticalScrollBar())
             async with anyio.create_task_group() as browsing:
                 browsing.start_soon(hand.run)
                 await flooded(engine, beat, _TOKENS)

@@ -183,13 +183,13 @@ class EveryWindow(QObject):
         models.questions.set_source(asked.questions, asked.snapshot, asked.now)
         params = {"level": "error", "data": words, "logger": words}
         kind = "notifications/message"
-        models.messages.add(
+        models.server_log.add(
             [NotificationReceived(1, words, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
         )
         found = [result(BLANK, 1, words), result(FLOOD, 2, words, job=1)]
         models.findings.watch.changed.emit(found)
         models.findings.set_ignored([("JR-2", words)])
-        status = StatusBar(None, models.servers, models.log.timeline, self.appearance)
+        status = StatusBar(None, models.servers, models.traffic.timeline, self.appearance)
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
@@ -197,7 +197,7 @@ class EveryWindow(QObject):
         window.tool_bar.set_servers([SavedServer(words), SavedServer(words + "2", is_up=True)])
         for step in window.late.steps():
             step()
-        window.log_pane.make_details()
+        window.traffic_pane.make_details()
         window.job_pane.set_source(source)
         window.job_pane.show_job(1)
         window.question_panel.show_question(1)

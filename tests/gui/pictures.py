@@ -56,7 +56,7 @@ async def take(screen: str, folder: Path, data: Path) -> int:
         await _in_themes(window, folder / f"{screen}-empty")
         program.servers.start_demo()
         await anyio.sleep(_BUSY_S)
-        for name in ("log", "job", "timeline", "findings", "stderr", "messages"):
+        for name in ("traffic", "job", "timeline", "findings", "stderr", "server_log"):
             window.open_dock(name)
             table = window.job_list.table
             table.setCurrentIndex(table.model().index(1, 0))

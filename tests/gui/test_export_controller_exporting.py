@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
 from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
@@ -46,7 +46,7 @@ class Window(QMainWindow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.job_list, self.job_pane, self.log_pane = Pane(self), Pane(self), Pane(self)
+        self.job_list, self.job_pane, self.traffic_pane = Pane(self), Pane(self), Pane(self)
         self.late = Panes()
         self.actions_ = Actions(self)
 
@@ -179,8 +179,8 @@ async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
     assert (tmp_path / "all.jsonl").read_text() == "mine"
 
 
-async def test_what_the_log_shows_is_saved_and_no_more(bench: Bench, tmp_path: Path) -> None:
-    bench.window.log_pane.export_requested.emit(LogFilter("kind == error"))
+async def test_what_traffic_shows_is_saved_and_no_more(bench: Bench, tmp_path: Path) -> None:
+    bench.window.traffic_pane.export_requested.emit(TrafficFilter("kind == error"))
     await bench.save_as(tmp_path / "shown.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "shown.jsonl").read_text().splitlines()]
 
@@ -218,14 +218,14 @@ async def test_leaving_while_writing_leaves_no_half_file(
 
 
 async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
-    bench.window.log_pane.snippet_requested.emit(1)
+    bench.window.traffic_pane.snippet_requested.emit(1)
 
     assert "await client.call_tool('login <b>'" in QGuiApplication.clipboard().text()
     assert "Copied" in bench.said()
 
 
 async def test_what_cannot_be_copied_is_said_in_words(bench: Bench) -> None:
-    bench.window.log_pane.snippet_requested.emit(99)
+    bench.window.traffic_pane.snippet_requested.emit(99)
 
     assert bench.told.problems[0].where == "message 99"
 

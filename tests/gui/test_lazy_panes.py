@@ -69,7 +69,7 @@ async def test_every_pane_is_there_soon_after_the_window(
 ) -> None:
     async with running(qapp, data_dir) as program:
         late = program.window.late
-        panes = (late.job, late.stderr, late.messages, late.questions)
+        panes = (late.job, late.stderr, late.server_log, late.questions)
         await until(lambda: all(each.is_made for each in panes))
         assert not program.window.docks["questions"].isVisible()
 

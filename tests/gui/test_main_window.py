@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -69,7 +71,7 @@ def models(parts: QObject) -> Models:
 @pytest.fixture
 def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     made.show_jobs(are_any=True)
@@ -107,16 +109,16 @@ def test_the_status_bar_sums_up_what_is_selected(window: MainWindow) -> None:
 def test_panes_with_a_tab_have_no_title_and_those_alone_do(window: MainWindow) -> None:
     def titled() -> set[str]:
         window._fit_titles()  # noqa: SLF001 - by a timer, else
-        below = ("log", "job", "timeline", "findings", "stderr", "messages")
+        below = ("traffic", "job", "timeline", "findings", "stderr", "server_log")
         return {name for name in below if window.docks[name].titleBarWidget() is None}
 
     assert titled() == set()
     window.docks["job"].setFloating(True)
     assert titled() == {"job"}
     window.docks["job"].setFloating(False)
-    for name in ("job", "timeline", "findings", "stderr", "messages"):
+    for name in ("job", "timeline", "findings", "stderr", "server_log"):
         window.docks[name].hide()
-    assert "log" in titled()
+    assert "traffic" in titled()
 
 
 def _tab(window: MainWindow, title: str) -> tuple[QTabBar, QPoint]:
@@ -162,7 +164,7 @@ def test_a_key_closes_the_pane_with_the_focus_and_no_other(
     assert not window.docks["stderr"].isVisible()
     qtbot.waitUntil(lambda: QApplication.focusWidget() in controls_in(window.job_list))
     window.actions_.close_pane.trigger()  # the jobs cannot be closed
-    assert window.docks["log"].isVisible()
+    assert window.docks["traffic"].isVisible()
     assert window.job_list.isVisible()
 
 
@@ -170,7 +172,7 @@ def test_the_panes_below_keep_their_share_of_a_window_that_is_maximised(
     window: MainWindow, qtbot: QtBot
 ) -> None:
     window.resize(1280, 700)
-    below = window.docks["log"]
+    below = window.docks["traffic"]
     qtbot.waitUntil(lambda: window.height() == 700)
     before = below.height() / window.height()
     window.resize(2560, 1400)
@@ -186,8 +188,8 @@ def test_the_panes_below_keep_their_share_of_a_window_that_is_maximised(
 def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
     for make in window.late.steps():
         make()
-    window.open_dock("log")
-    window.log_pane.make_details().show()
+    window.open_dock("traffic")
+    window.traffic_pane.make_details().show()
     window.job_list.setFocus()
     for backwards in (False, True):
         first = window.focusWidget()
@@ -196,22 +198,24 @@ def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
             key = Qt.Key.Key_Backtab if backwards else Qt.Key.Key_Tab
             QTest.keyClick(window.focusWidget(), key)
             way.append(window.focusWidget())
-        in_log = {type(each).__name__ for each in way if window.log_pane.isAncestorOf(each)}
+        in_log = {type(each).__name__ for each in way if window.traffic_pane.isAncestorOf(each)}
         assert {"FilterField", "RecentFilters", "TrafficView"} <= in_log
-        assert any(window.log_pane.details.isAncestorOf(each) for each in way)
+        assert any(window.traffic_pane.details.isAncestorOf(each) for each in way)
         behind = [window.docks[name] for name in ("job", "timeline", "findings", "stderr")]
         assert not any(dock.isAncestorOf(each) for dock in behind for each in way)
         assert way[-1] is first
 
 
-@pytest.mark.parametrize("front", ["log", "job", "timeline", "findings", "stderr", "messages"])
+@pytest.mark.parametrize(
+    "front", ["traffic", "job", "timeline", "findings", "stderr", "server_log"]
+)
 def test_tab_goes_through_all_of_the_pane_in_front_and_back_the_same_way(
     window: MainWindow, qtbot: QtBot, front: str
 ) -> None:
     for make in window.late.steps():
         make()
-    if front == "log":
-        details = window.log_pane.make_details()
+    if front == "traffic":
+        details = window.traffic_pane.make_details()
         details.show()
         for pages in details.findChildren(QTabWidget):
             pages.show()  # hidden until a message is chosen
@@ -292,6 +296,33 @@ def test_garbage_in_what_was_kept_leaves_the_window_as_it_is_at_first(
         make()
 
 
+def test_panes_that_a_version_before_saved_are_where_they_were(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    saved = Preferences(tmp_path)
+    saved.keep_bytes("window/docks", QByteArray(zlib.decompress(base64.b64decode(_SAVED_DOCKS))))
+    saved.keep_json("keys", {"go.log": ["Alt+0"], "go.messages": ["Alt+9"]})
+    saved.keep_json("log/look", {"recent": ["token == 7"]})
+    window = window_on(qtbot, tmp_path)
+    hidden = {name for name, dock in window.docks.items() if dock.isHidden()}
+    assert hidden == {"traffic", "questions"}
+    assert window.late.server_log.is_seen
+    assert window.traffic_pane.state()["recent"] == ["token == 7"]
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_0, Qt.KeyboardModifier.AltModifier)
+    assert window.docks["traffic"].isAncestorOf(window.focusWidget())
+    assert [key.toString() for key in window.pane_focus.actions[6].shortcuts()] == ["Alt+9"]
+
+
+_SAVED_DOCKS = (
+    "eNqFkD0OwjAMhV+gCCaEGBgQAxMbAxIjl+GnoPJX0cAtOAwrCxNnYOlNIKg8p6kUKiQcxbWdLy+uAWSgvbkryO3G8GEkUy+6"
+    "NhaIMccGQ2hEzELF8lgoIgNkmUhUgWDCvG/kVBm6uyulgjxZqMlRXURbnuiW0cq+nFkpdZWgTK0ZzZRHpQXV9agjG9whpGaE"
+    "fd6o4/OgzC8tt7B+Bf2T73wN4CgDQILkr7b0obmmVA6/tNW54Hsef8DJ3pB/iNmP9maCUT5mO88L88BtUW0YF1Tct0mNmGuL"
+    "GV8vdUr7ANbgeMs="
+)
+"""A window state with Traffic closed and Server log in front, written when they were "log" and
+"messages" also in the code."""
+
+
 def test_the_focus_stays_where_a_pane_has_nothing_for_it(window: MainWindow) -> None:
     window.job_list.setFocus()
     window.pane_focus.go_to("job")
@@ -301,13 +332,13 @@ def test_the_focus_stays_where_a_pane_has_nothing_for_it(window: MainWindow) -> 
 def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainWindow) -> None:
     window.open_dock("stderr")
     window.stderr_pane.text.setFocus()
-    window.open_dock("log")
-    assert window.log_pane.isAncestorOf(window.focusWidget())
-    window.messages_pane.show()
-    window.open_dock("messages")
-    assert window.messages_pane.isAncestorOf(window.focusWidget())
+    window.open_dock("traffic")
+    assert window.traffic_pane.isAncestorOf(window.focusWidget())
+    window.server_log_pane.show()
+    window.open_dock("server_log")
+    assert window.server_log_pane.isAncestorOf(window.focusWidget())
     window.job_list.setFocus()
-    window.open_dock("log")
+    window.open_dock("traffic")
     assert window.job_list.isAncestorOf(window.focusWidget())
 
 
@@ -315,7 +346,7 @@ def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainW
     for make in window.late.steps():
         make()
     # By the keyboard: wrappers of all widgets in Qt's focus chain crash Python's collector.
-    for name in ("stderr", "messages"):  # that of a job has nothing to stop at without one
+    for name in ("stderr", "server_log"):  # that of a job has nothing to stop at without one
         dock = window.docks[name]
         window.open_dock(name)
         pane = dock.findChild(StderrPane if name == "stderr" else ServerLogPane)
@@ -329,7 +360,7 @@ def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainW
         assert window.tool_bar.isAncestorOf(window.focusWidget())
 
 
-@pytest.mark.parametrize("front", ["log", "job", "timeline", "findings", "stderr"])
+@pytest.mark.parametrize("front", ["traffic", "job", "timeline", "findings", "stderr"])
 def test_after_the_last_answer_the_pane_that_was_in_front_is_there_again(
     window: MainWindow, qtbot: QtBot, front: str
 ) -> None:
@@ -382,10 +413,10 @@ def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: Mai
     window.job_list.table.setFocus()
     QTest.keyClick(window.job_list.table, Qt.Key.Key_F, CONTROL)
     assert window.filter_edit.hasFocus()
-    window.open_dock("log")
-    window.log_pane.view.setFocus()
-    QTest.keyClick(window.log_pane.view, Qt.Key.Key_F, CONTROL)
-    assert window.log_pane.bar.isAncestorOf(window.focusWidget())
+    window.open_dock("traffic")
+    window.traffic_pane.view.setFocus()
+    QTest.keyClick(window.traffic_pane.view, Qt.Key.Key_F, CONTROL)
+    assert window.traffic_pane.bar.isAncestorOf(window.focusWidget())
 
 
 def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
@@ -397,7 +428,7 @@ def test_fields_keep_their_keys_and_leave_the_rest_to_the_window(window: MainWin
         heard(window.actions_.manual.triggered),
         heard(window.actions_.palette.triggered),
     )
-    window.log_pane.bar.focus_search()
+    window.traffic_pane.bar.focus_search()
     field = window.focusWidget()
     assert isinstance(field, FilterField)
     helped = heard(field.help_requested)
@@ -416,7 +447,7 @@ def test_the_first_choice_has_the_focus_of_an_empty_window(
     qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path
 ) -> None:
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     made.show_jobs(are_any=False)
@@ -439,7 +470,7 @@ def test_the_columns_of_the_version_before_are_kept(
     preferences = Preferences(tmp_path)
     preferences.keep_bytes("jobs/columns-19", earlier.header().saveState())
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, preferences)
     qtbot.addWidget(made)
     header = made.job_list.table.header()
@@ -448,12 +479,12 @@ def test_the_columns_of_the_version_before_are_kept(
     assert header.visualIndex(Column.RATE) == 1
 
 
-@pytest.mark.parametrize("pane", ["log", "jobs"])
+@pytest.mark.parametrize("pane", ["traffic", "jobs"])
 def test_resuming_has_its_key_in_the_whole_window(
     qtbot: QtBot, window: MainWindow, pane: str
 ) -> None:
     window.job_list.table.selectAll()
-    view = window.log_pane.view if pane == "log" else window.job_list.table
+    view = window.traffic_pane.view if pane == "traffic" else window.job_list.table
     view.setFocus()
     with qtbot.waitSignal(window.job_list.resume_requested) as told:
         QTest.keyClick(view, Qt.Key.Key_R, CONTROL)

@@ -15,7 +15,7 @@ from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.findings import finding
 from tests.server_stand_ins import FakeServers, server
-from tests.unit.gui.traffic.log_frames import ticks
+from tests.unit.gui.traffic.frames import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +38,13 @@ def models(qapp: QApplication, engine: Engine) -> Iterator[Models]:
     parent.deleteLater()
 
 
-def test_marks_reach_the_log(models: Models, engine: Engine) -> None:
+def test_marks_reach_traffic(models: Models, engine: Engine) -> None:
     facts = Conversation("local-db#1").read(ticks(0, 2))
     engine.recording.take(ticks(0, 2), facts)
-    assert models.log.rowCount() == 0
+    assert models.traffic.rowCount() == 0
     models.feed.frames_marked.emit({1: (finding("late"),)})
     models.feed.frames_added.emit(2)
-    assert [models.log.mark_of(row) for row in range(2)] == ["", "late"]
+    assert [models.traffic.mark_of(row) for row in range(2)] == ["", "late"]
 
 
 def test_notes_are_kept_beside_the_recording_once_there_is_one(

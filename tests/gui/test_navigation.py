@@ -71,7 +71,7 @@ def window(qtbot: QtBot, parts: QObject, tmp_path: Path, engine: Engine) -> Main
     models = Models(engine.timeline, parts)
     models.follow(engine)
     appearance = Appearance(QPalette(), resource("icons"), parts)
-    status = StatusBar(engine.recording, models.servers, models.log.timeline, appearance)
+    status = StatusBar(engine.recording, models.servers, models.traffic.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     Navigation(made, engine.jobs, models.shown_jobs, told.append)
@@ -97,8 +97,8 @@ def test_the_jobs_and_the_messages_of_a_server_are_shown_alone(
     assert window.job_filters.view.currentIndex().row() == 0
     window.open_dock("stderr")
     servers.traffic_requested.emit('my "crawler"')
-    assert window.log_pane.bar.filter().text == r'server == "my \"crawler\""'
-    assert not window.log_pane.visibleRegion().isEmpty()
+    assert window.traffic_pane.bar.filter().text == r'server == "my \"crawler\""'
+    assert not window.traffic_pane.visibleRegion().isEmpty()
 
 
 def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(
@@ -108,16 +108,16 @@ def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(
     frame = Frame(7, "a#1", Channel.RECEIVED, 1.7e9, 0.0, b'{"jsonrpc":"2.0","method":"x"}')
     engine.recording.take([frame], [])
     window.stderr_pane.frame_opened.emit(7)
-    assert window.log_pane.details.place == 0
+    assert window.traffic_pane.details.place == 0
 
 
-def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_line_of_stderr_leads_to_its_frame_in_traffic(qtbot: QtBot, window: MainWindow) -> None:
     window.stderr_pane.add_frames([Frame(7, "a#1", Channel.STDERR, 1.7e9, 0.0, b"words")])
     window.open_dock("stderr")
     qtbot.waitUntil(lambda: not window.stderr_pane.unwritten)
     window.stderr_pane.text.open_line()
-    qtbot.waitUntil(lambda: not window.log_pane.visibleRegion().isEmpty())
-    words = [label.text() for label in window.log_pane.findChildren(QLabel)]
+    qtbot.waitUntil(lambda: not window.traffic_pane.visibleRegion().isEmpty())
+    words = [label.text() for label in window.traffic_pane.findChildren(QLabel)]
     assert "Message no. 7 is no longer in Traffic." in words
 
 
@@ -125,8 +125,8 @@ def test_a_span_of_the_timeline_filters_the_traffic(window: MainWindow) -> None:
     window.open_dock("timeline")
     words = 'time >= "2026-11-20 12:01:07.123" and time <= "2026-11-20 12:01:09.000"'
     window.timeline_pane.traffic_requested.emit(words)
-    assert window.log_pane.isVisible()
-    assert window.log_pane.bar.filter().text == words
+    assert window.traffic_pane.isVisible()
+    assert window.traffic_pane.bar.filter().text == words
 
 
 def test_two_jobs_are_compared_in_a_window_of_their_own(qtbot: QtBot, window: MainWindow) -> None:

@@ -46,7 +46,7 @@ def test_f6_goes_round_what_is_seen_and_shift_f6_back(window: MainWindow) -> Non
         f6(window)
         there.append(pane(window))
         assert len(there) < 20
-    names = [window.docks["log"], window.tool_bar, window.job_filters, window.servers, start]
+    names = [window.docks["traffic"], window.tool_bar, window.job_filters, window.servers, start]
     assert there == names
     back = []
     while start not in back:
@@ -59,7 +59,7 @@ def test_a_pane_has_the_focus_again_where_it_had_it(window: MainWindow) -> None:
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_3, Qt.KeyboardModifier.AltModifier)
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     field = window.focusWidget()
-    assert window.log_pane.bar.isAncestorOf(field)
+    assert window.traffic_pane.bar.isAncestorOf(field)
     f6(window)
     assert pane(window) is window.tool_bar
     f6(window, is_back=True)
@@ -69,10 +69,10 @@ def test_a_pane_has_the_focus_again_where_it_had_it(window: MainWindow) -> None:
 @pytest.mark.parametrize(
     ("key", "name"),
     [
-        (Qt.Key.Key_3, "log"),
+        (Qt.Key.Key_3, "traffic"),
         (Qt.Key.Key_5, "findings"),
         (Qt.Key.Key_6, "stderr"),
-        (Qt.Key.Key_7, "messages"),
+        (Qt.Key.Key_7, "server_log"),
     ],
 )
 def test_a_pane_at_the_bottom_has_a_key(

@@ -179,7 +179,7 @@ async def test_removing_finished_jobs_keeps_those_that_can_be_gone_on_with(
         assert len(program.engine.jobs.ids()) == 1
 
 
-async def test_a_job_is_followed_in_the_log_by_its_token(
+async def test_a_job_is_followed_in_traffic_by_its_token(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with opened(data_dir) as store:
@@ -188,8 +188,8 @@ async def test_a_job_is_followed_in_the_log_by_its_token(
         window = program.window
         window.job_list.select(program.engine.jobs.ids()[0])
         window.job_list.action("follow").trigger()
-        assert window.log_pane.bar.filter().text == "a"
-        assert window.log_pane.isVisible()
+        assert window.traffic_pane.bar.filter().text == "a"
+        assert window.traffic_pane.isVisible()
 
 
 async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
@@ -206,17 +206,17 @@ async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
 
 async def test_notes_that_cannot_be_read_are_told_of(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
-        program.window.log_pane.notes.open(data_dir)
+        program.window.traffic_pane.notes.open(data_dir)
         assert told(program)[-1].what == "Cannot read the notes on this recording"
 
 
-async def test_words_of_the_jobs_pane_are_searched_in_the_log(
+async def test_words_of_the_jobs_pane_are_searched_in_traffic(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with running(qapp, data_dir) as program:
         program.window.job_pane.search_requested.emit("eu-west")
-        assert program.window.log_pane.bar.filter().text == "eu-west"
-        assert program.window.log_pane.isVisible()
+        assert program.window.traffic_pane.bar.filter().text == "eu-west"
+        assert program.window.traffic_pane.isVisible()
 
 
 async def test_what_was_entered_and_chosen_is_there_after_a_restart(

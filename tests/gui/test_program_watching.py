@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.confirmations import running_jobs
 from mcp_progress_monitor.gui.launch_options import RecordingOptions, WindowOptions
 from mcp_progress_monitor.gui.program import Program
@@ -68,7 +68,7 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         assert "Claude Code" in window.job_list.action("cancel").toolTip()
         window.watched.view.setCurrentIndex(window.watched.view.model().index(1, 0))
         window.watched.action("traffic").trigger()
-        traffic = window.log_pane.view.model()
+        traffic = window.traffic_pane.view.model()
         assert isinstance(traffic, TrafficModel)
         await until(lambda: traffic.rowCount() == 7)
         assert {traffic.text(row, TrafficColumn.SERVER) for row in range(7)} == {
@@ -77,7 +77,9 @@ async def test_a_watched_job_is_shown_with_all_that_is_known_of_it(
         tip = traffic.tip(0, TrafficColumn.SERVER)
         assert tip.startswith("local-db@4242: run by Claude Code")
         assert "tap pid 4242" in tip
-        window.log_pane.set_filter(LogFilter(text='server == "local-db@4242" and kind == stderr'))
+        window.traffic_pane.set_filter(
+            TrafficFilter(text='server == "local-db@4242" and kind == stderr')
+        )
         await until(lambda: traffic.rowCount() == 1)
         window.watched.action("stderr").trigger()
         await until(lambda: "table locked" in window.stderr_pane.text.toPlainText())

@@ -56,14 +56,14 @@ def showing(
 
 async def shown(program: RecordingProgram) -> None:
     await until(lambda: program.replay.mode is Mode.ENDED)
-    await until(lambda: program.window.log_pane.view.model().rowCount() > 0)
+    await until(lambda: program.window.traffic_pane.view.model().rowCount() > 0)
 
 
-def log_rows(program: RecordingProgram) -> int:
-    return program.window.log_pane.view.model().rowCount()
+def traffic_rows(program: RecordingProgram) -> int:
+    return program.window.traffic_pane.view.model().rowCount()
 
 
-async def test_jobs_log_and_stderr_are_there_as_live(
+async def test_jobs_traffic_and_stderr_are_there_as_live(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
     async with showing(qapp, recording, data_dir) as program:
@@ -73,7 +73,7 @@ async def test_jobs_log_and_stderr_are_there_as_live(
         assert found is not None
         assert (found.state, found.progress, found.tick_count) == (JobState.DONE, 100, 10)
         assert program.window.job_list.table.model().rowCount() == 1
-        await until(lambda: log_rows(program) == 13)
+        await until(lambda: traffic_rows(program) == 13)
         program.window.open_dock("stderr")
         await until(lambda: "nearly there" in program.window.stderr_pane.text.toPlainText())
         assert program.window.notices.problems() == ()
@@ -163,12 +163,12 @@ async def test_a_replay_at_a_speed_begins_with_what_had_happened(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
     async with showing(qapp, recording, data_dir, speed=1.0) as program:
-        await until(lambda: log_rows(program) >= 1)
+        await until(lambda: traffic_rows(program) >= 1)
         assert program.replay.mode is Mode.PLAYING
-        assert log_rows(program) < 5
+        assert traffic_rows(program) < 5
         program.replay.set_speed(100.0)
         await until(lambda: program.replay.mode is Mode.ENDED)
-        await until(lambda: log_rows(program) == 13)
+        await until(lambda: traffic_rows(program) == 13)
 
 
 async def test_stepping_and_restarting_show_exactly_what_was_replayed(
@@ -177,17 +177,17 @@ async def test_stepping_and_restarting_show_exactly_what_was_replayed(
     async with showing(qapp, recording, data_dir) as program:
         await shown(program)
         program.bar.start.click()
-        await until(lambda: log_rows(program) == 0)
+        await until(lambda: traffic_rows(program) == 0)
         assert program.window.job_list.table.model().rowCount() == 0
         for _ in range(3):
             program.bar.next.click()
-        await until(lambda: log_rows(program) == 3)
+        await until(lambda: traffic_rows(program) == 3)
         found = program.playback.jobs.snapshot(program.playback.jobs.ids()[0])
         assert found is not None
         assert (found.state, found.progress) == (JobState.RUNNING, 20)
         assert found.elapsed_s == pytest.approx(2.0)
         program.bar.all.click()
-        await until(lambda: log_rows(program) == 13)
+        await until(lambda: traffic_rows(program) == 13)
         assert program.window.job_list.table.model().rowCount() == 1
 
 
@@ -204,13 +204,13 @@ async def test_a_story_that_was_open_closes_when_the_replay_begins_anew(
         assert program.window.stderr_pane.text.toPlainText() == ""
 
 
-async def test_the_log_begins_with_the_filter_that_was_asked_for(
+async def test_traffic_begins_with_the_filter_that_was_asked_for(
     qapp: QApplication, recording: Path, data_dir: Path
 ) -> None:
     text = 'progress >= 80 and token == "abc"'
     async with showing(qapp, recording, data_dir, filter_text=text) as program:
         await shown(program)
-        await until(lambda: log_rows(program) == 3)
+        await until(lambda: traffic_rows(program) == 3)
 
 
 async def test_a_recording_of_nothing_is_shown_as_that(
@@ -233,8 +233,8 @@ async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
     second.save(tmp_path / "night.2.mcprec")
     async with showing(qapp, tmp_path / "night.2.mcprec", data_dir) as program:
         await shown(program)
-        await until(lambda: log_rows(program) == 14)
-        program.window.log_pane.notes.toggle([3])
+        await until(lambda: traffic_rows(program) == 14)
+        program.window.traffic_pane.notes.toggle([3])
     assert (tmp_path / "night.mcprec.notes.json").is_file()
     assert not (tmp_path / "night.2.mcprec.notes.json").exists()
 

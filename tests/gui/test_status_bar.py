@@ -13,8 +13,8 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.snapshots.servers import ServerState, SignIn
 from tests.server_stand_ins import FakeServers, server
-from tests.unit.gui.traffic.log_frames import ticks
-from tests.unit.gui.traffic.log_tape import TapedLog
+from tests.unit.gui.traffic.frames import ticks
+from tests.unit.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -43,8 +43,8 @@ def appearance(qtbot: QtBot) -> Appearance:
     return Appearance(QPalette(), resource("icons"))
 
 
-def _bar(qtbot: QtBot, source: Any, appearance: Appearance, log: TapedLog) -> StatusBar:
-    bar = StatusBar(getattr(source, "recorder", None), source, log.timeline, appearance)
+def _bar(qtbot: QtBot, source: Any, appearance: Appearance, traffic: TapedTraffic) -> StatusBar:
+    bar = StatusBar(getattr(source, "recorder", None), source, traffic.timeline, appearance)
     qtbot.addWidget(bar)
     bar.show()
     return bar
@@ -53,7 +53,7 @@ def _bar(qtbot: QtBot, source: Any, appearance: Appearance, log: TapedLog) -> St
 def test_connections_rate_and_what_is_recorded_are_told(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
-    bar = _bar(qtbot, Recorded(), appearance, TapedLog())
+    bar = _bar(qtbot, Recorded(), appearance, TapedTraffic())
     bar.count_frames(30)
     assert bar.text == "1 of 2 connected · 30 msg/s · 1.2 M recorded (340.0 MB)"
     assert bar.warning == ""
@@ -63,7 +63,7 @@ def test_a_recording_that_stopped_is_told_of_with_the_reason(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     source = Recorded()
-    bar = _bar(qtbot, source, appearance, TapedLog())
+    bar = _bar(qtbot, source, appearance, TapedTraffic())
     source.recorder.problem = ErrorDetails("The disk is <full>", "/data", "Make room")
     source.recorder.is_recording = False
     bar.refresh()
@@ -77,10 +77,10 @@ def test_a_recording_that_stopped_is_told_of_with_the_reason(
 def test_a_recording_that_was_never_wanted_is_told_of_as_such(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
-    source, log = Recorded(), TapedLog()
+    source, traffic = Recorded(), TapedTraffic()
     source.recorder.is_recording = False
-    log.append(ticks(0, 12))
-    bar = _bar(qtbot, source, appearance, log)
+    traffic.append(ticks(0, 12))
+    bar = _bar(qtbot, source, appearance, traffic)
     assert bar.warning == "Not recorded"
     assert bar.text.endswith(" · 12 messages")
 
@@ -88,10 +88,10 @@ def test_a_recording_that_was_never_wanted_is_told_of_as_such(
 def test_a_source_without_a_recorder_has_its_messages_counted_and_says_nothing_of_recording(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
-    log = TapedLog(capacity=10)
-    log.append(ticks(0, 12))
-    log.append(ticks(12, 3))
-    bar = _bar(qtbot, FakeServers(), appearance, log)
+    traffic = TapedTraffic(capacity=10)
+    traffic.append(ticks(0, 12))
+    traffic.append(ticks(12, 3))
+    bar = _bar(qtbot, FakeServers(), appearance, traffic)
     assert bar.text == "0 connected · 0 msg/s · 15 messages · the oldest 12 were dropped"
     assert bar.warning == ""
 
@@ -99,11 +99,11 @@ def test_a_source_without_a_recorder_has_its_messages_counted_and_says_nothing_o
 def test_messages_that_left_memory_for_the_recording_are_told_of_as_such(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
-    log = TapedLog(capacity=10)
-    log.append(ticks(0, 12))
-    log.append(ticks(12, 3))
-    log.timeline.closed = log.timeline.first
-    bar = _bar(qtbot, Recorded(), appearance, log)
+    traffic = TapedTraffic(capacity=10)
+    traffic.append(ticks(0, 12))
+    traffic.append(ticks(12, 3))
+    traffic.timeline.closed = traffic.timeline.first
+    bar = _bar(qtbot, Recorded(), appearance, traffic)
     assert bar.text.endswith(" · the oldest 12 are only in the recording")
 
 
@@ -116,7 +116,7 @@ def test_servers_that_are_connected_or_wait_are_counted(
         server("c", state=ServerState.WAITING),
         server("d", state=ServerState.CONNECTING, sign_in=SignIn("d", "https://x")),
     )
-    bar = _bar(qtbot, source, appearance, TapedLog())
+    bar = _bar(qtbot, source, appearance, TapedTraffic())
     wanted = "1 of 4 connected · 1 connecting · 2 restarting · 1 need sign-in · 0 msg/s"
     assert bar.text.startswith(wanted)
     del source.held[1:]

@@ -30,7 +30,7 @@ def window_on(qtbot: QtBot, folder: Path) -> MainWindow:
     models = Models(engine.timeline, parts)
     models.follow(engine)
     models.jobs.set_source(FakeJobs(job(id=1), resumable(2), resumable(3)))
-    status = StatusBar(None, models.servers, models.log.timeline, appearance)
+    status = StatusBar(None, models.servers, models.traffic.timeline, appearance)
     window = MainWindow(models, status, appearance, Preferences(folder))
     parts.setParent(window)
     qtbot.addWidget(window)

@@ -34,7 +34,7 @@ from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.exports.output_file import OutputFile
-from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import ADVICE, Needs
 from mcp_progress_monitor.findings.finding import Finding, Level
@@ -204,7 +204,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
 
 
 def _matches(playback: Playback, text: str) -> bool:
-    return any(len(places) for places in chosen(playback, LogFilter(text)))
+    return any(len(places) for places in chosen(playback, TrafficFilter(text)))
 
 
 def _wanted(playback: Playback, where: str, results: Sequence[Result]) -> Sequence[Result]:
@@ -219,7 +219,7 @@ def _wanted(playback: Playback, where: str, results: Sequence[Result]) -> Sequen
     looked_for = set[int | None]().union(*places)
     shown = {
         place
-        for some in chosen(playback, LogFilter(where))
+        for some in chosen(playback, TrafficFilter(where))
         for place in some
         if place in looked_for
     }

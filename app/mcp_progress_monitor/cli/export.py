@@ -20,7 +20,7 @@ from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.output_file import OutputFile
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.imports.convert import convert, form_of
 from mcp_progress_monitor.playback.playback import Playback
@@ -98,7 +98,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
     _show_warnings(playback, errors)
     _check_job(playback, order)
     redaction = Redaction(with_secrets=order.with_secrets)
-    wanted = LogFilter(order.where)
+    wanted = TrafficFilter(order.where)
     request = ExportOptions(ExportFormat(order.to), wanted, order.job, order.file.name)
     try:
         made = export_chunks(playback, request, redaction, marks, on_share)

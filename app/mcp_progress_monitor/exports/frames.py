@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.exports.options import ExportSource
-    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.filtering.search import Search
     from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.outline import Slices
@@ -34,7 +34,9 @@ _NUMBER: Final = 0xFFFF_FFFF
 
 
 def chosen(
-    source: ExportSource, wanted: LogFilter | None = None, requests: Collection[int] | None = None
+    source: ExportSource,
+    wanted: TrafficFilter | None = None,
+    requests: Collection[int] | None = None,
 ) -> Iterator[Sequence[int]]:
     """The places of the frames that `wanted` shows, increasing, in slices of some milliseconds.
 
@@ -57,7 +59,7 @@ def _all(timeline: Timeline, end: int) -> Iterator[Sequence[int]]:
             yield range(start, min(start + _ROWS, stop))
 
 
-def _found(source: ExportSource, wanted: LogFilter, end: int) -> Iterable[Sequence[int]]:
+def _found(source: ExportSource, wanted: TrafficFilter, end: int) -> Iterable[Sequence[int]]:
     # late: the filter language is loaded only if there is a filter
     from mcp_progress_monitor.filtering.search import Search, compiled
 

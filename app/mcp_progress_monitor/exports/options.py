@@ -10,7 +10,7 @@ from mcp_progress_monitor.findings.finding import Finding, joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -34,7 +34,7 @@ class ExportOptions(NamedTuple):
     """
 
     form: ExportFormat
-    wanted: LogFilter | None = None
+    wanted: TrafficFilter | None = None
     job: JobId | None = None
     title: str = ""
 

@@ -32,7 +32,7 @@ class FilterError(ValueError):
         super().__init__(f"{what} ({where})" + (f". {hint}" if hint else ""))
 
 
-class LogFilter(NamedTuple):
+class TrafficFilter(NamedTuple):
     """Which frames are shown: those that `text` matches, of the chosen channels and kinds.
 
     `text` is an expression of the filter language, see `filtering`; `irregular_only` leaves out all

@@ -44,7 +44,7 @@ from mcp_progress_monitor.protocol.messages import TASK_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from mcp_progress_monitor.filtering.filter import Expression, LogFilter, Path
+    from mcp_progress_monitor.filtering.filter import Expression, Path, TrafficFilter
     from mcp_progress_monitor.recording.timeline import Timeline
 
 
@@ -149,7 +149,7 @@ class Predicate:
 
 
 def compiled(
-    wanted: LogFilter, timeline: Timeline, requests_of: Callable[[int], Collection[int]]
+    wanted: TrafficFilter, timeline: Timeline, requests_of: Callable[[int], Collection[int]]
 ) -> Predicate:
     """A predicate for a search through `timeline`; `requests_of` gives a job's requests' numbers.
 
@@ -166,7 +166,7 @@ def compiled(
     return Predicate(_all(parts), compiler.deltas, compiler.patterns)
 
 
-def _chosen(wanted: LogFilter) -> Iterable[RowPredicate]:
+def _chosen(wanted: TrafficFilter) -> Iterable[RowPredicate]:
     if not wanted.kinds >= set(FrameKind):
         yield KindPredicate.of(wanted.kinds)
     if not wanted.channels >= set(Channel):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.exports.options import OnShare
     from mcp_progress_monitor.exports.redaction import Redaction
-    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.main_window import MainWindow
@@ -108,8 +108,8 @@ class ExportController(QObject):
         window.job_list.report_requested.connect(self.ask_for_report)
         window.job_list.ticks_requested.connect(self.ask_for_ticks)
         window.late.job.when_made(self._join_job_pane)
-        window.log_pane.export_requested.connect(self.ask_for_shown)
-        window.log_pane.snippet_requested.connect(self.copy_snippet)
+        window.traffic_pane.export_requested.connect(self.ask_for_shown)
+        window.traffic_pane.snippet_requested.connect(self.copy_snippet)
         window.job_list.snippet_requested.connect(self.copy_snippet)
         window.actions_.export.triggered.connect(self.ask_for_session)
 
@@ -138,7 +138,7 @@ class ExportController(QObject):
         self._ask("Export session", self._stem(), self._forms(None))
 
     @Slot(object)
-    def ask_for_shown(self, wanted: LogFilter) -> None:
+    def ask_for_shown(self, wanted: TrafficFilter) -> None:
         """Save the messages of Traffic that match; a report contains their jobs."""
         forms = self._forms(wanted)
         title = "Export filtered or selected messages"
@@ -157,7 +157,7 @@ class ExportController(QObject):
         QGuiApplication.clipboard().setText(code)
         self._say("Copied the call as a Python program without secrets")
 
-    def _forms(self, wanted: LogFilter | None) -> list[tuple[str, ExportOptions]]:
+    def _forms(self, wanted: TrafficFilter | None) -> list[tuple[str, ExportOptions]]:
         title = self._title
         return [
             ("Report", ExportOptions(ExportFormat.HTML, wanted, title=title)),

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from mcp_progress_monitor.gui.common.layout import ScreenFit, room
+from mcp_progress_monitor.gui.panes import kept_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,8 +96,8 @@ class LazyPanes(QObject):
         self._preferences = preferences
         self.job: Final = LazyPane(self._dock("job", "Job"), self._make_job_pane, _JOB_PANE_HEIGHT)
         self.stderr: Final = LazyPane(self._dock("stderr", "stderr"), self._make_stderr_pane)
-        self.messages: Final = LazyPane(
-            self._dock("messages", "Server log"), self._make_messages_pane
+        self.server_log: Final = LazyPane(
+            self._dock("server_log", "Server log"), self._make_server_log_pane
         )
         self.findings: Final = LazyPane(
             self._dock("findings", "Findings"), self._make_findings_pane
@@ -111,7 +112,7 @@ class LazyPanes(QObject):
             self.job,
             self.findings,
             self.stderr,
-            self.messages,
+            self.server_log,
             self.questions,
             self.timeline,
         )
@@ -124,7 +125,7 @@ class LazyPanes(QObject):
 
     def _dock(self, name: str, title: str) -> QDockWidget:
         dock = QDockWidget(title, self._window)
-        dock.setObjectName(f"dock-{name}")
+        dock.setObjectName(f"dock-{kept_name(name)}")
         self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
         return dock
 
@@ -168,10 +169,10 @@ class LazyPanes(QObject):
         pane.restore(self._preferences.json_of("stderr/look"))
         return pane
 
-    def _make_messages_pane(self) -> ServerLogPane:
+    def _make_server_log_pane(self) -> ServerLogPane:
         from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
 
-        return ServerLogPane(self._models.messages, self._appearance, self._window)
+        return ServerLogPane(self._models.server_log, self._appearance, self._window)
 
     def _make_question_panel(self) -> QuestionPanel:
         from mcp_progress_monitor.gui.questions.panel import QuestionPanel

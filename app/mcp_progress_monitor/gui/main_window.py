@@ -44,7 +44,7 @@ from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
-from mcp_progress_monitor.gui.panes import PaneFocus, first_control
+from mcp_progress_monitor.gui.panes import PaneFocus, first_control, kept_name
 from mcp_progress_monitor.gui.preferences import KEYS
 from mcp_progress_monitor.gui.servers.server_list import ServerList
 from mcp_progress_monitor.gui.servers.watched import WatchedList
@@ -91,7 +91,7 @@ _SHARE_BELOW: Final = 0.36
 """What the panes below have of the height at first, in pixels and as a share."""
 _JUMP: Final = 120
 """A window that grows or shrinks by so much at once was maximised, or moved to another screen."""
-_TABS: Final = ("log", "job", "timeline", "findings", "stderr", "messages", "questions")
+_TABS: Final = ("traffic", "job", "timeline", "findings", "stderr", "server_log", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
@@ -122,7 +122,9 @@ class MainWindow(QMainWindow):
         self.filter_edit = JobFilterEdit(appearance, self)
         self.servers = ServerList(models.servers, appearance, self)
         self.watched = WatchedList(models.watched, appearance, self)
-        self.log_pane = TrafficPane(models.log, models.followed, appearance, self, models.notes)
+        self.traffic_pane = TrafficPane(
+            models.traffic, models.followed, appearance, self, models.notes
+        )
         self.docks: dict[str, QDockWidget] = {}
         self._titling = QTimer(self)
         self._titling.setSingleShot(True)
@@ -137,11 +139,11 @@ class MainWindow(QMainWindow):
         self._sorting = SortChoice(self.job_list.table)
         self._lay_out()
         self.late = self._late_panes(models)
-        self._front_before_questions = self.docks["log"]
+        self._front_before_questions = self.docks["traffic"]
         for name in _TABS:
             self.docks[name].visibilityChanged.connect(self._on_dock_seen)
-        self.docks["log"].visibilityChanged.connect(models.log.set_watched)
-        self.docks["log"].raise_()
+        self.docks["traffic"].visibilityChanged.connect(models.traffic.set_watched)
+        self.docks["traffic"].raise_()
         self._slim_titles()
         fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)
@@ -188,8 +190,8 @@ class MainWindow(QMainWindow):
         return self.late.stderr.pane()
 
     @property
-    def messages_pane(self) -> ServerLogPane:
-        return self.late.messages.pane()
+    def server_log_pane(self) -> ServerLogPane:
+        return self.late.server_log.pane()
 
     @property
     def question_panel(self) -> QuestionPanel:
@@ -238,7 +240,7 @@ class MainWindow(QMainWindow):
         self._why_read_only = why
         for pane in (self.job_list, self.servers):
             pane.set_read_only(why)
-        self.log_pane.set_read_only()
+        self.traffic_pane.set_read_only()
         self.late.job.when_made(self._make_job_pane_read_only)
 
     @Slot()
@@ -411,7 +413,7 @@ class MainWindow(QMainWindow):
         keep.keep_bytes("window/geometry", self.saveGeometry())
         keep.keep_bytes("window/docks", self.saveState())
         keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
-        keep.keep_json("log/look", self.log_pane.state())
+        keep.keep_json("log/look", self.traffic_pane.state())
         if self.late.stderr.is_made:
             keep.keep_json("stderr/look", self.stderr_pane.state())
         if self.late.findings.is_made:
@@ -440,7 +442,7 @@ class MainWindow(QMainWindow):
             beside = min(_BESIDE, round(self.width() * _SHARE_BESIDE))
             self.resizeDocks([self.docks["side"]], [beside], Qt.Orientation.Horizontal)
             below = max(_LEAST_BELOW, round(self.height() * _SHARE_BELOW))
-            self.resizeDocks([self.docks["log"]], [below], Qt.Orientation.Vertical)
+            self.resizeDocks([self.docks["traffic"]], [below], Qt.Orientation.Vertical)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the panes below keep their share where the window jumps to another size.
@@ -524,18 +526,18 @@ class MainWindow(QMainWindow):
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
         self._dock("side", "Jobs and servers", self._side(), _LEFT)
-        self._dock("log", "Traffic", self.log_pane, _BOTTOM)
+        self._dock("traffic", "Traffic", self.traffic_pane, _BOTTOM)
 
     def _late_panes(self, models: Models) -> LazyPanes:
         """The panes behind Traffic, as tabs."""
         late = LazyPanes(self, models, self.appearance, self._preferences)
-        before = self.docks["log"]
+        before = self.docks["traffic"]
         for name, pane in (
             ("job", late.job),
             ("timeline", late.timeline),
             ("findings", late.findings),
             ("stderr", late.stderr),
-            ("messages", late.messages),
+            ("server_log", late.server_log),
             ("questions", late.questions),
         ):
             self.docks[name] = pane.dock
@@ -588,7 +590,7 @@ class MainWindow(QMainWindow):
 
     def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
         dock = QDockWidget(title, self)
-        dock.setObjectName(f"dock-{name}")
+        dock.setObjectName(f"dock-{kept_name(name)}")
         dock.setWidget(ScreenFit(pane, _BESIDE_SIDE if area == _LEFT else BESIDE_PANE, self))
         self.addDockWidget(area, dock)
         self.docks[name] = dock
@@ -635,7 +637,9 @@ class MainWindow(QMainWindow):
         find = self.actions_.find
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         others = [
-            dock for name, dock in self.docks.items() if name not in {"log", "findings", "stderr"}
+            dock
+            for name, dock in self.docks.items()
+            if name not in {"traffic", "findings", "stderr"}
         ]
         for part in (self._middle, self.notices, self.filter_edit, *others):
             part.addAction(find)
@@ -667,7 +671,7 @@ class MainWindow(QMainWindow):
         if not self.job_list.restore_layout(kept.bytes_of(_COLUMNS)):
             self.job_list.restore_layout(kept.bytes_of(_EARLIER_COLUMNS))
             self.job_list.table.hideColumn(Column.ENDED)
-        self.log_pane.restore(kept.json_of("log/look"))
+        self.traffic_pane.restore(kept.json_of("log/look"))
 
     @Slot()
     def focus_filter(self) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.help.controller import Help
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.protocol.secrets import without_tokens
@@ -43,13 +43,13 @@ class Navigation(QObject):
         late.questions.when_made(self._join_question_panel)
         late.job.when_made(self._join_job_pane)
         late.timeline.when_made(self._join_timeline_pane)
-        late.messages.when_made(self._join_messages_pane)
+        late.server_log.when_made(self._join_server_log_pane)
         late.stderr.when_made(self._join_stderr_pane)
         for servers in (window.servers, window.watched):
             servers.stderr_requested.connect(self.show_stderr)
             servers.jobs_requested.connect(self.show_jobs_of)
             servers.traffic_requested.connect(self.show_traffic_of)
-        window.log_pane.job_opened.connect(self.open_job)
+        window.traffic_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
         window.actions_.find.triggered.connect(window.focus_filter)
@@ -68,8 +68,8 @@ class Navigation(QObject):
         pane.timeline.job_opened.connect(self.open_job)
         pane.timeline.job_selected.connect(self._window.job_list.select)
 
-    def _join_messages_pane(self) -> None:
-        self._window.messages_pane.frame_followed.connect(self._on_frame_followed)
+    def _join_server_log_pane(self) -> None:
+        self._window.server_log_pane.frame_followed.connect(self._on_frame_followed)
 
     def _join_stderr_pane(self) -> None:
         self._window.stderr_pane.frame_opened.connect(self._on_frame_followed)
@@ -137,18 +137,18 @@ class Navigation(QObject):
 
     @Slot(object)
     def _on_frame_followed(self, number: int) -> None:
-        self._window.open_dock("log")
-        self._window.log_pane.follow_frame(number)
+        self._window.open_dock("traffic")
+        self._window.traffic_pane.follow_frame(number)
 
     @Slot(object)
     def _on_search_requested(self, words: str) -> None:
-        self._window.open_dock("log")
-        self._window.log_pane.search_for(words)
+        self._window.open_dock("traffic")
+        self._window.traffic_pane.search_for(words)
 
     @Slot(str)
     def _on_filter_requested(self, words: str) -> None:
-        self._window.open_dock("log")
-        self._window.log_pane.set_filter(LogFilter(text=words))
+        self._window.open_dock("traffic")
+        self._window.traffic_pane.set_filter(TrafficFilter(text=words))
 
     @Slot(object)
     def _on_follow_requested(self, job: JobId) -> None:
@@ -157,8 +157,8 @@ class Navigation(QObject):
         if found is None:
             return
         if found.request > 0:
-            self._window.open_dock("log")
-            self._window.log_pane.follow_job(job)
+            self._window.open_dock("traffic")
+            self._window.traffic_pane.follow_job(job)
         elif found.token is not None:
             self._on_search_requested(token_words(found.token))
         else:

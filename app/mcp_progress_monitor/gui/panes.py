@@ -19,13 +19,14 @@ _PANES: Final = (
     # name, text, key
     ("jobs", "&Jobs", "Alt+1"),
     ("servers", "&Servers", "Alt+2"),
-    ("log", "&Traffic", "Alt+3"),
+    ("traffic", "&Traffic", "Alt+3"),
     ("job", "Jo&b", "Alt+4"),
     ("findings", "&Findings", "Alt+5"),
     ("stderr", "st&derr", "Alt+6"),
-    ("messages", "Server &log", "Alt+7"),
+    ("server_log", "Server &log", "Alt+7"),
     ("questions", "&Questions", "Alt+8"),
 )
+_KEPT_NAMES: Final = {"traffic": "log", "server_log": "messages"}
 
 
 class PaneFocus(QObject):
@@ -73,7 +74,7 @@ class PaneFocus(QObject):
 
     def _made(self, name: str, words: str, key: str) -> QAction:
         action = QAction(words, self._window)
-        action.setObjectName(f"go.{name}")
+        action.setObjectName(f"go.{kept_name(name)}")
         action.setShortcut(QKeySequence(key))
         action.setData(name)
         action.triggered.connect(self._on_triggered)
@@ -104,6 +105,11 @@ class PaneFocus(QObject):
             return  # nothing there can have the focus, or show it
         target.window().activateWindow()
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def kept_name(name: str) -> str:
+    """The name of a pane in saved window states and keys, which earlier versions wrote."""
+    return _KEPT_NAMES.get(name, name)
 
 
 def is_seen(pane: QWidget) -> bool:

@@ -294,7 +294,7 @@ class Program(WindowProgram):
         window.job_list.cancel_requested.connect(jobs.cancel)
         window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
         window.job_list.edit_requested.connect(self.calls.edit_and_send)
-        window.log_pane.edit_requested.connect(self.calls.edit_and_send)
+        window.traffic_pane.edit_requested.connect(self.calls.edit_and_send)
         window.job_list.call_copy_requested.connect(self.calls.copy_of_job)
         self.calls.server_requested.connect(jobs.edit)
         jobs.edit_ready.connect(self.calls.edit)
@@ -353,7 +353,7 @@ class Program(WindowProgram):
         """What is not visible in a new window, but soon needed."""
         window = self.window
         return (
-            window.log_pane.make_details,
+            window.traffic_pane.make_details,
             *window.late.steps(),
             *loading(),
             partial(delete_spools_left, self._options.data_dir),

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QStatusBar, QWidget
 
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.crash_reports import LOG_NAME
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
 from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
 from mcp_progress_monitor.gui.lifetime import CANCELLED, Failures, Lifetime
@@ -156,7 +156,9 @@ class RecordingProgram(WindowProgram):
         async with BackgroundTasks(self._tell, failures.note) as tasks:
             self._build(tasks)
             self._afterwards = DeferredStartup(self.window)
-            self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
+            self._afterwards.take(
+                (self.window.traffic_pane.make_details, *self.window.late.steps())
+            )
             self.life.show(self.window)
             self._register_window()
             self._begin()
@@ -235,8 +237,8 @@ class RecordingProgram(WindowProgram):
         if is_kept and options.screenshot is None:
             self.recordings.note_opened(path)
         if options.filter_text:
-            self.window.open_dock("log")
-            self.window.log_pane.set_filter(LogFilter(text=options.filter_text))
+            self.window.open_dock("traffic")
+            self.window.traffic_pane.set_filter(TrafficFilter(text=options.filter_text))
         if options.speed is None:
             self.replay.read_all()
         else:
@@ -287,9 +289,9 @@ class RecordingProgram(WindowProgram):
     def _on_restarted(self) -> None:
         """Clear the views at once: what comes next must not be mixed with the old content."""
         self._models.feed.flush()
-        self._models.log.refresh()
+        self._models.traffic.refresh()
         self.window.stderr_pane.clear()
-        self._models.messages.clear()
+        self._models.server_log.clear()
         self._models.findings.watch.restart()
 
     @Slot(object)

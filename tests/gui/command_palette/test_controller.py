@@ -54,7 +54,7 @@ async def test_a_command_is_run_and_is_first_the_next_time(
 ) -> None:
     async with running(qapp, data_dir) as program:
         choose(opened(program), "go traffic")
-        assert program.window.log_pane.isAncestorOf(program.window.focusWidget())
+        assert program.window.traffic_pane.isAncestorOf(program.window.focusWidget())
         assert titles(opened(program))[0] == "Go to: Traffic"
         assert "Jobs: Cancel" not in titles(opened(program))  # nothing to cancel
         program.palette.forget()

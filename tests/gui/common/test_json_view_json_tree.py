@@ -79,7 +79,7 @@ def test_nothing_happens_where_nothing_is_chosen(qtbot: QtBot) -> None:
             action.trigger()
 
 
-def test_the_log_can_be_filtered_by_a_plain_value(tree: JsonTree, qtbot: QtBot) -> None:
+def test_traffic_can_be_filtered_by_a_plain_value(tree: JsonTree, qtbot: QtBot) -> None:
     tree.offer_filters()
     _stand_on(tree, 0, 1, 0, 0)
     with qtbot.waitSignal(tree.filter_requested) as asked:

@@ -56,7 +56,7 @@ async def found(program: RecordingProgram) -> None:
 def chosen(program: RecordingProgram) -> str:
     """The number of the message that Traffic shows in full."""
     timeline = program.playback.timeline
-    return str(timeline.number(program.window.log_pane.details.place or 0))
+    return str(timeline.number(program.window.traffic_pane.details.place or 0))
 
 
 async def test_jobs_servers_and_the_tab_have_badges(
@@ -92,8 +92,8 @@ async def test_the_messages_of_a_finding_can_be_gone_through_and_back(
         pane.action("open").trigger()
         await until(lambda: window.late.findings.is_seen is False)
         assert chosen(program) == str(first)
-        assert "PROG-3" in window.log_pane.notice
-        assert "Message 1 of 2" in window.log_pane.notice
+        assert "PROG-3" in window.traffic_pane.notice
+        assert "Message 1 of 2" in window.traffic_pane.notice
         do.next_message.trigger()
         assert chosen(program) == str(second)
         do.next_message.trigger()
@@ -124,7 +124,7 @@ async def test_the_findings_of_a_job_lead_to_their_messages_as_well(
         section.tree.activated.emit(first)
         await until(lambda: window.late.job.is_seen is False)
         assert chosen(program) == str(finding.frames[0])
-        assert finding.rule in window.log_pane.notice
+        assert finding.rule in window.traffic_pane.notice
 
 
 async def test_without_a_finding_chosen_the_key_begins_with_the_gravest(

@@ -49,7 +49,7 @@ def test_questions_of_both_kinds_are_listed_also_in_a_recording(pane: JobPane) -
     ]
 
 
-def test_a_question_leads_to_its_message_in_the_log(qtbot: QtBot, pane: JobPane) -> None:
+def test_a_question_leads_to_its_message_in_traffic(qtbot: QtBot, pane: JobPane) -> None:
     table = pane.asked.table
     table.setCurrentIndex(pane.asked.model.index(1, 0))
     with qtbot.waitSignal(pane.frame_followed) as told:

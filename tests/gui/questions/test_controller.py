@@ -116,7 +116,7 @@ async def test_the_answer_button_of_a_row_brings_its_question_up(
         window = program.window
         ask(program, "ask_form", fields="name")
         await until(lambda: bool(views(program)))
-        window.open_dock("log")
+        window.open_dock("traffic")
         window.job_list.answer_requested.emit(1)
         assert window.question_panel.isVisible()
         assert window.question_panel.current() is views(program)[0]
@@ -126,13 +126,13 @@ async def test_a_pane_that_has_the_focus_stays_in_front(qapp: QApplication, data
     async with connected(qapp, data_dir) as program:
         window = program.window
         window.activateWindow()
-        window.open_dock("log")
-        window.log_pane.view.setFocus()
+        window.open_dock("traffic")
+        window.traffic_pane.view.setFocus()
         ask(program, "ask_form", fields="name")
         await until(lambda: bool(views(program)))
         await until(lambda: dock_is_open(program))
-        await until(lambda: not window.log_pane.visibleRegion().isEmpty())
-        assert window.log_pane.view.hasFocus()
+        await until(lambda: not window.traffic_pane.visibleRegion().isEmpty())
+        assert window.traffic_pane.view.hasFocus()
 
 
 async def test_a_page_is_opened_by_a_click_and_no_other_than_the_one_shown(

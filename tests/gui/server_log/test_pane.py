@@ -85,7 +85,7 @@ def test_the_newest_stays_in_sight_until_the_user_looks_back(
     assert bar.value() == 3
 
 
-def test_enter_shows_the_message_in_the_log(pane: ServerLogPane, model: ServerLogModel) -> None:
+def test_enter_shows_the_message_in_traffic(pane: ServerLogPane, model: ServerLogModel) -> None:
     model.add([message(41, "info")])
     followed: list[object] = []
     pane.frame_followed.connect(followed.append)

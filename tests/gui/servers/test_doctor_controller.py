@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from mcp_progress_monitor.engine.servers import Servers
-    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.snapshots.doctor import DoctorReport
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
@@ -54,12 +54,12 @@ class FakeDoctor(FakeServers):
         return 0.0
 
 
-class FakeLog(QWidget):
+class FakeTraffic(QWidget):
     """Keeps the filter that was set."""
 
     filter_changed = Signal(object)
 
-    def set_filter(self, wanted: LogFilter) -> None:
+    def set_filter(self, wanted: TrafficFilter) -> None:
         self.filter_changed.emit(wanted)
 
 
@@ -72,7 +72,7 @@ class Window(QWidget):
         self.model.set_source(source)
         self.servers = ServerList(self.model, appearance, self)
         self.notices = NoticeBar(self)
-        self.log_pane = FakeLog(self)
+        self.traffic_pane = FakeTraffic(self)
         self.opened: list[str] = []
 
     def open_dock(self, name: str) -> None:
@@ -157,8 +157,8 @@ def test_its_wishes_go_the_way_of_the_lists(qtbot: QtBot, doctoring: DoctorContr
         with qtbot.waitSignal(signal) as told:
             button.click()
         assert told.args == ["crawler"]
-    with qtbot.waitSignal(window.log_pane.filter_changed) as told:
-        pane.log.click()
+    with qtbot.waitSignal(window.traffic_pane.filter_changed) as told:
+        pane.traffic.click()
     assert told.args[0].text == "server == crawler"
-    assert window.opened == ["log"]
+    assert window.opened == ["traffic"]
     pane.close()

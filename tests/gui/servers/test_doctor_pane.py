@@ -39,7 +39,7 @@ def test_it_tells_what_happened_and_shows_the_evidence(pane: DoctorPane) -> None
 
 
 def test_tab_goes_through_it_as_it_is_read(pane: DoctorPane) -> None:
-    stops = [pane.page, pane.go, pane.edit, pane.stderr, pane.log, pane.copy]
+    stops = [pane.page, pane.go, pane.edit, pane.stderr, pane.traffic, pane.copy]
     stops[0].setFocus()
     way = []
     for _ in stops:
@@ -74,7 +74,7 @@ def test_the_first_button_does_what_the_state_needs(
 
 @pytest.mark.parametrize(
     ("button", "signal"),
-    [("edit", "edit_requested"), ("stderr", "stderr_requested"), ("log", "log_requested")],
+    [("edit", "edit_requested"), ("stderr", "stderr_requested"), ("traffic", "traffic_requested")],
 )
 def test_each_wish_names_the_server(
     qtbot: QtBot, pane: DoctorPane, button: str, signal: str

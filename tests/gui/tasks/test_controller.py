@@ -180,7 +180,7 @@ async def test_messages_and_resource_updates_of_a_server_are_shown(
         updated = await begin(program, "update_resource", as_task=False, interval_s=0.0)
         for job in (logged, updated):
             await until(lambda job=job: found(program, job).state is JobState.DONE)  # type: ignore[misc]
-        await until(lambda: window.messages_pane.shown.rowCount() == 8)
+        await until(lambda: window.server_log_pane.shown.rowCount() == 8)
         index = window.servers.view.model().index(0, 0)
         await until(lambda: str(index.data(ABOUT)).startswith("3 resource updates"))
         assert "demo://counter updated 3 times" in index.data(STORY)
@@ -188,7 +188,7 @@ async def test_messages_and_resource_updates_of_a_server_are_shown(
     assert recording is not None
     options = RecordingOptions(Playback(recording), folder)
     async with until_quit(RecordingProgram(qapp, options)) as replayed:
-        await until(lambda: replayed.window.messages_pane.shown.rowCount() == 8)
+        await until(lambda: replayed.window.server_log_pane.shown.rowCount() == 8)
         model, told = replayed.window.servers.view.model(), "demo://counter updated 3 times"
         await until(lambda: told in str(model.index(0, 0).data(STORY)))
 

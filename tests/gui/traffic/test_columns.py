@@ -13,8 +13,8 @@ from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.columns import FIRST, fitted
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 from mcp_progress_monitor.gui.traffic.view import TrafficView
-from tests.unit.gui.traffic.log_frames import ticks
-from tests.unit.gui.traffic.log_tape import TapedLog
+from tests.unit.gui.traffic.frames import ticks
+from tests.unit.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def view(qtbot: QtBot, appearance: Appearance) -> TrafficView:
-    made = TrafficView(TapedLog(), appearance)
+    made = TrafficView(TapedTraffic(), appearance)
     qtbot.addWidget(made)
     made.resize(700, 200)
     made.show()
@@ -78,7 +78,7 @@ def test_a_column_that_gave_way_can_be_had_back_and_is_remembered(
     _choose_in_menu(view, "Size")
     assert not view.isColumnHidden(TrafficColumn.SIZE)
     _choose_in_menu(view, "Kind")
-    other = TrafficView(TapedLog(), appearance)
+    other = TrafficView(TapedTraffic(), appearance)
     qtbot.addWidget(other)
     other.resize(700, 200)
     other.columns.restore(json.loads(json.dumps(view.columns.state())))
@@ -131,7 +131,7 @@ def test_nonsense_is_left_out(view: TrafficView) -> None:
 def test_the_server_is_as_wide_as_the_longest_that_is_shown(view: TrafficView) -> None:
     view.resize(1_400, 200)
     model = view.model()
-    assert isinstance(model, TapedLog)
+    assert isinstance(model, TapedTraffic)
     model.append(ticks(0, 1))
     before = view.columnWidth(TrafficColumn.SERVER)
     name = model.text(0, TrafficColumn.SERVER)

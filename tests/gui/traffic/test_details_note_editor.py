@@ -1,4 +1,4 @@
-"""A note is written beside the log, and kept only if the user says so."""
+"""A note is written beside the recording, and kept only if the user says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log's pane: follows, stands still, searches, shows one message in full, copies."""
+"""The Traffic pane: follows, stands still, searches, shows one message in full, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.common.raw_view import RawView
 from mcp_progress_monitor.gui.common.row_painting import CellCache
@@ -31,9 +31,9 @@ from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import Elided
-from tests.unit.gui.traffic.log_frames import frame, progress, ticks
-from tests.unit.gui.traffic.log_tape import TapedLog
-from tests.unit.gui.traffic.test_related_log_jobs import Jobs
+from tests.unit.gui.traffic.frames import frame, progress, ticks
+from tests.unit.gui.traffic.tape import TapedTraffic
+from tests.unit.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPixmap
@@ -50,13 +50,13 @@ _CALL = {
 
 
 @pytest.fixture
-def model(qtbot: QtBot) -> TapedLog:
-    """A log of at most 1,600 frames."""
-    return TapedLog(capacity=1_600)
+def model(qtbot: QtBot) -> TapedTraffic:
+    """Traffic of at most 1,600 frames."""
+    return TapedTraffic(capacity=1_600)
 
 
 @pytest.fixture
-def pane(qtbot: QtBot, model: TapedLog) -> TrafficPane:
+def pane(qtbot: QtBot, model: TapedTraffic) -> TrafficPane:
     """The pane on its own, 900 by 600."""
     made = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
     qtbot.addWidget(made)
@@ -99,7 +99,9 @@ def _kinds_menu(pane: TrafficPane) -> QMenu:
     return menu
 
 
-def test_the_view_follows_the_newest_row(pane: TrafficPane, model: TapedLog, qtbot: QtBot) -> None:
+def test_the_view_follows_the_newest_row(
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
+) -> None:
     qtbot.wait(400)
     model.append(ticks(0, 300))
     assert _is_last_in_sight(pane.view)  # at once after a pause
@@ -109,7 +111,7 @@ def test_the_view_follows_the_newest_row(pane: TrafficPane, model: TapedLog, qtb
 
 
 def test_a_row_that_is_chosen_stays_in_sight(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 300))
     qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
@@ -124,7 +126,7 @@ def test_a_row_that_is_chosen_stays_in_sight(
 
 
 def test_a_chosen_row_stays_in_sight_when_it_is_pressed_again(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 300))
     QTest.keyClick(pane.view, Qt.Key.Key_End)
@@ -138,7 +140,7 @@ def test_a_chosen_row_stays_in_sight_when_it_is_pressed_again(
 
 
 def test_going_down_to_the_last_row_does_not_follow(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 300))
     pane.view.choose(298)
@@ -147,8 +149,8 @@ def test_going_down_to_the_last_row_does_not_follow(
     assert not pane.view.is_following
 
 
-def test_tab_into_the_log_chooses_no_row_and_goes_on_following(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+def test_tab_into_traffic_chooses_no_row_and_goes_on_following(
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     pane.activateWindow()
     model.append(ticks(0, 300))
@@ -164,7 +166,7 @@ def test_tab_into_the_log_chooses_no_row_and_goes_on_following(
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp])
 def test_the_keyboard_begins_at_the_newest_row_in_sight(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot, key: Qt.Key
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot, key: Qt.Key
 ) -> None:
     model.append(ticks(0, 300))
     qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
@@ -175,19 +177,19 @@ def test_the_keyboard_begins_at_the_newest_row_in_sight(
 
 
 def test_another_filter_with_a_chosen_row_goes_on_following(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 300))
     pane.view.choose(290)
     pane.view.follow()
-    pane.set_filter(LogFilter("progress > 1"))
+    pane.set_filter(TrafficFilter("progress > 1"))
     qtbot.waitUntil(lambda: model.rowCount() == 298)
     qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
     assert pane.view.currentIndex().isValid()
     assert pane.view.is_following
 
 
-def test_tab_goes_from_the_table_to_the_details(pane: TrafficPane, model: TapedLog) -> None:
+def test_tab_goes_from_the_table_to_the_details(pane: TrafficPane, model: TapedTraffic) -> None:
     later = QLineEdit(pane.parentWidget() or pane)
     later.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     model.append(ticks(0, 3))
@@ -200,7 +202,7 @@ def test_tab_goes_from_the_table_to_the_details(pane: TrafficPane, model: TapedL
 
 
 def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     painted: list[bool] = []
     of = CellCache.of
@@ -230,7 +232,7 @@ def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
 
 
 def test_a_user_who_scrolls_up_while_rows_are_prepared_is_not_taken_to_the_end(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 300))
     model.append(ticks(300, 300))
@@ -240,7 +242,7 @@ def test_a_user_who_scrolls_up_while_rows_are_prepared_is_not_taken_to_the_end(
 
 
 def test_scrolling_up_stops_following_and_the_button_counts_new_rows(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     model.append(ticks(0, 500))
     pane.view.verticalScrollBar().setValue(100)
@@ -255,7 +257,7 @@ def test_scrolling_up_stops_following_and_the_button_counts_new_rows(
 
 
 def test_a_view_that_was_scrolled_up_keeps_its_place_while_old_rows_go(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     model.append(ticks(0, 1_000))
     model.append(ticks(1_000, 600))
@@ -266,7 +268,7 @@ def test_a_view_that_was_scrolled_up_keeps_its_place_while_old_rows_go(
     assert model.frame(_top(pane.view)) == before
 
 
-def test_the_end_key_follows_again(pane: TrafficPane, model: TapedLog, qtbot: QtBot) -> None:
+def test_the_end_key_follows_again(pane: TrafficPane, model: TapedTraffic, qtbot: QtBot) -> None:
     model.append(ticks(0, 500))
     QTest.keyClick(pane.view, Qt.Key.Key_Home)
     model.append(ticks(500, 500))
@@ -277,7 +279,7 @@ def test_the_end_key_follows_again(pane: TrafficPane, model: TapedLog, qtbot: Qt
 
 
 def test_pause_stops_the_view_and_says_what_waits(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 10))
     _button(pane, "Pause").click()
@@ -290,7 +292,7 @@ def test_pause_stops_the_view_and_says_what_waits(
     assert model.rowCount() == 1_214
 
 
-def test_cleared_rows_can_be_shown_again(pane: TrafficPane, model: TapedLog) -> None:
+def test_cleared_rows_can_be_shown_again(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append(ticks(0, 10))
     _button(pane, "Clear view").click()
     assert model.rowCount() == 0
@@ -300,7 +302,7 @@ def test_cleared_rows_can_be_shown_again(pane: TrafficPane, model: TapedLog) -> 
 
 
 def test_typing_searches_and_control_f_gets_there(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append([*ticks(0, 20), frame(20, b"Listening on PORT 80")])
     pane.view.setFocus()
@@ -309,7 +311,7 @@ def test_typing_searches_and_control_f_gets_there(
     assert isinstance(field, QLineEdit)
     with qtbot.waitSignal(pane.filter_changed) as changed:
         QTest.keyClicks(field, "port listening")
-    assert changed.args == [LogFilter("port listening")]
+    assert changed.args == [TrafficFilter("port listening")]
     qtbot.waitUntil(lambda: not model.unsearched)
     assert [model.frame(row) for row in range(model.rowCount())] == [
         frame(20, b"Listening on PORT 80")
@@ -317,18 +319,18 @@ def test_typing_searches_and_control_f_gets_there(
 
 
 def test_the_chosen_row_stays_chosen_under_another_filter(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append([*ticks(0, 20), frame(20, b"needle"), *ticks(21, 20)])
     pane.view.choose(20)
-    pane.set_filter(LogFilter("needle"))
+    pane.set_filter(TrafficFilter("needle"))
     qtbot.waitUntil(lambda: not model.unsearched)
     assert pane.view.currentIndex().row() == 0
-    pane.set_filter(LogFilter())
+    pane.set_filter(TrafficFilter())
     assert pane.view.currentIndex().row() == 20
 
 
-def test_kinds_and_directions_can_be_left_out(pane: TrafficPane, model: TapedLog) -> None:
+def test_kinds_and_directions_can_be_left_out(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append([progress(0), frame(1, _CALL, Channel.SENT), frame(2, b"line", Channel.STDERR)])
     actions = {action.text(): action for action in _kinds_menu(pane).actions()}
     actions["Progress"].trigger()
@@ -343,7 +345,7 @@ def test_kinds_and_directions_can_be_left_out(pane: TrafficPane, model: TapedLog
 
 
 def test_the_chosen_message_is_shown_as_tree_and_as_exact_bytes(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     one = frame(1, _CALL, Channel.SENT)
     model.append([one])
@@ -355,7 +357,7 @@ def test_the_chosen_message_is_shown_as_tree_and_as_exact_bytes(
     assert raw.text == one.raw.decode()
 
 
-def test_garbage_shows_its_bytes(pane: TrafficPane, model: TapedLog) -> None:
+def test_garbage_shows_its_bytes(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append([frame(1, b"oops \xff\x1b")])
     pane.view.choose(0)
     assert _tabs(pane).currentIndex() == 1
@@ -364,7 +366,7 @@ def test_garbage_shows_its_bytes(pane: TrafficPane, model: TapedLog) -> None:
 
 
 def test_a_large_message_shows_its_first_page_at_once_and_is_read_in_slices(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"' + b"x" * 8_000_000 + b'"}}'
     model.append([frame(100, raw)])
@@ -381,7 +383,7 @@ def test_a_large_message_shows_its_first_page_at_once_and_is_read_in_slices(
     assert view.text.startswith('{"jsonrpc"')
 
 
-def test_a_long_value_is_shown_whole_with_its_lines(pane: TrafficPane, model: TapedLog) -> None:
+def test_a_long_value_is_shown_whole_with_its_lines(pane: TrafficPane, model: TapedTraffic) -> None:
     text = "line\n" * 3_000
     model.append([frame(1, {"jsonrpc": "2.0", "id": 1, "result": {"text": text}})])
     pane.view.choose(0)
@@ -396,7 +398,7 @@ def test_a_long_value_is_shown_whole_with_its_lines(pane: TrafficPane, model: Ta
     assert _tabs(pane).currentIndex() == 1
 
 
-def test_a_message_leads_to_its_job(pane: TrafficPane, model: TapedLog, qtbot: QtBot) -> None:
+def test_a_message_leads_to_its_job(pane: TrafficPane, model: TapedTraffic, qtbot: QtBot) -> None:
     model.append([progress(51)])
     pane.view.choose(0)
     with qtbot.waitSignal(pane.job_opened) as opened:
@@ -404,7 +406,7 @@ def test_a_message_leads_to_its_job(pane: TrafficPane, model: TapedLog, qtbot: Q
     assert opened.args == [2]
 
 
-def test_the_details_stay_when_their_row_is_gone(pane: TrafficPane, model: TapedLog) -> None:
+def test_the_details_stay_when_their_row_is_gone(pane: TrafficPane, model: TapedTraffic) -> None:
     chosen = frame(0, b"chosen")
     model.append([chosen])
     pane.view.choose(0)
@@ -413,7 +415,7 @@ def test_the_details_stay_when_their_row_is_gone(pane: TrafficPane, model: Taped
     assert not pane.view.currentIndex().isValid()
 
 
-def test_rows_are_copied_as_lines_json_and_bytes(pane: TrafficPane, model: TapedLog) -> None:
+def test_rows_are_copied_as_lines_json_and_bytes(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append([frame(1, _CALL, Channel.SENT), frame(2, b"\xff")])
     pane.view.selectAll()
     QTest.keyClick(pane.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -429,7 +431,7 @@ def test_rows_are_copied_as_lines_json_and_bytes(pane: TrafficPane, model: Taped
 
 
 def test_too_many_rows_are_copied_in_part_and_that_is_said(
-    pane: TrafficPane, model: TapedLog, monkeypatch: pytest.MonkeyPatch
+    pane: TrafficPane, model: TapedTraffic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.gui.traffic.view.COPIED_AT_MOST", 3)
     model.append(ticks(0, 10))
@@ -439,9 +441,11 @@ def test_too_many_rows_are_copied_in_part_and_that_is_said(
     assert any("of 10 rows" in each.text() for each in pane.findChildren(QLabel))
 
 
-def test_a_frame_is_followed_even_if_a_filter_hides_it(pane: TrafficPane, model: TapedLog) -> None:
+def test_a_frame_is_followed_even_if_a_filter_hides_it(
+    pane: TrafficPane, model: TapedTraffic
+) -> None:
     model.append(ticks(0, 100))
-    pane.set_filter(LogFilter("nothing"))
+    pane.set_filter(TrafficFilter("nothing"))
     pane.follow_frame(42)
     assert pane.details.frame is not None
     assert pane.details.frame.number == 42
@@ -449,7 +453,7 @@ def test_a_frame_is_followed_even_if_a_filter_hides_it(pane: TrafficPane, model:
     assert any("no longer in Traffic" in each.text() for each in pane.findChildren(QLabel))
 
 
-def test_columns_are_chosen_in_the_headers_menu(pane: TrafficPane, model: TapedLog) -> None:
+def test_columns_are_chosen_in_the_headers_menu(pane: TrafficPane, model: TapedTraffic) -> None:
     header = pane.view.horizontalHeader()
     header.customContextMenuRequested.emit(QPoint(5, 5))
     menu = pane.view.findChildren(QMenu)[-1]
@@ -458,7 +462,7 @@ def test_columns_are_chosen_in_the_headers_menu(pane: TrafficPane, model: TapedL
     menu.close()
 
 
-def test_the_look_is_remembered(pane: TrafficPane, model: TapedLog, qtbot: QtBot) -> None:
+def test_the_look_is_remembered(pane: TrafficPane, model: TapedTraffic, qtbot: QtBot) -> None:
     pane.view.setColumnWidth(3, 222)
     state = json.loads(json.dumps(pane.state()))
     other = TrafficPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
@@ -478,7 +482,7 @@ def test_every_control_has_a_name_a_tip_and_a_place_in_the_tab_order(pane: Traff
 
 
 def test_the_view_paints_every_kind_of_row_selected_or_not(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     kinds = [
         frame(1, _CALL, Channel.SENT),
@@ -502,7 +506,7 @@ def _tip(view: TrafficView, row: int, column: TrafficColumn, width: int = 1_000)
 
 
 def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_told_in_the_details(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     model.append(ticks(0, 2))
     before = pane.view.grab().toImage()
@@ -520,7 +524,7 @@ def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_told_in_the_detai
 
 
 def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 10))
     model.break_rules({3: "late"})
@@ -534,7 +538,7 @@ def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(
     assert not only.isChecked()
 
 
-def test_a_cut_cell_tells_the_whole_of_it(pane: TrafficPane, model: TapedLog) -> None:
+def test_a_cut_cell_tells_the_whole_of_it(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append(ticks(0, 1))
     assert _tip(pane.view, 0, TrafficColumn.METHOD) == ""
     assert _tip(pane.view, 0, TrafficColumn.METHOD, 60) == "notifications/progress"
@@ -543,7 +547,7 @@ def test_a_cut_cell_tells_the_whole_of_it(pane: TrafficPane, model: TapedLog) ->
 
 @pytest.mark.parametrize(("width", "height"), [(1_080, 240), (700, 240), (500, 240)])
 def test_all_columns_fit_beside_the_details_and_the_summary_is_in_sight(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot, width: int, height: int
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot, width: int, height: int
 ) -> None:
     model.append(ticks(0, 100))
     pane.resize(width, height)
@@ -556,7 +560,7 @@ def test_all_columns_fit_beside_the_details_and_the_summary_is_in_sight(
 
 
 def test_the_table_has_more_room_than_the_details_at_first(
-    pane: TrafficPane, model: TapedLog
+    pane: TrafficPane, model: TapedTraffic
 ) -> None:
     model.append(ticks(0, 100))
     pane.resize(1_080, 240)
@@ -566,7 +570,7 @@ def test_the_table_has_more_room_than_the_details_at_first(
 
 @pytest.mark.parametrize("width", [560, 700, 900, 1280])
 def test_the_row_count_is_never_cut(
-    pane: TrafficPane, model: TapedLog, qtbot: QtBot, width: int
+    pane: TrafficPane, model: TapedTraffic, qtbot: QtBot, width: int
 ) -> None:
     pane.resize(width, 600)
     model.append(ticks(0, 1_300))
@@ -586,7 +590,7 @@ def test_the_row_count_is_never_cut(
     )
 
 
-def test_the_button_to_the_newest_row_covers_no_row(pane: TrafficPane, model: TapedLog) -> None:
+def test_the_button_to_the_newest_row_covers_no_row(pane: TrafficPane, model: TapedTraffic) -> None:
     model.append(ticks(0, 100))
     pane.view.choose(50)
     assert pane.view.jump.isVisible()

@@ -16,8 +16,8 @@ from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
-from tests.unit.gui.traffic.log_frames import ticks
-from tests.unit.gui.traffic.log_tape import TapedLog
+from tests.unit.gui.traffic.frames import ticks
+from tests.unit.gui.traffic.tape import TapedTraffic
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QModelIndex, QPersistentModelIndex
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance
 
 
-class CountingLog(TapedLog):
+class CountingTraffic(TapedTraffic):
     """Counts how often a cell is asked whether it can be selected."""
 
     asked = 0
@@ -38,12 +38,12 @@ class CountingLog(TapedLog):
 
 
 @pytest.fixture
-def model() -> CountingLog:
-    return CountingLog()
+def model() -> CountingTraffic:
+    return CountingTraffic()
 
 
 @pytest.fixture
-def view(qtbot: QtBot, model: CountingLog, appearance: Appearance) -> TrafficView:
+def view(qtbot: QtBot, model: CountingTraffic, appearance: Appearance) -> TrafficView:
     made = TrafficView(model, appearance)
     qtbot.addWidget(made)
     made.resize(900, 300)
@@ -52,7 +52,7 @@ def view(qtbot: QtBot, model: CountingLog, appearance: Appearance) -> TrafficVie
     return made
 
 
-def test_selecting_all_rows_does_not_visit_them(view: TrafficView, model: CountingLog) -> None:
+def test_selecting_all_rows_does_not_visit_them(view: TrafficView, model: CountingTraffic) -> None:
     model.append(ticks(0, 3_000))
     view.grab()
     model.asked = 0
@@ -63,7 +63,7 @@ def test_selecting_all_rows_does_not_visit_them(view: TrafficView, model: Counti
 
 
 def test_another_font_gives_all_rows_another_height_and_visits_none(
-    view: TrafficView, model: CountingLog, qtbot: QtBot
+    view: TrafficView, model: CountingTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 3_000))
     view.choose(1_500)
@@ -83,7 +83,7 @@ def test_another_font_gives_all_rows_another_height_and_visits_none(
 
 @pytest.mark.parametrize("count", [3, 60])
 def test_rows_are_followed_after_another_font(
-    view: TrafficView, model: CountingLog, qtbot: QtBot, count: int
+    view: TrafficView, model: CountingTraffic, qtbot: QtBot, count: int
 ) -> None:
     model.append(ticks(0, 100))
     font = QFont(view.font())
@@ -97,7 +97,7 @@ def test_rows_are_followed_after_another_font(
 
 
 def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
-    view: TrafficView, model: CountingLog
+    view: TrafficView, model: CountingTraffic
 ) -> None:
     model.append(ticks(0, 3))
     notes = TrafficNotes()
@@ -115,7 +115,7 @@ def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
 
 
 def test_the_row_pressed_is_selected_though_its_details_move_the_rows(
-    view: TrafficView, model: CountingLog, qtbot: QtBot
+    view: TrafficView, model: CountingTraffic, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 100))
     qtbot.waitUntil(lambda: last_in_sight(view) >= 98)
@@ -127,8 +127,8 @@ def test_the_row_pressed_is_selected_though_its_details_move_the_rows(
     assert view.selected_rows() == [95]
 
 
-def test_a_log_with_rows_already_is_shown_at_its_end(
-    model: CountingLog, appearance: Appearance, qtbot: QtBot
+def test_traffic_with_rows_already_is_shown_at_its_end(
+    model: CountingTraffic, appearance: Appearance, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 3_000))
     made = TrafficView(model, appearance)
@@ -153,7 +153,7 @@ def last_in_sight(view: TrafficView) -> int:
 
 
 def test_of_a_flood_the_newest_rows_are_shown_twice_a_second(
-    view: TrafficView, model: CountingLog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    view: TrafficView, model: CountingTraffic, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(view_module, "_FLOOD_MS", 60_000)
     model.append(ticks(0, 600))
@@ -170,7 +170,7 @@ def test_of_a_flood_the_newest_rows_are_shown_twice_a_second(
 def test_the_row_under_the_mouse_is_tinted_and_only_two_rows_are_painted_for_it(
     qtbot: QtBot,
     view: TrafficView,
-    model: CountingLog,
+    model: CountingTraffic,
     monkeypatch: pytest.MonkeyPatch,
     appearance: Appearance,
 ) -> None:
@@ -199,7 +199,7 @@ def test_the_row_under_the_mouse_is_tinted_and_only_two_rows_are_painted_for_it(
 
 
 def test_a_row_is_selected_more_strongly_where_the_keyboard_acts_on_it(
-    view: TrafficView, model: CountingLog, appearance: Appearance
+    view: TrafficView, model: CountingTraffic, appearance: Appearance
 ) -> None:
     model.append(ticks(0, 5))
     view.choose(2)

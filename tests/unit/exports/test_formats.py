@@ -7,7 +7,7 @@ import pytest
 from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from tests.unit.exports.sessions import Session
 
 
@@ -26,19 +26,21 @@ def _made(request: ExportOptions) -> str:
 
 
 def test_a_filter_chooses_messages() -> None:
-    assert _made(ExportOptions(ExportFormat.JSONL, LogFilter("kind == error"))).count("\n") == 1
+    assert _made(ExportOptions(ExportFormat.JSONL, TrafficFilter("kind == error"))).count("\n") == 1
     assert _made(ExportOptions(ExportFormat.JSONL)).count("\n") == 5
 
 
 def test_a_filter_and_a_job_narrow_each_other_down() -> None:
-    assert _made(ExportOptions(ExportFormat.JSONL, LogFilter("kind == error"), 1)) == ""
-    assert _made(ExportOptions(ExportFormat.JSONL, LogFilter("kind == error"), 2)).count("\n") == 1
+    assert _made(ExportOptions(ExportFormat.JSONL, TrafficFilter("kind == error"), 1)) == ""
+    assert (
+        _made(ExportOptions(ExportFormat.JSONL, TrafficFilter("kind == error"), 2)).count("\n") == 1
+    )
     assert _made(ExportOptions(ExportFormat.CSV, None, 1)).count("\n") == 2
     assert _made(ExportOptions(ExportFormat.CSV, None, 2)).count("\n") == 1
 
 
 def test_the_jobs_of_the_messages_that_a_filter_shows_make_a_report() -> None:
-    report = _made(ExportOptions(ExportFormat.HTML, LogFilter("kind == error"), title="x"))
+    report = _made(ExportOptions(ExportFormat.HTML, TrafficFilter("kind == error"), title="x"))
 
     assert "Job 2: bad" in report
     assert "Job 1: good" not in report
@@ -56,7 +58,7 @@ def test_a_mistake_in_the_filter_is_told_at_once() -> None:
     with pytest.raises(FilterError):
         export_chunks(
             _two_jobs(),
-            ExportOptions(ExportFormat.CSV, LogFilter("kind ==")),
+            ExportOptions(ExportFormat.CSV, TrafficFilter("kind ==")),
             Redaction(),
             FindingTexts(),
         )

@@ -15,7 +15,7 @@ from mcp_progress_monitor.exports import har
 from mcp_progress_monitor.exports.formats import export_chunks
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from tests.unit.exports.sessions import HttpSession, Session
 
 TICK = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"prog-1",'
@@ -220,7 +220,7 @@ def test_a_filter_chooses_the_exchanges_of_its_messages() -> None:
         session.ended(exchange)
 
     def chosen(where: str, job: int | None = None) -> list[int]:
-        entries = exported(session, ExportOptions(ExportFormat.HAR, LogFilter(where), job))[
+        entries = exported(session, ExportOptions(ExportFormat.HAR, TrafficFilter(where), job))[
             "entries"
         ]
         return [entry["_mcp"]["exchange"] for entry in entries]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
@@ -135,7 +135,7 @@ class Log:
 
     def search(self, text: str = "", place: int = 0, **chosen: Any) -> Search:
         """A search that has not begun."""
-        wanted = LogFilter(text=text, **chosen)
+        wanted = TrafficFilter(text=text, **chosen)
         return Search(self.timeline, compiled(wanted, self.timeline, no_requests), place)
 
     def found(self, text: str = "", **chosen: Any) -> list[int]:

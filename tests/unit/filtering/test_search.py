@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.filtering import matching
-from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
@@ -30,9 +30,9 @@ def test_no_filter_shows_all() -> None:
     log = Log()
     _ticks(log, 5)
     assert log.found() == [0, 1, 2, 3, 4]
-    assert LogFilter(" ").shows_all
-    assert not LogFilter("x").shows_all
-    assert LogFilter(irregular_only=True).is_narrowed
+    assert TrafficFilter(" ").shows_all
+    assert not TrafficFilter("x").shows_all
+    assert TrafficFilter(irregular_only=True).is_narrowed
 
 
 def test_channels_kinds_and_rules_choose_beside_the_text() -> None:
@@ -239,7 +239,7 @@ def test_a_job_is_all_messages_of_its_requests() -> None:
         return requests.get(job, frozenset())
 
     def found(text: str) -> list[int]:
-        predicate = compiled(LogFilter(text), log.timeline, requests_of)
+        predicate = compiled(TrafficFilter(text), log.timeline, requests_of)
         return all_of(Search(log.timeline, predicate))
 
     assert found("job == 3") == found("job in (3, 4)") == [0, 2]

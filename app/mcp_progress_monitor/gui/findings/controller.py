@@ -117,8 +117,8 @@ class FindingsController(QObject):
         if finding is None:
             return
         frames = _frames(finding)
-        self._window.open_dock("log")
-        traffic = self._window.log_pane
+        self._window.open_dock("traffic")
+        traffic = self._window.traffic_pane
         traffic.follow_frame(frames[self._at])
         place = f"{number(self._at + 1)} of {number(len(frames))}"
         if finding.times > len(frames):

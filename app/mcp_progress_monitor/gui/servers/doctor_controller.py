@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +81,7 @@ class DoctorController(QObject):
         pane.restart_requested.connect(servers.restart_requested)
         pane.edit_requested.connect(servers.edit_requested)
         pane.stderr_requested.connect(servers.stderr_requested)
-        pane.log_requested.connect(self._on_log_requested)
+        pane.traffic_requested.connect(self._on_traffic_requested)
         pane.closed.connect(self._timer.stop)
         self._pane = pane
         return pane
@@ -116,10 +116,10 @@ class DoctorController(QObject):
             self.refresh()
 
     @Slot(str)
-    def _on_log_requested(self, server: str) -> None:
+    def _on_traffic_requested(self, server: str) -> None:
         from mcp_progress_monitor.filtering.language import term  # late: not needed at startup
 
-        self._window.open_dock("log")
-        self._window.log_pane.set_filter(LogFilter(text=term("server", "==", server)))
+        self._window.open_dock("traffic")
+        self._window.traffic_pane.set_filter(TrafficFilter(text=term("server", "==", server)))
         self._window.raise_()
         self._window.activateWindow()

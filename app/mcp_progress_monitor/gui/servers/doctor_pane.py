@@ -51,7 +51,7 @@ class DoctorPane(QWidget):
     restart_requested = Signal(str)
     edit_requested = Signal(str)
     stderr_requested = Signal(str)
-    log_requested = Signal(str)  # the server's messages are to be shown in Traffic
+    traffic_requested = Signal(str)  # the server's messages are to be shown in Traffic
     closed = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
@@ -68,7 +68,9 @@ class DoctorPane(QWidget):
         self.edit = push_button(self, "&Edit…", "Edit the command or URL of the server")
         self.copy = push_button(self, "Co&py report", "Copy the report as plain text")
         self.stderr = push_button(self, "Show &stderr", "Show the server's standard error")
-        self.log = push_button(self, "Show in &Traffic", "Show the server's messages in Traffic")
+        self.traffic = push_button(
+            self, "Show in &Traffic", "Show the server's messages in Traffic"
+        )
         self._lay_out()
         order_tabs(self)
         self._connect()
@@ -119,7 +121,7 @@ class DoctorPane(QWidget):
         buttons = QHBoxLayout()
         buttons.setContentsMargins(GAP_L, GAP, GAP_L, GAP_L)
         buttons.setSpacing(GAP)
-        for button in (self.go, self.edit, self.stderr, self.log):
+        for button in (self.go, self.edit, self.stderr, self.traffic):
             buttons.addWidget(button)
         buttons.addStretch(1)
         buttons.addWidget(self.copy)
@@ -130,7 +132,7 @@ class DoctorPane(QWidget):
         self.go.clicked.connect(self._on_go)
         self.edit.clicked.connect(self._on_edit)
         self.stderr.clicked.connect(self._on_stderr)
-        self.log.clicked.connect(self._on_log)
+        self.traffic.clicked.connect(self._on_traffic)
         self.copy.clicked.connect(self._on_copy)
         escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         escape.activated.connect(self.close)
@@ -220,8 +222,8 @@ class DoctorPane(QWidget):
         self.stderr_requested.emit(self.server)
 
     @Slot()
-    def _on_log(self) -> None:
-        self.log_requested.emit(self.server)
+    def _on_traffic(self) -> None:
+        self.traffic_requested.emit(self.server)
 
     @Slot()
     def _on_copy(self) -> None:

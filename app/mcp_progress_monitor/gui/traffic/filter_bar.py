@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.common.controls import (
     ElidedLabel,
@@ -164,7 +164,7 @@ class KindsButton(QToolButton):
         self._show_dot()
         self.use_icons(appearance)
 
-    def applied_to(self, wanted: LogFilter) -> LogFilter:
+    def applied_to(self, wanted: TrafficFilter) -> TrafficFilter:
         """`wanted` with the checked kinds."""
         kinds = {kind for kind, action in self._kinds.items() if action.isChecked()}
         return wanted._replace(
@@ -175,7 +175,7 @@ class KindsButton(QToolButton):
             irregular_only=self._irregular.isChecked(),
         )
 
-    def show_filter(self, wanted: LogFilter) -> None:
+    def show_filter(self, wanted: TrafficFilter) -> None:
         """Check the kinds that `wanted` shows; emits no signal."""
         for channel, action in self._channels.items():
             action.setChecked(channel in wanted.channels)
@@ -201,13 +201,13 @@ class KindsButton(QToolButton):
         return action
 
     def _show_dot(self) -> None:
-        is_narrowed = self.applied_to(LogFilter()).is_narrowed
+        is_narrowed = self.applied_to(TrafficFilter()).is_narrowed
         self.setText("Kinds •" if is_narrowed else "Kinds")
 
     @Slot(QAction)
     def _on_triggered(self, action: QAction) -> None:
         if action is self._all:
-            self.show_filter(LogFilter())
+            self.show_filter(TrafficFilter())
         self._show_dot()
         self.changed.emit()
 
@@ -218,13 +218,13 @@ _WIDE: Final = 820
 
 
 class TrafficFilterBar(QWidget):
-    """Emits a new `LogFilter` shortly after the last key press, and at once for other changes.
+    """Emits a new `TrafficFilter` shortly after the last key press, and at once for other changes.
 
     While the text is invalid, the last valid filter stays in force. `complete` suggests completions
     at a cursor position.
     """
 
-    filter_changed = Signal(object)  # the requested `LogFilter`
+    filter_changed = Signal(object)  # the requested `TrafficFilter`
     paused_changed = Signal(bool)
     clear_requested = Signal()
     show_all_requested = Signal()
@@ -237,7 +237,7 @@ class TrafficFilterBar(QWidget):
     ) -> None:
         super().__init__(parent)
         self._appearance = appearance
-        self._filter = LogFilter()
+        self._filter = TrafficFilter()
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(_TYPING_MS)
@@ -266,11 +266,11 @@ class TrafficFilterBar(QWidget):
     def mistake(self) -> str:
         return "" if self._mistake.isHidden() else self._mistake.text()
 
-    def filter(self) -> LogFilter:
+    def filter(self) -> TrafficFilter:
         """Return the filter in force."""
         return self._filter
 
-    def set_filter(self, wanted: LogFilter) -> None:
+    def set_filter(self, wanted: TrafficFilter) -> None:
         """Show `wanted` in the controls and apply it."""
         self._field.setText(wanted.text)
         self._kinds.show_filter(wanted)

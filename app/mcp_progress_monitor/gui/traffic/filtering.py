@@ -24,7 +24,7 @@ from mcp_progress_monitor.wording.json_values import searchable
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.timeline import Timeline
 
@@ -41,7 +41,7 @@ class TrafficSearch:
 
     def __init__(
         self,
-        wanted: LogFilter,
+        wanted: TrafficFilter,
         timeline: Timeline,
         requests_of: Callable[[int], Collection[int]],
         place: int,

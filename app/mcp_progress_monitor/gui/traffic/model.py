@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficCells, TrafficColumn
@@ -105,7 +105,7 @@ class TrafficModel(QAbstractTableModel):
         self._cells = TrafficCells(timeline, self.titles, self)
         self._marks = TrafficFindings()
         self._notes: TrafficNotes | None = None
-        self._filter = LogFilter()
+        self._filter = TrafficFilter()
         self._finding: TrafficSearch | None = None
         self._columns = timeline.columns
         self._gone = timeline.first
@@ -127,7 +127,7 @@ class TrafficModel(QAbstractTableModel):
         return self._timeline
 
     @property
-    def filter(self) -> LogFilter:
+    def filter(self) -> TrafficFilter:
         """The filter in force."""
         return self._filter
 
@@ -197,7 +197,7 @@ class TrafficModel(QAbstractTableModel):
         self._notes = notes
         notes.changed.connect(self._on_notes_changed)
 
-    def set_filter(self, wanted: LogFilter) -> None:
+    def set_filter(self, wanted: TrafficFilter) -> None:
         """Show only what `wanted` matches; rows appear as they are found.
 
         Raises:
@@ -372,7 +372,7 @@ class TrafficModel(QAbstractTableModel):
         self._marks = TrafficFindings()
         self._show_from(self._filter, 0)
 
-    def _show_from(self, wanted: LogFilter, floor: int) -> None:
+    def _show_from(self, wanted: TrafficFilter, floor: int) -> None:
         """Rebuild the rows for a changed filter or beginning."""
         from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtWidgets import QLabel, QSizePolicy, QSplitter, QWidget
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.formatting import count, number
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import RowKeys
@@ -48,11 +48,11 @@ class TrafficPane(QWidget):
     job_opened = Signal(object)
     """The `JobId` to show."""
     filter_changed = Signal(object)
-    """The `LogFilter` in use."""
+    """The `TrafficFilter` in use."""
     snippet_requested = Signal(object)
     """The number of the request to copy as a Python snippet."""
     export_requested = Signal(object)
-    """The `LogFilter` of the messages to export."""
+    """The `TrafficFilter` of the messages to export."""
     edit_requested = Signal(object)
     """`JobId` whose request is to be changed and sent."""
 
@@ -126,7 +126,7 @@ class TrafficPane(QWidget):
         order_tabs(self)  # created late, they would be last in the Tab order
         return details
 
-    def wanted_for_export(self) -> LogFilter:
+    def wanted_for_export(self) -> TrafficFilter:
         """The filter in use, narrowed to the selected messages where there are several."""
         wanted, number_of = self._bar.filter(), self._number_of
         if self._view.selected_count() < 2:
@@ -144,7 +144,7 @@ class TrafficPane(QWidget):
         """Offer nothing that needs a server."""
         self._actions.action("edit").setVisible(False)
 
-    def set_filter(self, wanted: LogFilter) -> None:
+    def set_filter(self, wanted: TrafficFilter) -> None:
         """Show only what `wanted` matches."""
         self._bar.set_filter(wanted)
 
@@ -169,7 +169,7 @@ class TrafficPane(QWidget):
         row = self._model.row_of_number(frame_number)
         if row is None:
             self._model.show_all()
-            self.set_filter(LogFilter())
+            self.set_filter(TrafficFilter())
             row = self._model.row_of_number(frame_number)
         if row is None:
             self._say(f"Message no. {number(frame_number)} is no longer in Traffic.")
@@ -377,7 +377,7 @@ class TrafficPane(QWidget):
         self._bar.add_term(term, is_excluded=is_excluded)
 
     @Slot(object)
-    def _on_filter_changed(self, wanted: LogFilter) -> None:
+    def _on_filter_changed(self, wanted: TrafficFilter) -> None:
         self._model.set_filter(wanted)
         self.filter_changed.emit(wanted)
         self._show_status()

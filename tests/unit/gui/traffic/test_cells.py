@@ -8,8 +8,8 @@ from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.summary import LARGE
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
-from tests.unit.gui.traffic.log_frames import frame, progress
-from tests.unit.gui.traffic.log_tape import TapedLog
+from tests.unit.gui.traffic.frames import frame, progress
+from tests.unit.gui.traffic.tape import TapedTraffic
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -25,15 +25,15 @@ ERROR = {"jsonrpc": "2.0", "id": "x", "error": {"code": -32601, "message": "No"}
 
 
 @pytest.fixture
-def model() -> TapedLog:
-    return TapedLog()
+def model() -> TapedTraffic:
+    return TapedTraffic()
 
 
-def _texts(model: TapedLog, column: TrafficColumn) -> list[str]:
+def _texts(model: TapedTraffic, column: TrafficColumn) -> list[str]:
     return [model.text(row, column) for row in range(model.rowCount())]
 
 
-def test_what_the_index_knows_is_told_without_reading(model: TapedLog) -> None:
+def test_what_the_index_knows_is_told_without_reading(model: TapedTraffic) -> None:
     model.append([frame(1, CALL, Channel.SENT), progress(2), frame(30, REPLY)])
     known = set(TrafficColumn) - {TrafficColumn.SUMMARY}
     rows = {column: _texts(model, column) for column in known}
@@ -45,7 +45,7 @@ def test_what_the_index_knows_is_told_without_reading(model: TapedLog) -> None:
     assert model.tape.parts[0].reads == 0
 
 
-def test_a_server_with_a_title_is_shown_by_it(model: TapedLog) -> None:
+def test_a_server_with_a_title_is_shown_by_it(model: TapedTraffic) -> None:
     model.append([frame(1, CALL, Channel.SENT), frame(30, REPLY)])
     name = model.text(0, TrafficColumn.SERVER)
     changes: list[int] = []
@@ -60,20 +60,20 @@ def test_a_server_with_a_title_is_shown_by_it(model: TapedLog) -> None:
     assert model.longest_server() == len("db (Agent)")
 
 
-def test_a_row_is_read_once_for_all_its_paints(model: TapedLog) -> None:
+def test_a_row_is_read_once_for_all_its_paints(model: TapedTraffic) -> None:
     model.append([frame(1, CALL, Channel.SENT)])
     for _ in range(3):
         assert model.text(0, TrafficColumn.SUMMARY) == "export"
     assert model.tape.parts[0].reads == 1
 
 
-def test_requests_and_replies_without_a_token_show_their_id(model: TapedLog) -> None:
+def test_requests_and_replies_without_a_token_show_their_id(model: TapedTraffic) -> None:
     model.append([frame(1, LIST, Channel.SENT), frame(2, ERROR)])
     assert _texts(model, TrafficColumn.KEY) == ["x", "x"]
     assert model.text(1, TrafficColumn.SUMMARY) == "-32601 No"
 
 
-def test_events_show_their_name_and_stderr_its_line(model: TapedLog) -> None:
+def test_events_show_their_name_and_stderr_its_line(model: TapedTraffic) -> None:
     event = frame(1, {"event": "opened", "pid": 42}, Channel.EVENT)
     model.append([event, frame(2, b"a \x1b line", Channel.STDERR)])
     assert _texts(model, TrafficColumn.METHOD) == ["opened", ""]
@@ -83,7 +83,7 @@ def test_events_show_their_name_and_stderr_its_line(model: TapedLog) -> None:
 
 @pytest.mark.parametrize("id_first", [True, False])
 def test_of_a_large_reply_the_head_is_read_and_its_id_is_that_of_its_request(
-    model: TapedLog, id_first: bool
+    model: TapedTraffic, id_first: bool
 ) -> None:
     text = b'"result":{"text":"' + b"x" * 9 * LARGE + b'"}'
     raw = b'{"id":"x",' + text + b"}" if id_first else b"{" + text + b',"id":"x"}'
@@ -104,7 +104,7 @@ def test_of_a_large_reply_the_head_is_read_and_its_id_is_that_of_its_request(
     assert max(wanted) == LARGE
 
 
-def test_bytes_that_cannot_be_read_are_said_to_be_and_come_back(model: TapedLog) -> None:
+def test_bytes_that_cannot_be_read_are_said_to_be_and_come_back(model: TapedTraffic) -> None:
     model.append([frame(1, LIST, Channel.SENT), frame(2, b"")])
     part = model.tape.parts[0]
     raw, part.raw = part.raw, b""
@@ -115,7 +115,7 @@ def test_bytes_that_cannot_be_read_are_said_to_be_and_come_back(model: TapedLog)
     assert model.text(0, TrafficColumn.KEY) == "x"
 
 
-def test_a_method_too_long_for_the_index_is_read(model: TapedLog) -> None:
+def test_a_method_too_long_for_the_index_is_read(model: TapedTraffic) -> None:
     method = "x" * 150 + "/" + "y" * 100
     model.append([frame(1, {"jsonrpc": "2.0", "method": method})])
     shown = model.text(0, TrafficColumn.METHOD)
@@ -123,12 +123,12 @@ def test_a_method_too_long_for_the_index_is_read(model: TapedLog) -> None:
     assert len(shown) == 200
 
 
-def test_a_reply_at_once_took_less_than_a_millisecond(model: TapedLog) -> None:
+def test_a_reply_at_once_took_less_than_a_millisecond(model: TapedTraffic) -> None:
     model.append([frame(1, LIST, Channel.SENT)._replace(at=5.0), frame(2, ERROR)._replace(at=5.0)])
     assert model.text(1, TrafficColumn.DURATION) == "< 1 ms"
 
 
-def test_words_do_not_pile_up(model: TapedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_do_not_pile_up(model: TapedTraffic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_progress_monitor.gui.traffic.cells._REMEMBERED", 10)
     model.append([progress(number) for number in range(50)])
     assert len(set(_texts(model, TrafficColumn.TIME))) == 50

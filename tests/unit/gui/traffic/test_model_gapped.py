@@ -1,4 +1,4 @@
-"""Rows of a log with a gap: they behave like a list of their numbers."""
+"""Rows of Traffic with a gap: they behave like a list of their numbers."""
 
 from __future__ import annotations
 

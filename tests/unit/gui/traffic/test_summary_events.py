@@ -1,4 +1,4 @@
-"""The events of a connection's life read as sentences in the log."""
+"""The events of a connection's life read as sentences in Traffic."""
 
 from __future__ import annotations
 

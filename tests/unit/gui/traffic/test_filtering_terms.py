@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.filtering import (
@@ -18,7 +18,7 @@ from mcp_progress_monitor.gui.traffic.filtering import (
     value_term,
 )
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.log_session import LogSession
+from tests.unit.gui.traffic.session import TrafficSession
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _ODD = 'an "odd" name\\'
 
 
-def _found(session: LogSession, text: str) -> list[int]:
+def _found(session: TrafficSession, text: str) -> list[int]:
     """The places that a filter lets through."""
-    predicate = compiled(LogFilter(text), session.timeline, _no_requests)
+    predicate = compiled(TrafficFilter(text), session.timeline, _no_requests)
     search = Search(session.timeline, predicate)
     found: list[int] = []
     while search.left:
@@ -40,7 +40,7 @@ def _no_requests(_job: int) -> set[int]:
     return set()
 
 
-def _frame(session: LogSession, place: int) -> Frame:
+def _frame(session: TrafficSession, place: int) -> Frame:
     one = session.timeline.frame(place)
     assert one is not None
     return one
@@ -77,7 +77,7 @@ def test_a_value_of_a_message_is_compared(
     "value", ["plain", 'q"uo\\te', "lines\nand\ttabs", "ünï\u202e", "\ud800", 2**70, -1.5e300, True]
 )
 def test_what_is_compared_is_found(value: Any) -> None:
-    session = LogSession()
+    session = TrafficSession()
     session.called(1, None, arguments={"n": "other"})
     place = session.called(2, None, arguments={_ODD: [value]})
     wanted = value_term(("params", "arguments", _ODD, 0), value)
@@ -86,7 +86,7 @@ def test_what_is_compared_is_found(value: Any) -> None:
 
 
 def test_of_a_long_text_the_beginning_is_looked_for() -> None:
-    session = LogSession()
+    session = TrafficSession()
     text = "start " + "x" * 5_000
     place = session.answered(1, text=text)
     term = value_term(("result", "text"), text)
@@ -96,7 +96,7 @@ def test_of_a_long_text_the_beginning_is_looked_for() -> None:
 
 @pytest.mark.parametrize("column", TrafficColumn)
 def test_a_cell_finds_its_own_row(column: TrafficColumn) -> None:
-    session = LogSession()
+    session = TrafficSession()
     session.called(1, "a")
     session.ticked("a")
     for place in (0, 1, session.answered(1), session.logged("x")):
@@ -105,7 +105,7 @@ def test_a_cell_finds_its_own_row(column: TrafficColumn) -> None:
 
 
 def test_cells_say_what_they_compare() -> None:
-    session = LogSession()
+    session = TrafficSession()
     for line in range(4):
         session.logged(str(line))
     session.called(1, "a")  # at 0.5 s
@@ -127,7 +127,7 @@ def test_cells_say_what_they_compare() -> None:
 
 
 def test_a_message_without_a_token_is_named_by_its_id() -> None:
-    session = LogSession()
+    session = TrafficSession()
     place = session.called(12)
     assert (
         cell_term(session.timeline, _frame(session, place), place, TrafficColumn.KEY) == "id == 12"
@@ -135,7 +135,7 @@ def test_a_message_without_a_token_is_named_by_its_id() -> None:
 
 
 def test_a_long_token_is_read_from_its_message() -> None:
-    session = LogSession()
+    session = TrafficSession()
     session.called(1, "t" * 300)
     place = session.ticked("t" * 300)
     session.ticked("u" * 300)
@@ -144,7 +144,7 @@ def test_a_long_token_is_read_from_its_message() -> None:
 
 
 def test_what_belongs_to_nothing_has_no_term() -> None:
-    session = LogSession()
+    session = TrafficSession()
     place = session.logged("x")
     frame = _frame(session, place)
     assert token_term(session.timeline, frame, place) == ""
@@ -154,7 +154,7 @@ def test_what_belongs_to_nothing_has_no_term() -> None:
 
 
 def test_tasks_are_found_where_the_revisions_put_them() -> None:
-    session = LogSession()
+    session = TrafficSession()
     related = {"io.modelcontextprotocol/related-task": {"taskId": "t"}}
     places = [
         session.said({"id": 1, "method": "tasks/get", "params": {"taskId": "t"}}, Channel.SENT),

@@ -1,4 +1,4 @@
-"""A timeline in memory, and a log on it, that tests put frames into."""
+"""A timeline in memory, and a Traffic model on it, that tests put frames into."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Tape:
         self._oldest += 1
 
 
-class TapedLog(TrafficModel):
-    """A log that its frames are appended to; `jobs` are the requests of jobs."""
+class TapedTraffic(TrafficModel):
+    """A Traffic model that frames are appended to; `jobs` are the requests of jobs."""
 
     def __init__(self, capacity: int = 1 << 60, jobs: dict[int, set[int]] | None = None) -> None:
         self.tape = Tape(capacity)

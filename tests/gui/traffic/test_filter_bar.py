@@ -1,4 +1,4 @@
-"""The bar over the log says what is wrong with a filter, and keeps the last good one in force."""
+"""The bar over Traffic says what is wrong with a filter, and keeps the last good one in force."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QTreeWidget
 
 from mcp_progress_monitor.filtering.completion import complete
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.theme import Appearance
@@ -56,7 +56,7 @@ def test_typing_filters_after_a_pause(bar: TrafficFilterBar, qtbot: QtBot) -> No
     with qtbot.waitSignal(bar.filter_changed) as changed:
         QTest.keyClicks(_field(bar), "token == 7")
         assert bar.filter().text == ""
-    assert changed.args == [LogFilter("token == 7")]
+    assert changed.args == [TrafficFilter("token == 7")]
 
 
 def test_enter_filters_at_once(bar: TrafficFilterBar, qtbot: QtBot) -> None:
@@ -70,11 +70,11 @@ def test_enter_filters_at_once(bar: TrafficFilterBar, qtbot: QtBot) -> None:
 def test_a_mistake_is_told_in_place_and_the_last_good_filter_stays(
     bar: TrafficFilterBar, qtbot: QtBot
 ) -> None:
-    bar.set_filter(LogFilter("token == 7"))
+    bar.set_filter(TrafficFilter("token == 7"))
     with qtbot.assertNotEmitted(bar.filter_changed):
         _field(bar).setText(_BAD)
         QTest.keyClick(_field(bar), Qt.Key.Key_Return)
-    assert bar.filter() == LogFilter("token == 7")
+    assert bar.filter() == TrafficFilter("token == 7")
     assert "at character 9" in bar.mistake
     assert _field(bar).mistake == (8, 1)
     (label,) = [each for each in bar.findChildren(QLabel) if each.text() == bar.mistake]
@@ -100,7 +100,7 @@ def test_what_is_only_unfinished_is_no_mistake_while_suggestions_are_in_sight(
 
 
 def test_kinds_are_chosen_while_the_text_is_mistaken(bar: TrafficFilterBar, qtbot: QtBot) -> None:
-    bar.set_filter(LogFilter("token == 7"))
+    bar.set_filter(TrafficFilter("token == 7"))
     _field(bar).setText(_BAD)
     menu = bar.findChild(QMenu)
     assert isinstance(menu, QMenu)
@@ -108,14 +108,16 @@ def test_kinds_are_chosen_while_the_text_is_mistaken(bar: TrafficFilterBar, qtbo
     action = next(a for m in menus for a in m.actions() if a.text() == "Progress")
     with qtbot.waitSignal(bar.filter_changed, timeout=0):
         action.trigger()
-    assert bar.filter() == LogFilter(
+    assert bar.filter() == TrafficFilter(
         "token == 7", kinds=frozenset(FrameKind) - {FrameKind.PROGRESS}
     )
     assert _field(bar).text() == _BAD
 
 
 def test_a_filter_is_shown_in_all_controls(bar: TrafficFilterBar) -> None:
-    wanted = LogFilter("x", frozenset({Channel.SENT}), frozenset(FrameKind), irregular_only=True)
+    wanted = TrafficFilter(
+        "x", frozenset({Channel.SENT}), frozenset(FrameKind), irregular_only=True
+    )
     bar.set_filter(wanted)
     assert bar.filter() == wanted
     assert _field(bar).text() == "x"
@@ -123,7 +125,7 @@ def test_a_filter_is_shown_in_all_controls(bar: TrafficFilterBar) -> None:
 
 
 def test_a_term_narrows_the_filter_in_force(bar: TrafficFilterBar) -> None:
-    bar.set_filter(LogFilter("token == 7 or token == 8"))
+    bar.set_filter(TrafficFilter("token == 7 or token == 8"))
     bar.add_term("dir == sent")
     bar.add_term("size > 10", is_excluded=True)
     parsed = parse(bar.filter().text)
@@ -132,8 +134,8 @@ def test_a_term_narrows_the_filter_in_force(bar: TrafficFilterBar) -> None:
 
 
 def test_a_recent_filter_is_used_again(bar: TrafficFilterBar) -> None:
-    bar.set_filter(LogFilter("one"))
-    bar.set_filter(LogFilter("two"))
+    bar.set_filter(TrafficFilter("one"))
+    bar.set_filter(TrafficFilter("two"))
     bar.recent.chosen.emit("one")
     assert bar.filter().text == "one"
     assert list(bar.recent.texts) == ["one", "two"]
@@ -182,7 +184,7 @@ def test_words_about_a_mistake_can_be_read_in_light_and_dark(qtbot: QtBot, is_da
     appearance = Appearance(palette, resource("icons"))
     bar = TrafficFilterBar(_complete, appearance)
     qtbot.addWidget(bar)
-    bar.set_filter(LogFilter(_BAD))
+    bar.set_filter(TrafficFilter(_BAD))
     (label,) = [each for each in bar.findChildren(QLabel) if each.text() == bar.mistake]
     colour = label.palette().color(QPalette.ColorRole.WindowText)
     assert abs(colour.lightnessF() - base.lightnessF()) > 0.3

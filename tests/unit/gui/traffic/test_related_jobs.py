@@ -13,8 +13,8 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
-from tests.unit.gui.traffic.log_frames import frame
-from tests.unit.gui.traffic.log_session import LogSession
+from tests.unit.gui.traffic.frames import frame
+from tests.unit.gui.traffic.session import TrafficSession
 
 _JOB = JobSnapshot(
     id=1, connection="local-db#1", server="local-db", sender=Side.CLIENT, request=10,
@@ -86,7 +86,7 @@ def test_other_lines_belong_to_no_job() -> None:
 
 
 def test_the_index_tells_the_job_without_the_message_being_read() -> None:
-    session = LogSession()
+    session = TrafficSession()
     place = _place_of_request(session, 10)
     one = session.timeline.frame(place)
     assert one is not None
@@ -96,7 +96,7 @@ def test_the_index_tells_the_job_without_the_message_being_read() -> None:
 
 
 def test_a_message_of_no_known_request_is_compared_with_every_job() -> None:
-    session = LogSession()
+    session = TrafficSession()
     for _ in range(60):
         session.logged("before")
     place = session.said(_tick("abc"), connection="local-db#1")
@@ -109,7 +109,7 @@ def test_a_message_of_no_known_request_is_compared_with_every_job() -> None:
     assert found.id == 2
 
 
-def _place_of_request(session: LogSession, number: int) -> int:
+def _place_of_request(session: TrafficSession, number: int) -> int:
     """The place of a tick of a request with that number."""
     while session.timeline.end < number - 1:
         session.logged("before")

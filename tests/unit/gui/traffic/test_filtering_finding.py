@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.filter import FilterError, TrafficFilter
 from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
-from tests.unit.gui.traffic.log_frames import frame, ticks
-from tests.unit.gui.traffic.log_tape import Tape
+from tests.unit.gui.traffic.frames import frame, ticks
+from tests.unit.gui.traffic.tape import Tape
 
 
 def _finding(tape: Tape, text: str = "needle", place: int = 0) -> TrafficSearch:
-    return TrafficSearch(LogFilter(text), tape.timeline, _no_requests, place)
+    return TrafficSearch(TrafficFilter(text), tape.timeline, _no_requests, place)
 
 
 def _no_requests(_job: int) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.paths import resource
-from tests.unit.gui.traffic.log_session import LogSession
-from tests.unit.gui.traffic.test_related_log_jobs import Jobs
+from tests.unit.gui.traffic.session import TrafficSession
+from tests.unit.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -57,7 +57,7 @@ def _tree(details: MessageDetails) -> JsonTree:
 
 
 def test_facts_stand_over_the_message(details: MessageDetails) -> None:
-    session = LogSession()
+    session = TrafficSession()
     session.called(1)
     place = session.answered(1)
     assert details.show_place(session.timeline, place, delta="+0.100")
@@ -65,7 +65,7 @@ def test_facts_stand_over_the_message(details: MessageDetails) -> None:
 
 
 def test_a_message_that_is_gone_changes_nothing(details: MessageDetails) -> None:
-    session = LogSession()
+    session = TrafficSession()
     session.called(1)
     details.show_place(session.timeline, 0)
     before = details.frame
@@ -77,7 +77,7 @@ def test_a_message_that_is_gone_changes_nothing(details: MessageDetails) -> None
 def test_of_a_huge_message_the_beginning_is_shown_and_all_of_the_tree(
     details: MessageDetails, qtbot: QtBot
 ) -> None:
-    session = LogSession()
+    session = TrafficSession()
     raw = b'{"jsonrpc":"2.0","id":1,"result":{"big":"' + b"x" * 9_000_000 + b'","end":"here"}}'
     place = session.said(raw)
     details.show_place(session.timeline, place)
@@ -95,7 +95,7 @@ def test_of_a_huge_message_the_beginning_is_shown_and_all_of_the_tree(
 def test_another_message_ends_the_reading_of_a_huge_one(
     details: MessageDetails, qtbot: QtBot
 ) -> None:
-    session = LogSession()
+    session = TrafficSession()
     huge = session.said(b'["' + b"x" * 9_000_000 + b'"]')
     small = session.called(1)
     details.show_place(session.timeline, huge)
@@ -111,7 +111,7 @@ def test_another_message_ends_the_reading_of_a_huge_one(
 def test_a_note_and_a_mark_are_shown_as_they_come(
     details: MessageDetails, notes: TrafficNotes
 ) -> None:
-    session = LogSession()
+    session = TrafficSession()
     details.show_place(session.timeline, session.called(1))
     notes.set_note(1, "two\nlines\u202e")
     assert "Note: two\nlines\\u202e" in _labels(details)
@@ -123,7 +123,7 @@ def test_a_note_and_a_mark_are_shown_as_they_come(
 
 
 def test_the_tree_is_searched_beside_its_tab(details: MessageDetails) -> None:
-    session = LogSession()
+    session = TrafficSession()
     details.show_place(
         session.timeline, session.called(1, "a", arguments={"deep": {"n": "needle"}})
     )
@@ -136,7 +136,7 @@ def test_the_tree_is_searched_beside_its_tab(details: MessageDetails) -> None:
 
 
 def test_a_value_of_the_tree_asks_for_a_filter(details: MessageDetails, qtbot: QtBot) -> None:
-    session = LogSession()
+    session = TrafficSession()
     details.show_place(session.timeline, session.called(5))
     tree = _tree(details)
     tree.setCurrentIndex(tree.model().index(1, 0))
@@ -151,7 +151,7 @@ def test_a_value_of_the_tree_asks_for_a_filter(details: MessageDetails, qtbot: Q
 def test_the_job_is_known_before_a_huge_message_is_read(
     details: MessageDetails, qtbot: QtBot
 ) -> None:
-    session = LogSession()
+    session = TrafficSession()
     for _ in range(9):
         session.logged("before")
     session.called(7, "abc")

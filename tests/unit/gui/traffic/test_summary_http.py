@@ -1,4 +1,4 @@
-"""What the log says of the events of HTTP, whatever a recording has in them."""
+"""What Traffic says of the events of HTTP, whatever a recording has in them."""
 
 from __future__ import annotations
 

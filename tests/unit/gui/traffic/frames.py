@@ -1,4 +1,4 @@
-"""Frames as the tests of the log want them."""
+"""Frames as the tests of Traffic want them."""
 
 from __future__ import annotations
 

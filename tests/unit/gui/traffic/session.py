@@ -1,4 +1,4 @@
-"""A session of a few messages, read and kept as live ones are, for the tests of the log."""
+"""A session of a few messages, read and kept as live ones are, for the tests of Traffic."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.recorder import Recorder
-from tests.unit.gui.traffic.log_frames import frame
+from tests.unit.gui.traffic.frames import frame
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 
-class LogSession:
+class TrafficSession:
     """Messages said one by one; each call returns the place of its message."""
 
     def __init__(self) -> None:

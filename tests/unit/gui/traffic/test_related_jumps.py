@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mcp_progress_monitor.gui.traffic.related import Jump, target
-from tests.unit.gui.traffic.log_session import LogSession
+from tests.unit.gui.traffic.session import TrafficSession
 
 
 @pytest.fixture
-def session() -> LogSession:
+def session() -> TrafficSession:
     """Two calls at once: places 0, 2, 4, 6 are of the first, 1, 3, 5 of the second."""
-    session = LogSession()
+    session = TrafficSession()
     session.called(1, "a")
     session.called(2, "b")
     session.ticked("a")
@@ -35,7 +35,7 @@ def session() -> LogSession:
     ],
 )
 def test_jumps_stay_within_the_exchange(
-    session: LogSession,
+    session: TrafficSession,
     place: int,
     request_: int | None,
     reply: int | None,
@@ -47,7 +47,7 @@ def test_jumps_stay_within_the_exchange(
     assert found == [request_, reply, previous, after]
 
 
-def test_an_open_request_has_no_reply_yet(session: LogSession) -> None:
+def test_an_open_request_has_no_reply_yet(session: TrafficSession) -> None:
     place = session.called(3, "c")
     assert target(session.timeline, place, Jump.REPLY) is None
     session.ticked("c")
@@ -55,5 +55,5 @@ def test_an_open_request_has_no_reply_yet(session: LogSession) -> None:
     assert target(session.timeline, place, Jump.REPLY) == reply
 
 
-def test_a_place_that_is_not_there_leads_nowhere(session: LogSession) -> None:
+def test_a_place_that_is_not_there_leads_nowhere(session: TrafficSession) -> None:
     assert [target(session.timeline, 99, jump) for jump in Jump] == [None] * 4

@@ -1,4 +1,4 @@
-"""What can be done with a row of the log: filters, jumps, marks, notes, copies."""
+"""What can be done with a row of Traffic: filters, jumps, marks, notes, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
@@ -31,8 +31,8 @@ from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.gui.traffic.log_session import LogSession
-from tests.unit.gui.traffic.test_related_log_jobs import Jobs
+from tests.unit.gui.traffic.session import TrafficSession
+from tests.unit.gui.traffic.test_related_jobs import Jobs
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -44,12 +44,12 @@ _TASK = {"id": 9, "result": {"task": {"taskId": "t-1", "status": "working"}}}
 
 
 @pytest.fixture
-def session() -> LogSession:
+def session() -> TrafficSession:
     """Places 0, 2, 4, 6 are of a call with token "a", 1, 3, 5 of one with token 7; 10 is a job's.
 
     7 is a line of stderr, 8 a task's.
     """
-    session = LogSession()
+    session = TrafficSession()
     session.called(1, "a")
     session.called(2, 7)
     session.ticked("a")
@@ -65,7 +65,7 @@ def session() -> LogSession:
 
 
 @pytest.fixture
-def model(session: LogSession, qtbot: QtBot) -> TrafficModel:
+def model(session: TrafficSession, qtbot: QtBot) -> TrafficModel:
     """The rows of the session."""
     return TrafficModel(session.timeline, _requests_of)
 
@@ -353,7 +353,7 @@ def test_recent_filters_are_remembered(pane: TrafficPane) -> None:
 
 
 def test_a_pattern_that_is_too_slow_is_not_passed_over_in_silence(
-    pane: TrafficPane, model: TrafficModel, session: LogSession, qtbot: QtBot
+    pane: TrafficPane, model: TrafficModel, session: TrafficSession, qtbot: QtBot
 ) -> None:
     session.answered(77, text="a" * 5_000 + "b")
     model.refresh()
@@ -382,12 +382,12 @@ def test_a_message_is_gone_to_by_its_number_also_where_a_filter_hides_it(
 def test_only_selected_messages_are_exported_where_there_are_several(
     pane: TrafficPane, model: TrafficModel, qtbot: QtBot, text: str, numbers: list[int]
 ) -> None:
-    pane.set_filter(LogFilter(text=text))
+    pane.set_filter(TrafficFilter(text=text))
     rows = {
         model.timeline.number(place): row for row, place in enumerate(_places(pane, model, qtbot))
     }
     _stand_on(pane, rows[2])
-    assert pane.wanted_for_export() == LogFilter(text=text)
+    assert pane.wanted_for_export() == TrafficFilter(text=text)
     flags = QItemSelectionModel.SelectionFlag
     for number in numbers[1:]:
         pane.view.selectionModel().select(model.index(rows[number], 0), flags.Select | flags.Rows)
@@ -493,7 +493,7 @@ def test_escape_empties_the_filter_then_leads_to_the_rows(
 
 
 def test_the_bytes_of_a_value_in_the_tree_are_selected(
-    pane: TrafficPane, model: TrafficModel, session: LogSession
+    pane: TrafficPane, model: TrafficModel, session: TrafficSession
 ) -> None:
     place = model.rowCount()
     result = {"emoji": "\U0001f600\u202e", "far": ["x" * 40_000, 1.5]}
