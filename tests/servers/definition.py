@@ -14,11 +14,11 @@ def server_definition(
     *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float | None = None
 ) -> StdioDefinition:
     """The test server on stdio; `args` are its options."""
-    command, *words = COMMAND
+    command, *text = COMMAND
     return StdioDefinition(
         name=name,
         command=command,
-        args=(*words, *args),
+        args=(*text, *args),
         era=era,
         connect_timeout_s=connect_timeout_s,
     )

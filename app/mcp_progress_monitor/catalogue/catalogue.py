@@ -293,10 +293,10 @@ def _left(
 
 
 def _state_of(content: bytes, path: Path) -> _State:
-    words = decoded(content, path)
-    if not words.strip():
+    text = decoded(content, path)
+    if not text.strip():
         return _NOTHING  # as `touch` leaves it
-    document = read_json(words, str(path), EXAMPLE)
+    document = read_json(text, str(path), EXAMPLE)
     around = document.value
     servers = around.get(_SERVERS, {}) if isinstance(around, dict) else None
     if not isinstance(servers, dict):
@@ -315,7 +315,7 @@ def _state_of(content: bytes, path: Path) -> _State:
         problems.append(
             ErrorDetails(what, f"{path}, line {key.line}", "Rename or remove one of them.")
         )
-    is_simple = not document.duplicates and is_plain_json(words)
+    is_simple = not document.duplicates and is_plain_json(text)
     return _State(around, tuple(items), tuple(problems), is_simple)
 
 

@@ -39,11 +39,11 @@ class _ObjectLevel:
         self.newest = ""
 
 
-def duplicate_keys(words: str) -> Iterator[DuplicateKey]:
+def duplicate_keys(text: str) -> Iterator[DuplicateKey]:
     """Every repetition in valid JSON without comments, in its order."""
     levels = [_ObjectLevel("")]
     line, told = 1, 0
-    for found in _TOKEN.finditer(words):
+    for found in _TOKEN.finditer(text):
         token = found[0]
         if found[2] is not None and found[1] is not None:
             name = json.loads(found[1], strict=False)
@@ -71,12 +71,12 @@ _KEY_END: Final = re.compile(r"\s*+[:=]")
 _MASK: Final = "*"
 
 
-def excerpt(words: str, line: int, column: int) -> str:
+def excerpt(text: str, line: int, column: int) -> str:
     """The line with a mistake, cut to its surroundings, and a mark under the place.
 
     What looks like a secret is covered, character by character, so that all stays in its place.
     """
-    lines = words.split("\n")
+    lines = text.split("\n")
     whole = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
     start = max(0, column - 1 - _CHARACTERS // 2)
     end = start + _CHARACTERS
@@ -135,32 +135,32 @@ class Mistake(NamedTuple):
     column: int
 
 
-def read_json(words: str, where: str, hint: str) -> Document:
+def read_json(text: str, where: str, hint: str) -> Document:
     """JSON with `//` and `/* */` comments and trailing commas allowed.
 
     Raises:
         UserError: it is none; with line, column and the line itself.
     """
-    plain = without_comments(words)
+    plain = without_comments(text)
     try:
         repeats: list[bool] = []
         value = json.loads(plain, object_pairs_hook=_FirstWins(repeats), parse_constant=_refused)
     except json.JSONDecodeError as error:
         mistake = Mistake(error.msg, error.lineno, error.colno)
-        raise UserError(_problem("JSON", words, where, hint, mistake)) from error
+        raise UserError(_problem("JSON", text, where, hint, mistake)) from error
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
         mistake = _no_number(plain)
-        raise UserError(_problem("JSON", words, where, hint, mistake)) from error
+        raise UserError(_problem("JSON", text, where, hint, mistake)) from error
     _check_depth(value, where, hint)
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
 
-def is_plain_json(words: str) -> bool:
+def is_plain_json(text: str) -> bool:
     """Whether it is JSON and no more: else something is lost when it is written anew."""
     try:
-        json.loads(words)
+        json.loads(text)
     except ValueError:
         return False
     return True
@@ -168,20 +168,20 @@ def is_plain_json(words: str) -> bool:
 
 def json_text(value: object) -> str:
     """JSON for people to read, which can be encoded."""
-    words = json.dumps(value, indent=2, ensure_ascii=False)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
-        words.encode()
+        text.encode()
     except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
-        words = json.dumps(value, indent=2)
-    return f"{words}\n"
+        text = json.dumps(value, indent=2)
+    return f"{text}\n"
 
 
-def read_toml(words: str, where: str, hint: str) -> Document:
+def read_toml(text: str, where: str, hint: str) -> Document:
     """TOML; `UserError` as with `read_json`. It refuses keys that are given twice itself."""
     try:
-        value = tomllib.loads(words.replace("\r\n", "\n"))
+        value = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise UserError(_problem("TOML", words, where, hint, _of_toml(error, words))) from error
+        raise UserError(_problem("TOML", text, where, hint, _of_toml(error, text))) from error
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:
@@ -203,11 +203,11 @@ def _as_json(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else value.isoformat()
 
 
-def without_comments(words: str) -> str:
+def without_comments(text: str) -> str:
     """JSON with spaces in place of comments and trailing commas: every place stays what it was."""
-    if "//" in words or "/*" in words:
-        words = _NOTED.sub(_blank, words)
-    return _TRAILING.sub(_blank, words)
+    if "//" in text or "/*" in text:
+        text = _NOTED.sub(_blank, text)
+    return _TRAILING.sub(_blank, text)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -247,11 +247,11 @@ def _no_number(plain: str) -> Mistake:
     return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
+def _of_toml(error: tomllib.TOMLDecodeError, text: str) -> Mistake:
     """What the library says in words, taken apart: it names the place in them alone."""
     said = str(error)
     place = _PLACE.search(said)
-    lines = words.split("\n")
+    lines = text.split("\n")
     if place is None:
         return Mistake(said, 1, 1)
     what = said[: place.start()]
@@ -260,12 +260,12 @@ def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
     return Mistake(what, int(place[1]), int(place[2]))
 
 
-def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> ErrorDetails:
+def _problem(kind: str, text: str, where: str, hint: str, mistake: Mistake) -> ErrorDetails:
     return ErrorDetails(
         f"The configuration file is not valid {kind}: {mistake.what}",
         f"{where}, line {mistake.line}, column {mistake.column}",
         hint,
-        excerpt(words, mistake.line, mistake.column),
+        excerpt(text, mistake.line, mistake.column),
     )
 
 

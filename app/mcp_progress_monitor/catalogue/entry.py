@@ -97,10 +97,10 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
 
 def _length(definition: ServerDefinition) -> int:
     if isinstance(definition, StdioDefinition):
-        words, values = (definition.command, *definition.args), definition.env
+        text, values = (definition.command, *definition.args), definition.env
     else:
-        words, values = (definition.url,), definition.headers
-    return sum(map(len, words)) + len(words) + sum(map(len, (*values, *values.values())))
+        text, values = (definition.url,), definition.headers
+    return sum(map(len, text)) + len(text) + sum(map(len, (*values, *values.values())))
 
 
 EXTRAS: Final = "mcpProgressMonitor"  # the key of what other clients know nothing of

@@ -55,12 +55,12 @@ class EntryText(Protocol):
 
 def wrapped_text(entry: EntryText, lead: Launch) -> str:
     """The text with the command of `lead`, and its arguments before the entry's own command."""
-    words = [*map(entry.literal, lead.args), entry.command.of(entry.text)]
+    args = [*map(entry.literal, lead.args), entry.command.of(entry.text)]
     changes = [_Change(entry.command, entry.literal(lead.command))]
     if entry.args is None:
-        changes.append(entry.new_args(_made(words)))
+        changes.append(entry.new_args(_made(args)))
     else:
-        changes.append(_added(entry, entry.args, words))
+        changes.append(_added(entry, entry.args, args))
     return _changed(entry.text, changes)
 
 
@@ -71,9 +71,9 @@ def unwrapped_text(entry: EntryText, lead: int) -> str:
     found = entry.elements(lead + 2)
     if len(found) <= lead:
         raise UneditableError("its arguments are not strings")
-    words = [span.of(entry.text) for span in found[: lead + 1]]
-    changes = [_Change(entry.command, words[-1])]
-    made = entry.made_args() if entry.args.of(entry.text) == _made(words) else None
+    lead_args = [span.of(entry.text) for span in found[: lead + 1]]
+    changes = [_Change(entry.command, lead_args[-1])]
+    made = entry.made_args() if entry.args.of(entry.text) == _made(lead_args) else None
     if made is not None:
         changes.append(_Change(made, ""))
     else:
@@ -278,8 +278,8 @@ class TomlEntry:
             return _Change(place, f", {self._names[1]} = {literal}")
         end = self._line_end(self.command.end)
         line_end = "\r\n" if "\r\n" in self.text else "\n"
-        words = f"{line_end}{key['head']}{self._names[1]}{key['equals']}{literal}"
-        return _Change(Span(end, end), words)
+        text = f"{line_end}{key['head']}{self._names[1]}{key['equals']}{literal}"
+        return _Change(Span(end, end), text)
 
     def made_args(self) -> Span | None:
         """The line with the arguments, or what stands between the command and their end."""

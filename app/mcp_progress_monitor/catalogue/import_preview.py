@@ -202,15 +202,15 @@ def changes_between(
         return ("transport",)
     found = _with_references(found, held, kept)
     mine, theirs = held.model_dump(), found.model_dump()
-    changed = [words for field, words in _WORDS.items() if mine.get(field) != theirs.get(field)]
+    changed = [text for field, text in _WORDS.items() if mine.get(field) != theirs.get(field)]
     return (*dict.fromkeys(changed), *_of_values(held, found))
 
 
 def _reached(definition: ServerDefinition) -> Hashable:
     """What is equal for servers between which there are no changes."""
     if isinstance(definition, StdioDefinition):
-        words = [REFERENCE.sub(HIDDEN_VALUE, word) for word in shown_arguments(definition.args)]
-        return definition.command, tuple(words), definition.cwd
+        arguments = [REFERENCE.sub(HIDDEN_VALUE, word) for word in shown_arguments(definition.args)]
+        return definition.command, tuple(arguments), definition.cwd
     return definition.transport, definition.url
 
 
@@ -243,9 +243,9 @@ def _row(
 def _of_values(held: ServerDefinition, found: ServerDefinition) -> list[str]:
     mine, theirs = values_of(held), values_of(found)
     kind = "variable" if isinstance(found, StdioDefinition) else "header"
-    words = [f"{kind} {name} added" for name in sorted(theirs.keys() - mine.keys())]
-    words += [f"{kind} {name} removed" for name in sorted(mine.keys() - theirs.keys())]
-    return words + [
+    lines = [f"{kind} {name} added" for name in sorted(theirs.keys() - mine.keys())]
+    lines += [f"{kind} {name} removed" for name in sorted(mine.keys() - theirs.keys())]
+    return lines + [
         f"{kind} {name}"
         for name in sorted(mine.keys() & theirs.keys())
         if mine[name] != theirs[name]

@@ -68,12 +68,12 @@ def taken_in(definition: ServerDefinition) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(found))
 
 
-def without_gaps(words: str) -> str:
+def without_gaps(text: str) -> str:
     """What is to be agreed to, with blanks in which nobody could hide the rest of it.
 
     A run of spaces is told by its length; other blank characters are written as escapes.
     """
-    plain = _STRANGE_BLANK.sub(lambda found: f"\\u{ord(found[0]):04x}", words)
+    plain = _STRANGE_BLANK.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return _GAP.sub(lambda found: f"[{formatting.count(len(found[0]), 'space')}]", plain)
 
 

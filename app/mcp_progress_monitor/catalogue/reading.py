@@ -56,11 +56,11 @@ def read_env_file(path: Path) -> dict[str, str]:
     Raises:
         UserError: it cannot be read, or is larger than such a file may be.
     """
-    words = read_text(path)
-    if len(words) > _LARGEST_CHARACTERS:
+    text = read_text(path)
+    if len(text) > _LARGEST_CHARACTERS:
         raise UserError(ErrorDetails("The environment file is too large", str(path)))
     variables: dict[str, str] = {}
-    for line in words.splitlines():
+    for line in text.splitlines():
         found = None if line.lstrip().startswith("#") else _LINE.fullmatch(line)
         if found is not None and "\0" not in line:
             variables[found[1]] = _value(found[2])
@@ -159,10 +159,8 @@ def _notes(
         yield f"{shown} is left out: it looks like a secret, and this program does not use it"
     if isinstance(definition, HttpDefinition):
         for part in bare_url(definition.url)[1]:
-            words = (
-                "the user name and password" if part == "user" else formatting.one_line(part, 60)
-            )
-            yield f"its URL contains a secret, {words}, which is saved in plain text"
+            text = "the user name and password" if part == "user" else formatting.one_line(part, 60)
+            yield f"its URL contains a secret, {text}, which is saved in plain text"
 
 
 def _shown_name(name: str, form: EntryForm) -> str:
@@ -355,15 +353,15 @@ def is_toml(path: Path, client: McpClient | None) -> bool:
     return client is CODEX if client is not None else path.suffix.lower() == ".toml"
 
 
-def read_document(path: Path, words: str, client: McpClient | None) -> Document:
+def read_document(path: Path, text: str, client: McpClient | None) -> Document:
     """What the text of a configuration says.
 
     Raises:
         UserError: it is neither JSON nor TOML, as the client has it.
     """
     if is_toml(path, client):
-        return read_toml(words, str(path), _TOML_HINT)
-    return read_json(words, str(path), EXAMPLE)
+        return read_toml(text, str(path), _TOML_HINT)
+    return read_json(text, str(path), EXAMPLE)
 
 
 def _read_all(

@@ -167,9 +167,9 @@ def _variable(server: str, name: str) -> str:
     return variable_name(f"{server}_{name}")
 
 
-def variable_name(words: str) -> str:
+def variable_name(text: str) -> str:
     """A variable of the environment that is called like something else: `api-key` is `API_KEY`."""
-    return _NOT_OF_NAMES.sub("_", words).strip("_").upper() or "SECRET"
+    return _NOT_OF_NAMES.sub("_", text).strip("_").upper() or "SECRET"
 
 
 def replaced(

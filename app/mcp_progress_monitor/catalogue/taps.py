@@ -96,13 +96,13 @@ def _bare_default() -> Path | None:
 
 def wrapper(program: TapProgram, name: str, client: str) -> Launch:
     """The command of a tapped entry, and the arguments that stand before the server's command."""
-    words = [*program.command[1:], _TAP, "--name", shown_name(name), "--client", client]
+    args = [*program.command[1:], _TAP, "--name", shown_name(name), "--client", client]
     if program.data_dir is not None:
-        words += ["--data-dir", str(program.data_dir)]
+        args += ["--data-dir", str(program.data_dir)]
     if program.is_windows:
-        return Launch(program.command[0], (*words, _END))
+        return Launch(program.command[0], (*args, _END))
     check = f"[ -e {shlex.quote(program.needed)} ] && " if program.needed else ""
-    script = f't=$0; [ -x "$t" ] && {check}exec "$t" {shlex.join(words)} -- "$@"; exec "$@"'
+    script = f't=$0; [ -x "$t" ] && {check}exec "$t" {shlex.join(args)} -- "$@"; exec "$@"'
     return Launch(SHELL, ("-c", script, program.command[0]))
 
 

@@ -29,7 +29,7 @@ def toml_value(value: Any) -> Any:
     return value
 
 
-def with_entries(words: str, container: str, entries: Mapping[str, Any]) -> str:
+def with_entries(text: str, container: str, entries: Mapping[str, Any]) -> str:
     """The document with the tables `entries` in its table `container`.
 
     A table of the same name takes the new members and loses those that are not among them. Line
@@ -39,9 +39,9 @@ def with_entries(words: str, container: str, entries: Mapping[str, Any]) -> str:
     Raises:
         UneditableError: the library gives up.
     """
-    line_end = "\r\n" if "\r\n" in words else "\n"
+    line_end = "\r\n" if "\r\n" in text else "\n"
     try:
-        held = f"{words.rstrip()}\n" if words.strip() else ""
+        held = f"{text.rstrip()}\n" if text.strip() else ""
         document = tomlkit.parse(held.replace("\r\n", "\n"))
         if container not in document:
             if held:
@@ -61,13 +61,13 @@ def string_literal(word: str) -> str:
     return tomlkit.string(word).as_string()
 
 
-def value_place(words: str, path: Sequence[str]) -> tuple[int, int] | None:
+def value_place(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     """Where the value at `path` stands in a document: its start and its end; None without it.
 
     Raises:
         UneditableError: the library does not give back what it has read, or cannot set the value.
     """
-    held = words.replace("\r\n", " \n")  # every place stays what it was
+    held = text.replace("\r\n", " \n")  # every place stays what it was
     try:
         document = tomlkit.parse(held)
         table: Any = document

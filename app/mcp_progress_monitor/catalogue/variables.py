@@ -85,19 +85,19 @@ class Resolver:
         """What has no answer yet, in the order in which it was met."""
         return tuple(self._asks.values())
 
-    def value(self, words: str) -> str:
+    def value(self, text: str) -> str:
         """A text where references may stand: variables of the environment become such."""
-        return self._resolved(words, takes_reference=True)
+        return self._resolved(text, takes_reference=True)
 
-    def plain(self, words: str) -> str:
+    def plain(self, text: str) -> str:
         """A text where none may: variables are replaced by what they are now."""
-        return self._resolved(words, takes_reference=False)
+        return self._resolved(text, takes_reference=False)
 
-    def _resolved(self, words: str, *, takes_reference: bool) -> str:
-        if self._syntax is Syntax.NONE or "$" not in words:
-            return words
+    def _resolved(self, text: str, *, takes_reference: bool) -> str:
+        if self._syntax is Syntax.NONE or "$" not in text:
+            return text
         self._takes_reference = takes_reference
-        return _VARIABLE.sub(self._replaced, words)
+        return _VARIABLE.sub(self._replaced, text)
 
     def _replaced(self, found: re.Match[str]) -> str:
         if found[2] is not None:

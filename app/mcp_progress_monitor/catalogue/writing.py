@@ -82,12 +82,12 @@ def write_file(
         content = read_bytes(path)
     except FileNotFoundError:
         content = b""
-    words, is_replaced = merged(decoded(content, path), str(path), document, client)
+    text, is_replaced = merged(decoded(content, path), str(path), document, client)
     kept = free_beside(path) if is_replaced else None
     if kept is not None:
         write_private(kept, content)
-    write_private(path, words.encode())
-    return Written(words, tuple(left_out), kept)
+    write_private(path, text.encode())
+    return Written(text, tuple(left_out), kept)
 
 
 def _document(
@@ -168,11 +168,11 @@ class _Merged(NamedTuple):
     is_replaced: bool
 
 
-def _merged_json(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
-    if not words.strip():
+def _merged_json(text: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
+    if not text.strip():
         return _Merged(json_text(document), False)
-    held, duplicates = read_json(words, where, EXAMPLE)
-    if not isinstance(held, dict) or not is_plain_json(words):
+    held, duplicates = read_json(text, where, EXAMPLE)
+    if not isinstance(held, dict) or not is_plain_json(text):
         raise UserError(_kept(where, "Comments in it would be lost"))
     if duplicates:
         name = formatting.one_line(duplicates[0].name, 60)
@@ -183,13 +183,13 @@ def _merged_json(words: str, where: str, document: dict[str, Any], client: McpCl
     return _Merged(json_text(merged), is_replaced)
 
 
-def _merged_toml(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
+def _merged_toml(text: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
     from mcp_progress_monitor.catalogue.toml_editing import toml_value, with_entries
 
     document = toml_value(document)
-    wanted, is_replaced = _with_servers(_read_toml(words, where), document, client)
+    wanted, is_replaced = _with_servers(_read_toml(text, where), document, client)
     try:
-        written = with_entries(words, client.container, document[client.container])
+        written = with_entries(text, client.container, document[client.container])
         is_right = _read_toml(written, where) == wanted
     except (UneditableError, UserError):
         is_right = False
@@ -199,8 +199,8 @@ def _merged_toml(words: str, where: str, document: dict[str, Any], client: McpCl
     return _Merged(written, is_replaced)
 
 
-def _read_toml(words: str, where: str) -> dict[str, Any]:
-    held: dict[str, Any] = read_toml(words, where, "Fix the file, or write to another one.").value
+def _read_toml(text: str, where: str) -> dict[str, Any]:
+    held: dict[str, Any] = read_toml(text, where, "Fix the file, or write to another one.").value
     return held
 
 

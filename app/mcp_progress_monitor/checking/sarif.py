@@ -70,15 +70,15 @@ def _rule(id_: str) -> dict[str, Any]:
         for name, call in (("Python", advice.python), ("TypeScript", advice.typescript))
         if call
     ]
-    words = [advice.due, f"Since: {advice.since}.", advice.fix]
+    paragraphs = [advice.due, f"Since: {advice.since}.", advice.fix]
     return {
         "id": id_,
         "name": "".join(word[:1].upper() + word[1:] for word in _letters(advice.title).split()),
         "shortDescription": {"text": advice.title},
         "fullDescription": {"text": advice.due},
         "help": {
-            "text": " ".join([*words, *examples]),
-            "markdown": "\n\n".join([*words, *examples]),
+            "text": " ".join([*paragraphs, *examples]),
+            "markdown": "\n\n".join([*paragraphs, *examples]),
         },
         "defaultConfiguration": {"level": level.value},
         "properties": {"since": advice.since, "certainty": advice.certainty.value},

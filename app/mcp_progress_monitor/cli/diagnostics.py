@@ -19,15 +19,15 @@ _DATA_DIR = "--data-dir"
 _SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})  # options whose values may be secrets
 
 
-def report_internal_error(error: BaseException, words: Sequence[str]) -> str:
+def report_internal_error(error: BaseException, arguments: Sequence[str]) -> str:
     """Write a crash report and return the message that names its file.
 
-    `words` are the arguments; a server's command after `--` may contain secrets and is left out.
+    A server's command after `--` may contain secrets and is left out of the report.
     """
     from mcp_progress_monitor.crash_reports import report_of, save  # seldom needed
 
-    text = report_of(error, _names(_own(words)))
-    for folder in _folders(words):
+    text = report_of(error, _names(_own(arguments)))
+    for folder in _folders(arguments):
         try:
             path = save(folder, text)
         except OSError:
@@ -42,31 +42,31 @@ def report_internal_error(error: BaseException, words: Sequence[str]) -> str:
     )
 
 
-def _names(words: Sequence[str]) -> list[str]:
+def _names(arguments: Sequence[str]) -> list[str]:
     """The arguments without values that may be secrets."""
-    before = ("", *words)
+    before = ("", *arguments)
     return [
         "…" if previous in _SECRET_OPTIONS else word.partition("=")[0]
-        for previous, word in zip(before, words, strict=False)
+        for previous, word in zip(before, arguments, strict=False)
     ]
 
 
-def _own(words: Sequence[str]) -> Sequence[str]:
-    return words[: words.index("--")] if "--" in words else words
+def _own(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
-def _folders(words: Sequence[str]) -> list[Path]:
+def _folders(arguments: Sequence[str]) -> list[Path]:
     """Where to write: the data folder, or else the folder for temporary files."""
     try:
-        data = [paths.data_dir(_chosen_data_dir(_own(words)))]
+        data = [paths.data_dir(_chosen_data_dir(_own(arguments)))]
     except UserError:
         data = []
     return [*data, Path(tempfile.gettempdir())]
 
 
-def _chosen_data_dir(words: Sequence[str]) -> Path | None:
+def _chosen_data_dir(arguments: Sequence[str]) -> Path | None:
     """The `--data-dir` on the command line, found without click, which may be what failed."""
-    for word, following in zip(words, (*words[1:], ""), strict=True):
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
         name, sign, value = word.partition("=")
         if name == _DATA_DIR and (value or following):
             return Path(value if sign else following)

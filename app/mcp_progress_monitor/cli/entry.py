@@ -567,10 +567,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The one place that turns exceptions into messages and exit codes. A defect of this program is
     reported in one sentence that names the file with the details.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    text = list(sys.argv[1:] if arguments is None else arguments)
     invocation = Invocation()
     try:
-        return _run(words, invocation)
+        return _run(text, invocation)
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
@@ -585,35 +585,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.CANCELLED
     except OSError as error:
         if error.errno not in _DISK_ERRORS:
-            return _defect(error, words)
+            return _defect(error, text)
         _tell(f"Cannot write the output: {error.strerror}")
         return ExitCode.UNWRITABLE
     except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
-        return _defect(error, words)
+        return _defect(error, text)
 
 
-def _defect(error: Exception, words: Sequence[str]) -> ExitCode:
+def _defect(error: Exception, arguments: Sequence[str]) -> ExitCode:
     from mcp_progress_monitor.cli.diagnostics import report_internal_error
 
-    _tell(report_internal_error(error, words))
+    _tell(report_internal_error(error, arguments))
     return ExitCode.DEFECT
 
 
-def _tell(words: str) -> None:
+def _tell(text: str) -> None:
     """Write to standard error, and ignore a full disk there."""
     with contextlib.suppress(OSError):
-        click.echo(words, err=True)
+        click.echo(text, err=True)
 
 
-def _run(words: list[str], invocation: Invocation) -> int:
+def _run(arguments: list[str], invocation: Invocation) -> int:
     """Split off the server's command after `--`; click parses the rest."""
-    if _SEPARATOR in words:
-        place = words.index(_SEPARATOR)
-        words, command = words[:place], tuple(words[place + 1 :])
+    if _SEPARATOR in arguments:
+        place = arguments.index(_SEPARATOR)
+        arguments, command = arguments[:place], tuple(arguments[place + 1 :])
         if not command:
             raise click.UsageError("No server command after --. Example: -- python server.py")
         invocation.common = CommonOptions(command=command)
     code = program.main(
-        words, prog_name="mcp-progress-monitor", standalone_mode=False, obj=invocation
+        arguments, prog_name="mcp-progress-monitor", standalone_mode=False, obj=invocation
     )
     return int(code or ExitCode.DONE)

@@ -183,7 +183,7 @@ def share_line(what: str) -> Iterator[Callable[[float], None]]:
     The line appears after a moment, and is gone at the end.
     """
     errors = StandardOutput(sys.stderr)
-    words = one_line(what, _NAME)
+    text = one_line(what, _NAME)
     shown_at = time.monotonic()
     length = 0
 
@@ -191,7 +191,7 @@ def share_line(what: str) -> Iterator[Callable[[float], None]]:
         nonlocal shown_at, length
         now = time.monotonic()
         if errors.is_terminal and now - shown_at >= _EVERY_S:
-            line = f"{words}: {share * 100:.0f} %"
+            line = f"{text}: {share * 100:.0f} %"
             errors.text(f"\r{line.ljust(length)}")
             shown_at, length = now, len(line)
 

@@ -49,14 +49,14 @@ class TapOrder:
         self.script = script
 
 
-def plain_order(words: Sequence[str]) -> TapOrder | None:
+def plain_order(arguments: Sequence[str]) -> TapOrder | None:
     """The order in the program's arguments; None for all that click is to read and judge."""
-    if not words or words[0] != "tap" or "--" not in words:
+    if not arguments or arguments[0] != "tap" or "--" not in arguments:
         return None
-    place = words.index("--")
-    command = words[place + 1 :]
+    place = arguments.index("--")
+    command = arguments[place + 1 :]
     options: dict[str, str] = {}
-    rest = list(words[1:place])
+    rest = list(arguments[1:place])
     while rest:
         name, sign, value = rest.pop(0).partition("=")
         if name not in _ALL_OPTIONS or not (sign or rest):

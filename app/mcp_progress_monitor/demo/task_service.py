@@ -149,8 +149,8 @@ class TaskService:
             return {}
         with task.lock:
             if task.has_ended:
-                words = f"Cannot cancel a task that is {task.state.status}"
-                raise RpcError(INVALID_PARAMS, words)
+                text = f"Cannot cancel a task that is {task.state.status}"
+                raise RpcError(INVALID_PARAMS, text)
             task.change("cancelled", "Cancelled by the client")
             call.reply(task.shape())
         task.stop()

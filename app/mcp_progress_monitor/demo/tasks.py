@@ -127,8 +127,8 @@ class Task:
     def finish(self, result: JsonObject) -> None:
         """End with a result; one that is an error is a failure in the core and none elsewhere."""
         is_failure = self.terms.is_core and result.get("isError", False)
-        words = "The tool failed" if result.get("isError") else "Done"
-        self.change("failed" if is_failure else "completed", words, result=result)
+        text = "The tool failed" if result.get("isError") else "Done"
+        self.change("failed" if is_failure else "completed", text, result=result)
 
     def fail(self, error: RpcError) -> None:
         self.change("failed", error.message, error=error.body())

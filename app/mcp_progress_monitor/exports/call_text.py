@@ -46,27 +46,27 @@ def as_command_line(server: ServerDefinition, method: str, params: JsonObject) -
 
     Secrets of the server are references to environment variables.
     """
-    words = ["mcp-progress-monitor", _COMMANDS[method], _subject(method, params)]
+    command = ["mcp-progress-monitor", _COMMANDS[method], _subject(method, params)]
     arguments: dict[str, Any] = params.get("arguments") or {}
     if method == CALL_TOOL and arguments:
-        words += ["--args", _json(arguments)]
+        command += ["--args", _json(arguments)]
     if method == GET_PROMPT:
-        words += [
+        command += [
             word for name, value in arguments.items() for word in ("--arg", f"{name}={value}")
         ]
     if server.era != "auto":
-        words += ["--era", server.era]
+        command += ["--era", server.era]
     if isinstance(server, HttpDefinition):
-        words += ["--url", _url(server)]
-        words += ["--transport", "sse"] if server.transport == "sse" else []
-        words += ["--oauth"] if server.auth == "oauth" else []
+        command += ["--url", _url(server)]
+        command += ["--transport", "sse"] if server.transport == "sse" else []
+        command += ["--oauth"] if server.auth == "oauth" else []
         for name in server.headers:
-            words += ["--header", f"{name}: {_reference(variable_of(name))}"]
-        return shlex.join(words)
+            command += ["--header", f"{name}: {_reference(variable_of(name))}"]
+        return shlex.join(command)
     for name in server.env:
-        words += ["--env", f"{name}={_reference(name)}"]
-    words += ["--cwd", server.cwd] if server.cwd is not None else []
-    return shlex.join([*words, "--", server.command, *_arguments(server.args)])
+        command += ["--env", f"{name}={_reference(name)}"]
+    command += ["--cwd", server.cwd] if server.cwd is not None else []
+    return shlex.join([*command, "--", server.command, *_arguments(server.args)])
 
 
 def as_curl(

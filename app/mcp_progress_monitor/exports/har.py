@@ -488,6 +488,6 @@ def _body(parts: list[bytes]) -> Iterator[bytes]:
         yield _encoded(json.dumps(part.decode(), ensure_ascii=False)[1:-1])
 
 
-def _encoded(words: str) -> bytes:
+def _encoded(text: str) -> bytes:
     """UTF-8; half characters, which a recording may contain, become question marks."""
-    return words.encode(errors="replace")
+    return text.encode(errors="replace")

@@ -20,7 +20,7 @@ _INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"}
 def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redaction) -> str:
     """The finding with the message that shows it first, for the issue tracker of a server."""
     advice = ADVICE[finding.rule]
-    lines = [f"# {_plain(wording.headline(finding), redaction)}", ""]
+    lines = [f"# {_plain(wording.rule_title(finding.rule), redaction)}", ""]
     for section in wording.sections(finding):
         if section.is_code:
             language = section.heading.lower()
@@ -41,9 +41,9 @@ def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redactio
     return "\n".join(lines) + "\n"
 
 
-def _plain(words: str, redaction: Redaction) -> str:
+def _plain(text: str, redaction: Redaction) -> str:
     """Text of a server on one line, none of which is Markdown."""
-    return formatting.visible(" ".join(redaction.text(words).split())).translate(_INLINE)
+    return formatting.visible(" ".join(redaction.text(text).split())).translate(_INLINE)
 
 
 def _fenced(code: str, language: str) -> list[str]:

@@ -25,7 +25,7 @@ from mcp_progress_monitor.exports.secret_patterns import (
 from mcp_progress_monitor.formatting import size
 from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.protocol.secrets import is_secret_name
-from mcp_progress_monitor.wording.doctor import whole
+from mcp_progress_monitor.wording.doctor import report_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,51 +173,51 @@ class SecretRemover:
             self._put(found.start(), found.end(), _GONE)
 
     def _take_string(self, level: _Level, token: bytes, start: int) -> None:
-        words = _decoded(token)
-        shown = self._shown(level, words)
+        text = _decoded(token)
+        shown = self._shown(level, text)
         if level.rule is _SecretRule.COMMAND or (level.rule in _PAIRED and not level.previous):
-            level.previous = words
-        if shown != words:
+            level.previous = text
+        if shown != text:
             self._put(start, start + len(token), _encoded(shown, token))
 
-    def _shown(self, level: _Level, words: str) -> str:
+    def _shown(self, level: _Level, text: str) -> str:
         rule = self._rule_of_value()
         if rule in _SECRET:
             return REMOVED
         if level.rule is _SecretRule.COMMAND and not level.is_object:
-            return self._text(_argument(level.previous, words))
+            return self._text(_argument(level.previous, text))
         if rule is _SecretRule.ENVIRONMENT:
-            return self._text(_without_value(words))
+            return self._text(_without_value(text))
         if rule is _SecretRule.HEADERS:
-            return self._header_line(words)
+            return self._header_line(text)
         if rule is _SecretRule.HEADER:
-            return self._in_header(level, words)
-        return self._plain(level, words)
+            return self._in_header(level, text)
+        return self._plain(level, text)
 
-    def _plain(self, level: _Level, words: str) -> str:
-        if level.is_object and is_key(level.key) and looks_random(words):
+    def _plain(self, level: _Level, text: str) -> str:
+        if level.is_object and is_key(level.key) and looks_random(text):
             return REMOVED
         name = level.previous if level.rule is _SecretRule.HEADER_PAIRS else level.key
         if level.is_object and is_address(name):
-            words = address_without_secrets(words)
-        return self._text(words)
+            text = address_without_secrets(text)
+        return self._text(text)
 
-    def _in_header(self, level: _Level, words: str) -> str:
+    def _in_header(self, level: _Level, text: str) -> str:
         if not level.previous:
-            return words if _NAME.fullmatch(words) else REMOVED
-        return self._header_value(level.previous, words)
+            return text if _NAME.fullmatch(text) else REMOVED
+        return self._header_value(level.previous, text)
 
-    def _header_value(self, name: str, words: str) -> str:
+    def _header_value(self, name: str, text: str) -> str:
         if is_harmless_header(name):
-            return self._text(address_without_secrets(words))
-        return words if _HIDDEN.fullmatch(words) else REMOVED
+            return self._text(address_without_secrets(text))
+        return text if _HIDDEN.fullmatch(text) else REMOVED
 
-    def _header_line(self, words: str) -> str:
+    def _header_line(self, text: str) -> str:
         """A line `Name: value` without its value; any other line may be a value."""
-        name, sign, value = words.partition(":")
+        name, sign, value = text.partition(":")
         if sign and is_harmless_header(name.strip()):
             return f"{name}:{self._text(address_without_secrets(value))}"
-        return words if _HEADER_NAME.fullmatch(words) else _header(words)
+        return text if _HEADER_NAME.fullmatch(text) else _header(text)
 
     def _rule_of_value(self) -> _SecretRule:
         """The rule for the next value: of its own name, else of the container around it."""
@@ -276,41 +276,41 @@ def _rule_of_name(name: str) -> _SecretRule:
     return _SecretRule.COMMAND if is_command(name) else _SecretRule.PLAIN
 
 
-def _argument(previous: str, words: str) -> str:
+def _argument(previous: str, text: str) -> str:
     if _HEADER_OPTION.match(previous):
-        return _header(words)
+        return _header(text)
     if _VARIABLE_OPTION.match(previous):
-        return _without_value(words)
+        return _without_value(text)
     if previous.startswith("-") and "=" not in previous and is_secret_name(previous):
         return REMOVED
-    option = _OPTION.fullmatch(words)
+    option = _OPTION.fullmatch(text)
     if option is not None and is_secret_name(option[2]):
         return f"{option[1]}{REMOVED}"
-    return _VARIABLE.sub(rf"\1{REMOVED}", words) if _VARIABLE.fullmatch(words) else words
+    return _VARIABLE.sub(rf"\1{REMOVED}", text) if _VARIABLE.fullmatch(text) else text
 
 
-def _without_value(words: str) -> str:
+def _without_value(text: str) -> str:
     """`NAME=VALUE` without its value; a name alone stays."""
-    name, sign, value = words.partition("=")
-    return f"{name}={REMOVED}" if sign and value else words
+    name, sign, value = text.partition("=")
+    return f"{name}={REMOVED}" if sign and value else text
 
 
-def _header(words: str) -> str:
+def _header(text: str) -> str:
     """A line `Name: value` without its value; any other line may be a value."""
-    if _PAIR.match(words):
-        return _PAIR.sub(rf"\1{REMOVED}", words)
+    if _PAIR.match(text):
+        return _PAIR.sub(rf"\1{REMOVED}", text)
     return REMOVED
 
 
 def _decoded(token: bytes) -> str:
     """The content of a JSON string, leniently; bytes that are not UTF-8 survive."""
-    words = token.decode("utf-8", "surrogateescape")
-    if "\\" not in words:
-        return words.strip('"')
+    text = token.decode("utf-8", "surrogateescape")
+    if "\\" not in text:
+        return text.strip('"')
     try:
-        return str(json.loads(words, strict=False))
+        return str(json.loads(text, strict=False))
     except ValueError:
-        return words.strip('"')
+        return text.strip('"')
 
 
 def _encoded(words: str, token: bytes) -> bytes:
@@ -396,20 +396,20 @@ def _raw(raw: bytes) -> bytes:
     )
 
 
-def _text(words: str, depth: int = 0) -> str:
+def _text(text: str, depth: int = 0) -> str:
     """A text, which may itself be JSON, as servers often send it."""
-    if depth < _DEEPEST and words.lstrip()[:1] in _OPENING and _is_json(words):
+    if depth < _DEEPEST and text.lstrip()[:1] in _OPENING and _is_json(text):
         # In valid JSON, half a surrogate pair can only stand in a string, where an escape means
         # the same; `backslashreplace` writes one.
-        raw = words.encode("utf-8", "backslashreplace")
+        raw = text.encode("utf-8", "backslashreplace")
         clean = _members(raw, depth)
-        return words if clean is raw else clean.decode()
-    return _words(words)
+        return text if clean is raw else clean.decode()
+    return _words(text)
 
 
-def _words(words: str) -> str:
-    has_any = may_have_secrets(words.encode("utf-8", "replace"))
-    return without_secrets(words) if has_any else words
+def _words(text: str) -> str:
+    has_any = may_have_secrets(text.encode("utf-8", "replace"))
+    return without_secrets(text) if has_any else text
 
 
 def _members(raw: bytes, depth: int) -> bytes:
@@ -431,9 +431,9 @@ def _decoded_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _encoded_text(words: str) -> bytes:
+def _encoded_text(text: str) -> bytes:
     """The bytes of what `_decoded` made, redacted."""
-    return words.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _plain(value: Any) -> Any:
@@ -446,10 +446,10 @@ def _plain(value: Any) -> Any:
 
 
 def doctor_text(report: DoctorReport, now: float) -> str:
-    words = whole(_without_bytes(report, REMOVED.encode()), now)
+    text = report_text(_without_bytes(report, REMOVED.encode()), now)
     for secret in report.secrets:
-        words = words.replace(secret, REMOVED)
-    return without_secrets(words)
+        text = text.replace(secret, REMOVED)
+    return without_secrets(text)
 
 
 def _without_bytes(report: DoctorReport, removed: bytes) -> DoctorReport:

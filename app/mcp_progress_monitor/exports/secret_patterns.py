@@ -26,13 +26,13 @@ def is_key(name: str) -> bool:
     return letters(name) in {"key", "xkey"}
 
 
-def looks_random(words: str) -> bool:
+def looks_random(text: str) -> bool:
     """Whether cases and digits alternate as they do in no name; not for a UUID."""
-    if not _RANDOM.fullmatch(words) or _UUID.fullmatch(words):
+    if not _RANDOM.fullmatch(text) or _UUID.fullmatch(text):
         return False
-    stretches = _STRETCH.findall(words)
+    stretches = _STRETCH.findall(text)
     has_digit = any(stretch[0].isdigit() for stretch in stretches)
-    return has_digit and len(stretches) * _LONGEST_STRETCH >= len(words)
+    return has_digit and len(stretches) * _LONGEST_STRETCH >= len(text)
 
 
 def is_environment(name: str) -> bool:
@@ -53,13 +53,13 @@ def is_address(name: str) -> bool:
     return letters(name) in {"url", "location"}
 
 
-def address_without_secrets(words: str) -> str:
+def address_without_secrets(text: str) -> str:
     """A URL without the random parts of its path: they grant access."""
-    found = _PATH.match(words)
+    found = _PATH.match(text)
     if found is None:
-        return words
+        return text
     parts = [REMOVED if _is_made_by_chance(part) else part for part in found["path"].split("/")]
-    return f"{found['before']}{'/'.join(parts)}{words[found.end() :]}"
+    return f"{found['before']}{'/'.join(parts)}{text[found.end() :]}"
 
 
 def _is_made_by_chance(part: str) -> bool:
@@ -169,15 +169,15 @@ _KEEPING: Final = (
 )
 
 
-def without_secrets(words: str) -> str:
+def without_secrets(text: str) -> str:
     """A text with `REMOVED` for values under a secret's name, or that look like secrets.
 
     Takes time linear in its length.
     """
     for pattern in _KEEPING:
-        words = pattern.sub(_kept, words)
-    words = _KEY.sub(_unless_a_name, words)
-    return _SHAPED.sub(REMOVED, words)
+        text = pattern.sub(_kept, text)
+    text = _KEY.sub(_unless_a_name, text)
+    return _SHAPED.sub(REMOVED, text)
 
 
 def _unless_a_name(found: re.Match[str]) -> str:

@@ -84,21 +84,21 @@ def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
 
 def command_line(url: str, headers: list[str]) -> str:
     """The arguments that reach the same server with this program; header values are references."""
-    words = ["mcp-progress-monitor", "tools", "--url", one_line(url, _LONGEST_URL)]
+    arguments = ["mcp-progress-monitor", "tools", "--url", one_line(url, _LONGEST_URL)]
     for name in headers:
-        words += ["--header", f"{name}: ${{env:{variable_of(name)}}}"]
-    return shlex.join(words)
+        arguments += ["--header", f"{name}: ${{env:{variable_of(name)}}}"]
+    return shlex.join(arguments)
 
 
 def _given(names: list[str]) -> str:
     if not names:
         return ""
     items = "".join(f"    {name!r}: os.environ[{variable_of(name)!r}],\n" for name in names)
-    words = (
+    text = (
         "# Headers of the connection. Their values are not copied, so they are read\n"
         "# from environment variables.\n"
     )
-    return f"{words}headers = {{\n{items}}}\n"
+    return f"{text}headers = {{\n{items}}}\n"
 
 
 def _names(headers: list[str], *, signs_in: bool) -> list[str]:
@@ -309,5 +309,5 @@ def _literal(value: Any, indent: int = 0) -> str:
     return written.replace("\n", "\n" + " " * indent)
 
 
-def _in_docstring(words: str) -> str:
-    return words.replace("\\", "\\\\").replace('"', "'")
+def _in_docstring(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', "'")

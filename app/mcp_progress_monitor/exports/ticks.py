@@ -230,10 +230,10 @@ class TicksCsv:
         return "" if snapshot is None else snapshot.name
 
 
-def safe_cell(words: str) -> str:
+def safe_cell(text: str) -> str:
     """A text that no spreadsheet calculates (OWASP, "CSV Injection"), without NUL characters."""
-    words = words.replace("\x00", "\\x00")
-    return f"'{words}" if words.lstrip(" ").startswith(_FORMULAS) else words
+    text = text.replace("\x00", "\\x00")
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULAS) else text
 
 
 def _token_cell(token: Any) -> Any:

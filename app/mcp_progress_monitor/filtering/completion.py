@@ -79,17 +79,17 @@ def completed(text: str, cursor: int, words: Vocabulary) -> Completion:
     return Completion(start, end, _fitting(_offered(before, typed, words), typed))
 
 
-def _offered(before: list[_Piece], typed: str, words: Vocabulary) -> Iterable[Candidate]:
-    field = _compared(before, words)
+def _offered(before: list[_Piece], typed: str, text: Vocabulary) -> Iterable[Candidate]:
+    field = _compared(before, text)
     if field is not None:
-        return _values(field, words)
-    field = _field(before[-1].text, words) if before and before[-1].kind == "word" else None
+        return _values(field, text)
+    field = _field(before[-1].text, text) if before and before[-1].kind == "word" else None
     if field is not None:
         return [*_operators(field), *_joins()]
     if typed[:1] in _OPERATOR_SIGNS and typed:
         return ()
     is_first = not before or before[-1].text.lower() in _BEFORE_A_CONDITION
-    fields = [Candidate(field.name, field.meaning) for field in words.fields.values()]
+    fields = [Candidate(field.name, field.meaning) for field in text.fields.values()]
     return [*fields, *_joins()] if typed or is_first else [*_joins(), *fields]
 
 
@@ -103,7 +103,7 @@ def _field(text: str, words: Vocabulary) -> FieldDefinition | None:
     return words.fields.get(text) or (words.fields[root] if root in words.roots else None)
 
 
-def _compared(before: list[_Piece], words: Vocabulary) -> FieldDefinition | None:
+def _compared(before: list[_Piece], text: Vocabulary) -> FieldDefinition | None:
     """The field whose value comes next; None if something else does."""
     rest = list(before)
     if _is_list(rest):
@@ -114,7 +114,7 @@ def _compared(before: list[_Piece], words: Vocabulary) -> FieldDefinition | None
         return None
     if len(rest) < 2 or rest[-1].text.lower() not in OPERATORS or rest[-2].kind != "word":
         return None
-    return _field(rest[-2].text, words)
+    return _field(rest[-2].text, text)
 
 
 def _is_list(before: list[_Piece]) -> bool:
@@ -141,9 +141,9 @@ def _joins() -> Iterator[Candidate]:
         yield Candidate(word, meaning)
 
 
-def _values(field: FieldDefinition, words: Vocabulary) -> Iterator[Candidate]:
+def _values(field: FieldDefinition, text: Vocabulary) -> Iterator[Candidate]:
     yield from (Candidate(choice, "") for choice in field.choices)
-    seen = dict.fromkeys(words.seen(field.name))
+    seen = dict.fromkeys(text.seen(field.name))
     yield from (Candidate(written(field.name, value), "") for value in seen)
 
 

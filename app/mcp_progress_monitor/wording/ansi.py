@@ -44,11 +44,11 @@ PLAIN: Final = Style()
 _SEQUENCE: Final = re.compile(
     r"(?:\x1b\[|\x9b)(?P<parameters>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"
-    r"|\x1b[ -/]+[0-~]"  # such as the choice of a character set
+    r"|\x1b[ -/]+[0-~]"  # such as selecting a character set
     r"|\x1b[0-Z\\^_`-~]"  # such as saving the cursor
     r"|(?P<back>[\r\x08])"
 )
-"""A control sequence, a control string, another escape sequence, or a step back in the line."""
+"""A control sequence, a control string, another escape sequence, CR or BS."""
 _ON: Final[dict[int, dict[str, Any]]] = {
     1: {"is_bold": True},
     2: {"is_dim": True},
@@ -67,7 +67,7 @@ _ON: Final[dict[int, dict[str, Any]]] = {
 }
 _CUBE: Final = (0, 95, 135, 175, 215, 255)
 _EXTENDED: Final = {38: "foreground", 48: "background"}
-_TO_BEGIN: Final = frozenset({"", "0", "1"})
+_FIRST_COLUMN: Final = frozenset({"", "0", "1"})
 """Parameters with which `CSI G` goes to the line's first column."""
 
 
@@ -85,10 +85,10 @@ def runs(line: str, style: Style = PLAIN, limit: int = 2000) -> tuple[list[Run],
     for match in _SEQUENCE.finditer(line):
         found.write(line[done : match.start()], style)
         done = match.end()
-        if _goes_to_begin(match):
-            found.begin()
+        if _is_line_start(match):
+            found.return_to_start()
         elif match["back"]:
-            found.take_back()
+            found.erase_last()
         elif match["final"] == "m" and not match["between"]:
             style = styled(style, match["parameters"])
     found.write(line[done:], style)
@@ -123,8 +123,8 @@ def _numbers(parameters: str) -> list[int]:
 
     `38:2::r:g:b` has an empty colour space, which the usual form leaves out.
     """
-    words = re.sub(r"([34]8:2):\d*:(\d*:\d*:\d*)", r"\1:\2", parameters)
-    return [int(word[:6]) if word.isdecimal() else 0 for word in re.split("[;:]", words)]
+    text = re.sub(r"([34]8:2):\d*:(\d*:\d*:\d*)", r"\1:\2", parameters)
+    return [int(word[:6]) if word.isdecimal() else 0 for word in re.split("[;:]", text)]
 
 
 def _extended(numbers: Iterator[int]) -> Colour | None:
@@ -168,44 +168,44 @@ def _with(style: Style, name: str, colour: Colour) -> Style:
 
 
 class _Line:
-    """The content of a line; text after a carriage return replaces it."""
+    """The content of a line, which text after a carriage return replaces."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
-        self._is_at_begin = False
+        self._is_at_start = False
 
-    def write(self, words: str, style: Style) -> None:
-        if words:
-            if self._is_at_begin:
+    def write(self, text: str, style: Style) -> None:
+        if text:
+            if self._is_at_start:
                 self.runs.clear()
-                self._is_at_begin = False
-            self.runs.append(Run(words, style))
+                self._is_at_start = False
+            self.runs.append(Run(text, style))
 
-    def begin(self) -> None:
-        """Return to the first column: its text stays until something is written."""
-        self._is_at_begin = True
+    def return_to_start(self) -> None:
+        """Go to the first column; the text stays until something is written."""
+        self._is_at_start = True
 
-    def take_back(self) -> None:
-        if self.runs and not self._is_at_begin:
+    def erase_last(self) -> None:
+        if self.runs and not self._is_at_start:
             last = self.runs.pop()
             if len(last.text) > 1:
                 self.runs.append(last._replace(text=last.text[:-1]))
 
 
-def _goes_to_begin(match: re.Match[str]) -> bool:
-    return match["back"] == "\r" or (match["final"] == "G" and match["parameters"] in _TO_BEGIN)
+def _is_line_start(match: re.Match[str]) -> bool:
+    return match["back"] == "\r" or (match["final"] == "G" and match["parameters"] in _FIRST_COLUMN)
 
 
 def _bounded(found: list[Run], limit: int) -> list[Run]:
-    """The runs with everything made visible, within so many characters."""
+    """The runs with invisible characters made visible, at most `limit` characters."""
     bounded: list[Run] = []
     room = limit
     for run in found:
-        words = visible(run.text[: room + 1], keep_line_ends=True)
-        if words[:room]:
-            bounded.append(Run(words[:room], run.style))
-        if len(words) > room:
+        text = visible(run.text[: room + 1], keep_line_ends=True)
+        if text[:room]:
+            bounded.append(Run(text[:room], run.style))
+        if len(text) > room:
             bounded[-1] = bounded[-1]._replace(text=bounded[-1].text[:-1] + ELLIPSIS)
             break
-        room -= len(words)
+        room -= len(text)
     return bounded

@@ -1,7 +1,7 @@
 """What a server would run or contact, as text to approve.
 
-Values of variables are shown only if they decide what runs; of all others, and of headers, the
-names and what their values refer to.
+A variable's value is shown only if it decides what runs. Of other variables, and of headers, the
+name and the source of the value are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME: Final = 100
 
 
 def question(definition: ServerDefinition, source: str) -> str:
-    """The question before a server first runs; `source` is where it is defined."""
+    """The question asked before a server first runs; `source` is where it is defined."""
     verb = "Run" if definition.transport == "stdio" else "Connect to"
     return f"{verb} this server? It is defined in {source}."
 
@@ -41,15 +41,15 @@ def question(definition: ServerDefinition, source: str) -> str:
 def rows(definition: ServerDefinition) -> dict[str, str]:
     """Labels with values, the name first.
 
-    They may contain any characters: make control characters and gaps visible to show them.
+    Values may contain any characters: make control characters and gaps visible to show them.
     """
     if isinstance(definition, StdioDefinition):
-        return _of_command(definition)
-    return _of_url(definition)
+        return _command_rows(definition)
+    return _url_rows(definition)
 
 
 def lines(definition: ServerDefinition, earlier: EarlierApproval | None = None) -> list[str]:
-    """The rows except the name, aligned, for a terminal; first what changed since an approval."""
+    """The rows except the name, aligned for a terminal; first what changed since an approval."""
     shown = list(rows(definition).items())[1:]
     if earlier is not None and earlier.changes:
         shown.insert(0, ("Changed", ", ".join(earlier.changes)))
@@ -60,15 +60,13 @@ def lines(definition: ServerDefinition, earlier: EarlierApproval | None = None) 
 
 def not_approved(name: str, hint: str, where: str = "", detail: str = "") -> ErrorDetails:
     """The error that a server is not approved; `hint` says where to approve it."""
-    server = one_line(name, _NAME)
-    place = f"{server}, {where}" if where else server
-    return ErrorDetails(
-        "You have not approved this server, so nothing was run", place, hint, detail
-    )
+    place = ", ".join(filter(None, (one_line(name, _NAME), where)))
+    what = "You have not approved this server, so nothing was run"
+    return ErrorDetails(what, place, hint, detail)
 
 
 def differs_in_values(one: ServerDefinition, other: ServerDefinition) -> bool:
-    """Whether a variable, or a header, that both set has different values."""
+    """Whether both set a variable or header, to different values."""
     mine, theirs = _values(one), _values(other)
     return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 
@@ -77,21 +75,21 @@ def _values(definition: ServerDefinition) -> Mapping[str, str]:
     return definition.env if isinstance(definition, StdioDefinition) else definition.headers
 
 
-def _of_command(definition: StdioDefinition) -> dict[str, str]:
+def _command_rows(definition: StdioDefinition) -> dict[str, str]:
     sources = _sources(taken_in(definition))
     folder = definition.deciding_folder or definition.cwd
-    used = {"Values read by arguments": f"{sources}, read at each start"} if sources else {}
+    read = {"Values read by arguments": f"{sources}, read at each start"} if sources else {}
     return {
         "Name": definition.name,
         "Command": shlex.join([definition.command, *definition.args]),
         "Folder": folder or STARTED_IN,
         "Variables": _names(definition),
-        **used,
+        **read,
         "Protocol": definition.era,
     }
 
 
-def _of_url(definition: HttpDefinition) -> dict[str, str]:
+def _url_rows(definition: HttpDefinition) -> dict[str, str]:
     user = "(with a user name and password)" if has_user(definition.url) else ""
     return {
         "Name": definition.name,
@@ -122,7 +120,7 @@ def _names(definition: ServerDefinition) -> str:
 
 
 def _name(given: PassedValue) -> str:
-    """A name, with what its value refers to: a secret that would be passed on."""
+    """A name, with the value or the source of the value that would be passed on."""
     if given.value is not None:
         return f"{given.name}={shlex.quote(given.value)}"
     sources = _sources(given.references)

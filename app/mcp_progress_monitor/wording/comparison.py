@@ -1,4 +1,4 @@
-"""Jobs beside each other: two runs of one tool, and the figures of all calls, as rows of text."""
+"""Comparisons as rows of text: two jobs, and the statistics of all calls by tool."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_BYTES: Final = 2_000_000  # of a reply that is compared
 
 
 class Row(NamedTuple):
-    """What is compared, both figures, and the difference of the second."""
+    """A compared property, the value in each job, and the difference of the second."""
 
     name: str
     first: str
@@ -37,29 +37,28 @@ def rows(first: JobDetail, second: JobDetail) -> list[Row]:
     """All comparable figures of two jobs, with phases by name in order of appearance."""
     both = first, second
     return [
-        _told("Job", *(job_texts.name(each.snapshot) for each in both)),
-        _told("Started", *(job_texts.moment(each.snapshot.started_when) for each in both)),
-        _told("State", *(job_texts.state(each.snapshot) for each in both)),
-        _timed("Duration", *(each.snapshot.elapsed_s for each in both)),
-        _timed("Until the first tick", *map(_first_s, both)),
-        _timed("Longest silence", *map(_silence_s, both)),
-        _counted("Ticks", *(each.snapshot.tick_count for each in both)),
-        _counted("Attempts", *(each.snapshot.attempt_count for each in both)),
-        _rated("Mean rate", *map(_mean_rate, both)),
+        _text_row("Job", *(job_texts.name(each.snapshot) for each in both)),
+        _text_row("Started", *(job_texts.moment(each.snapshot.started_when) for each in both)),
+        _text_row("State", *(job_texts.state(each.snapshot) for each in both)),
+        _duration_row("Duration", *(each.snapshot.elapsed_s for each in both)),
+        _duration_row("Until the first tick", *map(_first_s, both)),
+        _duration_row("Longest silence", *map(_silence_s, both)),
+        _count_row("Ticks", *(each.snapshot.tick_count for each in both)),
+        _count_row("Attempts", *(each.snapshot.attempt_count for each in both)),
+        _rate_row("Mean rate", *map(_mean_rate, both)),
         *_phases(first, second),
     ]
 
 
-STATISTICS: Final = (
-    *("Call", "Server", "Calls", "Failed", "Median", "95 %", "Longest", "Ticks", "Largest result"),
-)
+_STATISTICS: Final = "Call|Server|Calls|Failed|Median|95 %|Longest|Ticks|Largest result"
+STATISTICS: Final = tuple(_STATISTICS.split("|"))
 _FAILED: Final = frozenset({JobState.FAILED, JobState.TIMED_OUT, JobState.LOST})
 _TIMED: Final = frozenset({JobState.DONE, JobState.FAILED})
-"""What came to an end by a reply, and took its own time for that."""
+"""States of jobs that a reply ended, so that their duration is the server's own."""
 
 
 def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
-    """A row of `STATISTICS` for each tool of each server: what fails, then what is slow, first."""
+    """A row of `STATISTICS` for each tool of each server, most failures first, then slowest."""
     groups: dict[tuple[str, str], list[JobSnapshot]] = {}
     for job in jobs:
         if job.sender is Side.CLIENT:
@@ -70,7 +69,7 @@ def statistics(jobs: Iterable[JobSnapshot]) -> list[tuple[str, ...]]:
 
 
 def _weight(jobs: list[JobSnapshot]) -> tuple[int, float]:
-    return _failures(jobs), _share_of(_times(jobs), 0.95) or 0.0
+    return _failures(jobs), _percentile(_times(jobs), 0.95) or 0.0
 
 
 def _failures(jobs: list[JobSnapshot]) -> int:
@@ -81,8 +80,8 @@ def _times(jobs: list[JobSnapshot]) -> list[float]:
     return sorted(job.elapsed_s for job in jobs if job.state in _TIMED)
 
 
-def _share_of(times: list[float], share: float) -> float | None:
-    """The time within which `share` of them ended, by nearest rank; None of none."""
+def _percentile(times: list[float], share: float) -> float | None:
+    """The nearest-rank percentile of sorted `times`; None if there are none."""
     return times[max(math.ceil(share * len(times)) - 1, 0)] if times else None
 
 
@@ -91,24 +90,24 @@ def _figures(jobs: list[JobSnapshot]) -> Iterator[str]:
     yield formatting.number(len(jobs))
     yield formatting.number(failed) if failed else ""
     for share in (0.5, 0.95, 1.0):
-        yield _duration(_share_of(times, share))
+        yield _duration(_percentile(times, share))
     yield formatting.number(sum(job.tick_count for job in jobs))
     largest = max((job.reply_size for job in jobs if job.reply_size is not None), default=None)
     yield "" if largest is None else formatting.size(largest)
 
 
 def request_and_reply(detail: JobDetail) -> str:
-    """What a job asked for and what came of it, as JSON; without tokens, which always differ."""
+    """A job's request and reply as JSON, without tokens, which always differ."""
     params = {name: value for name, value in detail.params.items() if name != META}
-    story: dict[str, Any] = {"method": detail.snapshot.method, "params": params}
+    shown: dict[str, Any] = {"method": detail.snapshot.method, "params": params}
     answer = detail.answer
     if (detail.snapshot.reply_size or 0) > _MOST_BYTES:
-        story["reply"] = f"({formatting.size(detail.snapshot.reply_size or 0)}: too large)"
+        shown["reply"] = f"({formatting.size(detail.snapshot.reply_size or 0)}: too large)"
     elif answer is not None:
         is_error = answer.result is None
         body = without_tokens((answer.error if is_error else answer.result) or {})
-        story["error" if is_error else "result"] = body
-    return pretty(story)
+        shown["error" if is_error else "result"] = body
+    return pretty(shown)
 
 
 def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:
@@ -118,12 +117,12 @@ def names(first: JobDetail, second: JobDetail) -> tuple[str, str]:
 
 
 def _phases(first: JobDetail, second: JobDetail) -> Iterator[Row]:
-    spent = _spent(first), _spent(second)
-    for name in dict.fromkeys((*spent[0], *spent[1])):
-        yield _timed(job_texts.line(name), spent[0].get(name), spent[1].get(name))
+    one, other = _phase_durations(first), _phase_durations(second)
+    for name in one | other:
+        yield _duration_row(job_texts.line(name), one.get(name), other.get(name))
 
 
-def _spent(detail: JobDetail) -> dict[str, float]:
+def _phase_durations(detail: JobDetail) -> dict[str, float]:
     job = detail.snapshot
     end = job.started_at + job.elapsed_s if job.ended_at is None else job.ended_at
     spent: dict[str, float] = {}
@@ -149,11 +148,11 @@ def _mean_rate(detail: JobDetail) -> float | None:
     return (end.last - begin.last) / (end.at - begin.at) if end.at > begin.at else None
 
 
-def _told(name: str, first: str, second: str) -> Row:
+def _text_row(name: str, first: str, second: str) -> Row:
     return Row(name, first, second, "")
 
 
-def _timed(name: str, first: float | None, second: float | None) -> Row:
+def _duration_row(name: str, first: float | None, second: float | None) -> Row:
     one, other = _duration(first), _duration(second)
     if first is None or second is None:
         return Row(name, one, other, "")
@@ -168,12 +167,12 @@ def _duration(seconds: float | None) -> str:
     return "" if seconds is None else formatting.duration(seconds)
 
 
-def _counted(name: str, first: int, second: int) -> Row:
+def _count_row(name: str, first: int, second: int) -> Row:
     difference = SAME if first == second else f"{second - first:+,}{_share(first, second)}"
     return Row(name, formatting.number(first), formatting.number(second), difference)
 
 
-def _rated(name: str, first: float | None, second: float | None) -> Row:
+def _rate_row(name: str, first: float | None, second: float | None) -> Row:
     one, other = ("" if each is None else formatting.rate(each) for each in (first, second))
     if first is None or second is None:
         return Row(name, one, other, "")

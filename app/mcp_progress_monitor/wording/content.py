@@ -1,7 +1,7 @@
-"""The content of a reply, in parts for display: texts, images, JSON, errors.
+"""The content of a reply in parts for display: texts, images, JSON, errors.
 
-Shapes: `CallToolResult`, `ReadResourceResult`, `GetPromptResult`, `CreateMessageResult` of every
-MCP revision, read leniently: an unexpected shape is shown as JSON.
+Reads `CallToolResult`, `ReadResourceResult`, `GetPromptResult` and `CreateMessageResult` of every
+MCP revision leniently: an unexpected shape is shown as JSON.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ResultPart(NamedTuple):
 
 
 def parts(answer: RequestAnswered) -> list[ResultPart]:
-    """The parts of a reply, with the whole of it last; never empty and of bounded length."""
+    """The parts of a reply, the full reply last; never empty, and of bounded length."""
     if answer.error is not None:
         return _error_parts(answer.error)
     result = answer.result or {}
@@ -55,9 +55,9 @@ def parts(answer: RequestAnswered) -> list[ResultPart]:
 def _error_parts(error: JsonObject) -> list[ResultPart]:
     code, message = error.get("code"), error.get("message")
     head = f"Error {line(str(code))}" if isinstance(code, int) else "Error"
-    words = message if isinstance(message, str) else "The error has no message."
+    text = message if isinstance(message, str) else "The error has no message."
     return [
-        ResultPart(PartKind.TEXT, head, words, is_error=True),
+        ResultPart(PartKind.TEXT, head, text, is_error=True),
         ResultPart(PartKind.JSON, "Full error", without_tokens(error)),
     ]
 
@@ -88,7 +88,7 @@ def block_part(block: Any) -> ResultPart:
     if kind == "image" and isinstance(block.get("data"), str):
         return ResultPart(PartKind.IMAGE, "Image", block["data"])
     if kind == "resource_link":
-        return ResultPart(PartKind.TEXT, "Link", _link_words(block))
+        return ResultPart(PartKind.TEXT, "Link", _link_text(block))
     if kind == "resource" and isinstance(block.get("resource"), dict):
         return _resource_part(block["resource"])
     if isinstance(block.get("text"), str):
@@ -114,8 +114,8 @@ def _resource_title(resource: JsonObject) -> str:
     return formatting.one_line(uri, 80) if isinstance(uri, str) else "Resource"
 
 
-def _link_words(link: JsonObject) -> str:
-    """A link as plain text, one member a line: showing it never opens it."""
+def _link_text(link: JsonObject) -> str:
+    """A link as plain text, one member per line: it cannot be clicked."""
     keys = ("title", "name", "uri", "mimeType", "description")
     found = ((key, link.get(key)) for key in keys)
     return "\n".join(f"{key}: {value}" for key, value in found if isinstance(value, str))

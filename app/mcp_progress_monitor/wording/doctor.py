@@ -1,6 +1,6 @@
 """A report of the connection doctor as text: what happened, what to try, and the evidence.
 
-Server text is made visible and bounded here; omissions are mentioned.
+Control characters in a server's text are made visible here, and its length is bounded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMMAND: Final = 4_000
 _BODY: Final = 4_000
 _BODY_LINES: Final = 20
 _HEADERS: Final = 20
-_IN_A_ROW: Final = 16  # bytes in a row of the dump
+_DUMP_WIDTH: Final = 16  # bytes
 _REDIRECT: Final = 300
 _BAD_STATUS: Final = 400
 
@@ -41,7 +41,7 @@ class Look(enum.Enum):
     MUTED = "muted"
     GOOD = "good"
     BAD = "bad"
-    CODE = "code"  # text of others, in a fixed width
+    CODE = "code"  # a server's own text, in a fixed width
 
 
 class Line(NamedTuple):
@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 
 class DoctorSection(NamedTuple):
-    """Some lines under a title."""
+    """Lines under a title."""
 
     title: str
     lines: tuple[Line, ...]
@@ -84,12 +84,12 @@ def _connecting(report: DoctorReport, now: float) -> str:
 
 
 def sections(report: DoctorReport) -> tuple[DoctorSection, ...]:
-    """The evidence, the likeliest causes first; what is not known is left out."""
+    """The evidence, the likeliest causes first; sections without lines are left out."""
     made = (
         DoctorSection("What to try", tuple(_causes(report))),
-        DoctorSection("Command or URL", tuple(_reached(report))),
+        DoctorSection("Command or URL", tuple(_target(report))),
         DoctorSection("Folders searched for the command (PATH)", tuple(_searched(report))),
-        DoctorSection("Status", tuple(_course(report))),
+        DoctorSection("Status", tuple(_status(report))),
         DoctorSection("Negotiation", tuple(_opening(report.opening))),
         DoctorSection("Last lines of standard error", tuple(_stderr(report.stderr_tail))),
         DoctorSection("First bytes received", tuple(_bytes(report.first_bytes))),
@@ -101,8 +101,8 @@ def sections(report: DoctorReport) -> tuple[DoctorSection, ...]:
     return tuple(section for section in made if section.lines)
 
 
-def whole(report: DoctorReport, now: float) -> str:
-    """All of it as plain text, secrets included; `exports.redaction.doctor_text` has none."""
+def report_text(report: DoctorReport, now: float) -> str:
+    """The whole report as plain text, secrets included; `exports.redaction` removes them."""
     head = f"{formatting.one_line(report.server)}: {state_word(report.state)}"
     parts = [f"{head}\n{happened(report, now)}"]
     for section in sections(report):
@@ -130,10 +130,10 @@ def _causes(report: DoctorReport) -> Iterator[Line]:
         yield Line(formatting.one_line(problem.hint, _LINE))
 
 
-def _reached(report: DoctorReport) -> Iterator[Line]:
+def _target(report: DoctorReport) -> Iterator[Line]:
     if report.command:
-        words = shlex.join(report.command)
-        yield Line(formatting.one_line(words, _COMMAND), Look.CODE)
+        text = shlex.join(report.command)
+        yield Line(formatting.one_line(text, _COMMAND), Look.CODE)
         if report.found is not None:
             found = f"Program: {formatting.one_line(report.found, _LINE)}"
             yield Line(found, Look.GOOD)
@@ -152,45 +152,44 @@ def _searched(report: DoctorReport) -> Iterator[Line]:
 def _searched_line(each: Searched) -> Line:
     folder = formatting.one_line(each.folder, _LINE)
     if each.found is not None:
-        words = f"found: {formatting.one_line(each.found, _LINE)}"
-        return Line(f"{folder} — {words}", Look.GOOD)
+        text = f"found: {formatting.one_line(each.found, _LINE)}"
+        return Line(f"{folder} — {text}", Look.GOOD)
     if not each.exists:
         return Line(f"{folder} — does not exist", Look.BAD)
     return Line(f"{folder} — not found", Look.MUTED)
 
 
-def _course(report: DoctorReport) -> Iterator[Line]:
+def _status(report: DoctorReport) -> Iterator[Line]:
     yield Line(f"State: {state_word(report.state)}")
     if report.pid is not None:
         yield Line(f"Process {report.pid}")
     code = report.exit_code
     if code is not None:
         is_ours = report.was_ended_by_us
-        words = "Ended by signal {}" if code < 0 else "Exit code {}"
-        words = "Ended by this program with signal {}" if code < 0 and is_ours else words
-        yield Line(words.format(abs(code)), Look.BAD if code and not is_ours else Look.PLAIN)
+        text = "Ended by signal {}" if code < 0 else "Exit code {}"
+        text = "Ended by this program with signal {}" if code < 0 and is_ours else text
+        yield Line(text.format(abs(code)), Look.BAD if code and not is_ours else Look.PLAIN)
     if report.ending and (report.problem is None or report.ending != report.problem.what):
         yield Line(f"The connection ended: {formatting.one_line(report.ending, _LINE)}")
     if report.restarts:
         yield Line("Restarted {}".format(formatting.count(report.restarts, "time")))
-    yield from _trouble(report)
+    yield from _ping_and_error(report)
 
 
 def _opening(questions: Sequence[Question]) -> Iterator[Line]:
-    """The opening requests and their replies: our own refusals are not the server's fault."""
+    """The opening requests and their replies."""
     for question in questions:
         asked = f"{question.method} ({question.revision})"
         yield Line(f"{asked}: {formatting.one_line(question.why, _LINE)}")
         if question.answered_at is not None:
             took = formatting.duration(max(question.answered_at - question.asked_at, 0.0))
-            words = f"answered after {took}: {question.answer}"
+            text = f"answered after {took}: {question.answer}"
         else:
-            words = question.answer or "no answer"
-        yield Line(f"  {formatting.one_line(words, _LINE)}", Look.MUTED)
+            text = question.answer or "no answer"
+        yield Line(f"  {formatting.one_line(text, _LINE)}", Look.MUTED)
 
 
-def _trouble(report: DoctorReport) -> Iterator[Line]:
-    """Whether the server answers pings, and the details of its error."""
+def _ping_and_error(report: DoctorReport) -> Iterator[Line]:
     health = report.health
     if health is not None and health.answered_s is not None:
         took = formatting.duration(health.answered_s)
@@ -200,8 +199,8 @@ def _trouble(report: DoctorReport) -> Iterator[Line]:
     problem = report.problem
     if problem is not None and problem.where:
         yield Line(f"Where: {formatting.one_line(problem.where, _LINE)}")
-    is_told_above = bool(report.stderr_tail or report.searched)
-    if problem is not None and problem.detail and not is_told_above:
+    has_evidence = bool(report.stderr_tail or report.searched)
+    if problem is not None and problem.detail and not has_evidence:
         yield from _quoted(problem.detail)
 
 
@@ -215,22 +214,22 @@ def _stderr(lines: Sequence[str]) -> Iterator[Line]:
 
 
 def _bytes(first: bytes) -> Iterator[Line]:
-    """A dump in hex and text, like that of `hexdump -C`."""
-    for start in range(0, len(first), _IN_A_ROW):
-        row = first[start : start + _IN_A_ROW]
-        words = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
-        yield Line(f"{start:04x}  {row.hex(' '):<{3 * _IN_A_ROW}} {words}", Look.CODE)
+    """A dump in the format of `hexdump -C`."""
+    for start in range(0, len(first), _DUMP_WIDTH):
+        row = first[start : start + _DUMP_WIDTH]
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+        yield Line(f"{start:04x}  {row.hex(' '):<{3 * _DUMP_WIDTH}} {text}", Look.CODE)
 
 
 def _http(notes: Sequence[HttpNote]) -> Iterator[Line]:
-    """The newest exchange first: it is the relevant one."""
+    """The exchanges, newest first."""
     for place, note in enumerate(reversed(notes)):
         if place:
             yield Line("")
         yield Line(formatting.one_line(note.request, _LINE), Look.STRONG)
-        words = formatting.one_line(note.text, _LINE)
+        text = formatting.one_line(note.text, _LINE)
         status = "" if note.status is None else f"{note.status} "
-        yield Line(f"{status}{words}".strip(), _status_look(note.status))
+        yield Line(f"{status}{text}".strip(), _status_look(note.status))
         for name, value in note.headers[:_HEADERS]:
             yield Line(
                 f"{formatting.one_line(name, 80)}: {formatting.one_line(value, _LINE)}", Look.CODE
@@ -254,17 +253,17 @@ def _variables(names: Sequence[str]) -> Iterator[Line]:
         yield Line(f"{shown}{more}")
 
 
-def _quoted(words: str) -> Iterator[Line]:
-    visible = formatting.visible(words[:_BODY].replace("\r\n", "\n"), keep_line_ends=True)
+def _quoted(text: str) -> Iterator[Line]:
+    visible = formatting.visible(text[:_BODY].replace("\r\n", "\n"), keep_line_ends=True)
     lines = visible.split("\n")
     for line in lines[:_BODY_LINES]:
         yield Line(formatting.elide(line, _LINE), Look.CODE)
-    if len(lines) > _BODY_LINES or len(words) > _BODY:
+    if len(lines) > _BODY_LINES or len(text) > _BODY:
         yield Line("… the rest is in Traffic", Look.MUTED)
 
 
 def _bounded(lines: Sequence[Line]) -> Iterator[Line]:
-    """At most so many lines; findings are never left out."""
+    """At most `_LINES` lines; a folder with the command is never left out."""
     shown = [line for at, line in enumerate(lines) if at < _LINES or line.look is Look.GOOD]
     yield from shown
     if len(lines) > len(shown):

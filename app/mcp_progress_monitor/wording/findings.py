@@ -23,15 +23,11 @@ _CERTAINTY: Final = {
 
 
 class FindingSection(NamedTuple):
-    """A part of a finding's description; code is shown verbatim, in a fixed font."""
+    """A part of a finding's description; code is shown in a fixed font."""
 
     heading: str
     text: str
     is_code: bool = False
-
-
-def headline(finding: ReportedResult) -> str:
-    return rule_title(finding.rule)
 
 
 def rule_title(rule: str) -> str:
@@ -39,14 +35,14 @@ def rule_title(rule: str) -> str:
 
 
 def place(finding: ReportedResult) -> str:
-    """Who broke the rule, and in what."""
+    """Who violated the rule, and where."""
     who = ("Server " if finding.by == "server" else "The client of ") + finding.server
     job = "" if finding.job is None else f", job {finding.job}"
     return f"{who}, in {finding.place}{job}" if finding.method else who
 
 
 def frames(finding: ReportedResult) -> str:
-    """How often it was seen, from which message to which."""
+    """How often the finding occurred, and in which messages."""
     first, last = formatting.number(finding.frames[0]), formatting.number(finding.last)
     if finding.times == 1:
         return f"Once, in message no. {first}"
@@ -55,7 +51,7 @@ def frames(finding: ReportedResult) -> str:
 
 
 def sections(finding: ReportedResult) -> Iterator[FindingSection]:
-    """The description of a finding, most useful part first."""
+    """The description of a finding, the most useful part first."""
     advice = ADVICE[finding.rule]
     yield FindingSection("Observed", finding.text)
     yield FindingSection("Expected", advice.due)

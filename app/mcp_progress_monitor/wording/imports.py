@@ -1,4 +1,4 @@
-"""An import as text: each server of a file, and what it would change."""
+"""The servers of an import as text, and what importing each would change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST: Final = 10_000  # characters of one value; the rest is replaced by an 
 
 
 class SecretsAs(enum.Enum):
-    """Where values that look like secrets, and secret inputs, are saved."""
+    """Where to save secret inputs and values that look like secrets."""
 
     KEYRING = "keyring"
     VARIABLES = "variables"
@@ -33,60 +33,53 @@ class SecretsAs(enum.Enum):
 
 
 class AskedInput(NamedTuple):
-    """A required value, and the servers that need it."""
+    """A required input, and the servers that need it."""
 
     input: Input
     servers: tuple[str, ...]
 
 
-def standing_word(standing: ImportStatus) -> str:
-    words = {
-        ImportStatus.NEW: "new",
-        ImportStatus.CHANGED: "changed",
-        ImportStatus.SAME: "same",
-        ImportStatus.UNUSABLE: "cannot be used",
-    }
-    return words[standing]
+STATUS_TEXTS: Final = {
+    ImportStatus.NEW: "new",
+    ImportStatus.CHANGED: "changed",
+    ImportStatus.SAME: "same",
+    ImportStatus.UNUSABLE: "cannot be used",
+}
+SECRETS_TEXTS: Final = {
+    SecretsAs.KEYRING: "in the system keyring",
+    SecretsAs.VARIABLES: "in environment variables that you set yourself",
+    SecretsAs.TEXT: "as text, readable in the catalogue file",
+}
 
 
 def found_name(row: ImportRow) -> str:
     return row.found.definition.name if row.found is not None else row.name
 
 
-def what_it_is(row: ImportRow) -> str:
-    """Command or URL of a server in short, else why there is none."""
+def address_or_error(row: ImportRow) -> str:
+    """The command or URL of a server, or why it cannot be used."""
     if row.found is None:
         return "" if row.problem is None else row.problem.what
     return row.found.definition.address
 
 
-def secrets_words(choice: SecretsAs) -> str:
-    """The name of a choice for secrets."""
-    words = {
-        SecretsAs.KEYRING: "in the system keyring",
-        SecretsAs.VARIABLES: "in environment variables that you set yourself",
-        SecretsAs.TEXT: "as text, readable in the catalogue file",
-    }
-    return words[choice]
-
-
-def holds_secrets(row: ImportRow) -> bool:
-    """Whether a server has, or requires, values that should not be in a file as text."""
+def contains_secrets(row: ImportRow) -> bool:
+    """Whether a server has or requires values that should not be stored as plain text."""
     if row.found is None:
         return False
     return any(ask.is_secret for ask in row.found.asks) or bool(secrets_of(row.found.definition))
 
 
 def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[str]:
-    """Details of a server before it is imported; without values of variables."""
+    """Details of a server before it is imported, without values of variables."""
     if row.found is None:
-        words = "" if row.problem is None else row.problem.as_text()
-        return [visible(elide(words, _LONGEST), keep_line_ends=True)]
+        text = "" if row.problem is None else row.problem.as_text()
+        return [visible(elide(text, _LONGEST), keep_line_ends=True)]
     return list(_details(row, row.found, saved.get(row.name)))
 
 
-def asked_in(rows: Iterable[ImportRow]) -> list[AskedInput]:
-    """What the servers of a file ask for, each thing once."""
+def required_inputs(rows: Iterable[ImportRow]) -> list[AskedInput]:
+    """The inputs that the servers of a file require, each once."""
     inputs: dict[str, Input] = {}
     servers: dict[str, list[str]] = {}
     for row in rows:
@@ -97,7 +90,7 @@ def asked_in(rows: Iterable[ImportRow]) -> list[AskedInput]:
 
 
 def problem_lines(problems: Iterable[ErrorDetails]) -> str:
-    """The errors in a file, with places and the lines in question."""
+    """The errors in a file, with their positions and lines."""
     return "\n".join(visible(elide(p.as_text(), 2000), keep_line_ends=True) for p in problems)
 
 
@@ -119,24 +112,24 @@ def _details(row: ImportRow, found: FoundServer, held: CatalogueEntry | None) ->
 
 
 def _compared(found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:
-    """The server's properties, with the saved ones where they differ; its name is not compared."""
+    """The server's properties, beside the saved ones where they differ, except for its name."""
     before = {} if held is None else rows(_bare(held.definition))
-    for label, words in rows(_bare(found.definition)).items():
-        old = before.get(label, words)
-        if old == words or label == next(iter(before)):
-            yield f"{label}: {_shown(words)}"
+    for label, text in rows(_bare(found.definition)).items():
+        old = before.get(label, text)
+        if old == text or label == next(iter(before)):
+            yield f"{label}: {_shown(text)}"
         else:
             yield f"{label}:"
             yield "    " + f"saved:   {_shown(old)}"
-            yield "    " + f"in file: {_shown(words)}"
+            yield "    " + f"in file: {_shown(text)}"
 
 
 def _bare(definition: ServerDefinition) -> ServerDefinition:
-    """The server without secrets in its arguments; they are shown in full before it first runs."""
+    """The server without secrets in its arguments, which are shown in full before it first runs."""
     if definition.transport != "stdio":
         return definition
     return definition.model_copy(update={"args": shown_arguments(definition.args)})
 
 
-def _shown(words: str) -> str:
-    return visible(elide(words, _LONGEST))
+def _shown(text: str) -> str:
+    return visible(elide(text, _LONGEST))

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.estimate import as_float
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot, StreamSnapshot, StreamStep
+
 
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
 NEAR_S: Final = 60.0  # a limit that is nearer than this is shown in the list of jobs
 _CLIENT: Final = 40
-SILENT_AFTER_S: Final = 2.0  # a running job without a tick for so long says when the last one came
+SILENT_AFTER_S: Final = 2.0  # without a tick for longer, a running job shows when the last one came
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
 _ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
-ASKED_TO_STOP: Final = "cancel requested, still working"
-"""A cancelled task decides itself when to stop."""
+CANCEL_REQUESTED: Final = "cancel requested, still working"
+"""A task decides itself when to stop."""
 _HOUR: Final = 3600
 _DAY: Final = 86_400
 _CENTURY_S: Final = 3.2e9
@@ -49,9 +51,9 @@ def answered_error(code: int | None) -> str:
     return f"The server answered with {number}{f' ({name})' if name else ''}"
 
 
-def line(words: str) -> str:
+def line(text: str) -> str:
     """Server text for one line: control and direction characters visible, bounded."""
-    return formatting.one_line(words, _LIMIT)
+    return formatting.one_line(text, _LIMIT)
 
 
 def server(job: JobSnapshot) -> str:
@@ -79,13 +81,13 @@ def direction(job: JobSnapshot) -> str:
 
 
 def cause(job: JobSnapshot) -> str:
-    """That several jobs may have caused a server's request, if so."""
-    words = "The server does not say which of the running jobs it is for"
-    return words if job.parent_is_unclear else ""
+    """A note that several jobs may have caused a server's request, if so."""
+    text = "The server does not say which of the running jobs it is for"
+    return text if job.parent_is_unclear else ""
 
 
 def summary(job: JobSnapshot) -> str:
-    """The second line below the name: the asking server, if any, and the arguments."""
+    """The line below the name: the direction of a server's request, and the arguments."""
     return " · ".join(part for part in (direction(job), line(job.summary)) if part)
 
 
@@ -110,24 +112,24 @@ def progress(job: JobSnapshot) -> str:
 
 
 def progress_of(amount: int | float | None, total: int | float | None, share: float | None) -> str:
-    """As `progress`, for a job that is not running here."""
+    """Like `progress`, for a job without a snapshot."""
     known = formatting.amount(amount, total)
     return known if share is None else f"{known} ({formatting.percent(share)})"
 
 
 def amount(job: JobSnapshot) -> str:
-    """The text beside the bar: the percentage, else the count."""
-    return percent(job) or figures.count(job)
+    """The text beside the bar: the percentage, or else the count."""
+    return percent(job) or rounded_count(job)
 
 
 def exact(job: JobSnapshot) -> str:
     """The count and the rate with all their digits."""
-    pace = "" if job.rate is None else f"{job.rate:,.6g}/s"
-    return " · ".join(part for part in (count(job), pace) if part)
+    rate = "" if job.rate is None else f"{job.rate:,.6g}/s"
+    return " · ".join(part for part in (count(job), rate) if part)
 
 
 def time_left(job: JobSnapshot) -> str:
-    """`"31 s left"`, or a range while that is all that is known; empty if unknown."""
+    """`"31 s left"`, or a range while the estimate is rough; empty if unknown."""
     if job.eta_s is None or job.state.is_over:
         return ""
     return formatting.time_left(job.eta_s, job.eta_span_s)
@@ -141,41 +143,42 @@ def elapsed(job: JobSnapshot) -> str:
 
 
 def last_tick(job: JobSnapshot) -> str:
-    """`"last tick 2 s ago"`, or that there was none; empty when the job is over."""
-    is_untold = job.last_tick_at is None and job.task is not None  # a task may not tick
-    if job.state.is_over or is_untold:
+    """`"last tick 2 s ago"` or `"no tick yet"`; empty when the job is over."""
+    if job.state.is_over:
         return ""
-    return "no tick yet" if job.last_tick_at is None else formatting.last_tick(job.silent_s)
+    if job.last_tick_at is None:
+        return "" if job.task is not None else "no tick yet"  # a task may never tick
+    return formatting.last_tick(job.silent_s)
 
 
 def ticks(job: JobSnapshot) -> str:
     """`"812 ticks"`; empty for an earlier run of the program, which did not count them."""
     if not (job.tick_count > 0 or job.progress is None):
         return ""
-    words = formatting.count(job.tick_count, "tick")
+    text = formatting.count(job.tick_count, "tick")
     late = f"{formatting.number(job.late_count)} late"
-    return f"{words}, {late}" if job.late_count else words
+    return f"{text}, {late}" if job.late_count else text
 
 
 def selection(jobs: Sequence[JobSnapshot]) -> str:
-    """`"4 jobs selected · 12,345 ticks · 3 min 20 s"`; nothing about a single one.
+    """`"4 jobs selected · 12,345 ticks · 3 min 20 s"`; empty for fewer than two.
 
-    From three on also how long the shortest, the middle and the longest took.
+    For three or more, also the shortest, the median and the longest duration.
     """
     if len(jobs) < 2:
         return ""
     times = sorted(job.elapsed_s for job in jobs)
-    many = formatting.count(sum(job.tick_count for job in jobs), "tick")
+    total_ticks = formatting.count(sum(job.tick_count for job in jobs), "tick")
     spent = formatting.duration(math.fsum(times))
     if len(jobs) > 2:
         median = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
         least, middle, most = map(formatting.duration, (times[0], median, times[-1]))
         spent += f" ({least} to {most}, median {middle})" if least != most else ""
-    return f"{formatting.number(len(jobs))} jobs selected · {many} · {spent}"
+    return f"{formatting.number(len(jobs))} jobs selected · {total_ticks} · {spent}"
 
 
 def attempts(job: JobSnapshot) -> str:
-    """`"attempt 7"` while it is in flight, `"7 attempts"` after it; empty for the first.
+    """`"attempt 7"` while it is in flight, `"7 attempts"` afterwards; empty for the first.
 
     `"attempt 7 here"` for a job that another client began.
     """
@@ -217,12 +220,12 @@ def next_attempt(job: JobSnapshot) -> str:
 
 
 def is_left_at_server(job: JobSnapshot) -> bool:
-    """Whether the job is a task that may still run on its server without being followed."""
+    """Whether the job is a task that may still run on its server but is not followed."""
     return job.task is not None and not job.task.is_followed and not job.state.is_over
 
 
 def task_left(job: JobSnapshot) -> str:
-    """`"kept for 4 min 12 s more"` for a task, in whole seconds; empty without a known limit."""
+    """`"kept for 4 min 12 s more"` for a task, in whole seconds; empty if the limit is unknown."""
     left_s = None if job.task is None else job.task.ttl_left_s
     if left_s is None or left_s > _CENTURY_S:
         return ""
@@ -239,9 +242,9 @@ def moment(when: float) -> str:
 
 
 def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
-    """The second line below the state: time left, rate, elapsed; or how it ended.
+    """The line below the state: time left, rate and elapsed time, or how the job ended.
 
-    Unless `is_timed`, without the elapsed time.
+    The elapsed time of a running job is left out unless `is_timed`.
     """
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
@@ -254,20 +257,20 @@ def status(job: JobSnapshot, *, is_timed: bool = True) -> str:
         # The state of its cancel, or a near timeout, comes first.
         parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
         is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
-        parts += [last_tick(job)] if is_silent else [time_left(job), figures.rate(job)]
+        parts += [last_tick(job)] if is_silent else [time_left(job), rounded_rate(job)]
         parts.append(elapsed(job) if is_timed else "")
     return " · ".join(part for part in parts if part)
 
 
 def answered_in(job: JobSnapshot) -> str:
-    """Where the open question of another client's job is answered; empty for others."""
+    """Where to answer the open question of another client's job; empty for our own."""
     if job.watched_client is None or job.state is not JobState.NEEDS_YOU:
         return ""
     return f"answer in {formatting.one_line(job.watched_client, _CLIENT)}"
 
 
 def near_limit(job: JobSnapshot) -> str:
-    """`"idle timeout in 42 s"` if that comes first and soon, else empty."""
+    """The next timeout if it is near, such as `"idle timeout in 42 s"`; else empty."""
     clocks = job.clocks
     if clocks is None or clocks.is_suspended or job.state.is_over:
         return ""
@@ -280,9 +283,9 @@ def near_limit(job: JobSnapshot) -> str:
 
 
 def limit_left(limit: str, left_s: float | None) -> str:
-    """`"Idle timeout in 29 min 58 s"`, or that there is none; `limit` is "idle" or "total".
+    """`"Idle timeout in 29 min 58 s"` or `"No idle timeout"`; `limit` is "idle" or "total".
 
-    It is shown as a countdown: with seconds up to a day.
+    A countdown shows seconds up to a day.
     """
     if left_s is None:
         return f"No {limit} timeout"
@@ -292,21 +295,21 @@ def limit_left(limit: str, left_s: float | None) -> str:
 
 
 def cancelling(job: JobSnapshot) -> str:
-    """`"sent 3 s ago"` or `"but the result arrived 2 s later"`; empty without a cancel."""
+    """`"sent 3 s ago"` or `"but the result arrived 2 s later"`; empty if nothing was cancelled."""
     if job.cancel_state == "ignored":
-        return _ignored(job)
+        return _ignored_cancel(job)
     if job.state is not JobState.CANCELLING:
         return ""
     if job.cancel_state != "sent" or job.cancel_s is None:
         return "not sent yet"
     ago = formatting.duration(math.floor(job.cancel_s))
     if job.task is not None:
-        return f"{ASKED_TO_STOP} · {ago}"
+        return f"{CANCEL_REQUESTED} · {ago}"
     return f"sent {ago} ago"
 
 
-def _ignored(job: JobSnapshot) -> str:
-    """The effect of a result on a cancel: it came too late to count, or it counted."""
+def _ignored_cancel(job: JobSnapshot) -> str:
+    """What became of a cancel that crossed a result: the result came too late, or it won."""
     if job.state not in _GIVEN_UP:
         return "cancel ignored" if job.state in _ANSWERED else ""
     if job.cancel_s is None:
@@ -315,11 +318,11 @@ def _ignored(job: JobSnapshot) -> str:
 
 
 def full_state(job: JobSnapshot) -> str:
-    """The state's name with that of its cancel: `"Cancelling: sent 3 s ago"`."""
+    """The state with the progress of its cancel: `"Cancelling: sent 3 s ago"`."""
     word, how = state(job), cancelling(job)
     if job.state is JobState.CANCELLED and job.cancel_state == "confirmed":
-        is_told = job.failure is not None and job.failure.where == "server"
-        how = "confirmed by the server" if is_told else "no reply from the server"
+        is_confirmed = job.failure is not None and job.failure.where == "server"
+        how = "confirmed by the server" if is_confirmed else "no reply from the server"
     if not how:
         return word
     return f"{word}, {how}" if job.cancel_state == "ignored" else f"{word}: {how}"
@@ -340,13 +343,13 @@ def message(job: JobSnapshot) -> str:
         return line(job.resume_note or job.message or "")
     if job.failure is not None:
         is_ours = job.failure.where == "local"
-        return _in_one(job.failure.message) if is_ours else line(job.failure.message)
+        return _joined_lines(job.failure.message) if is_ours else line(job.failure.message)
     return line(job.message or "")
 
 
-def _in_one(words: str) -> str:
-    """Our own text of several lines in one."""
-    lines = (each.strip() for each in words[: 2 * _LIMIT].split("\n"))
+def _joined_lines(text: str) -> str:
+    """Several lines of our own text as one."""
+    lines = (each.strip() for each in text[: 2 * _LIMIT].split("\n"))
     return line(" · ".join(each for each in lines if each))
 
 
@@ -355,8 +358,8 @@ def marks(job: JobSnapshot) -> str:
     return "\n".join(mark(one.text, one.count) for one in job.marks)
 
 
-def mark(words: str, times: int) -> str:
-    return line(words) if times == 1 else f"{line(words)} ({formatting.number(times)} x)"
+def mark(text: str, times: int) -> str:
+    return line(text) if times == 1 else f"{line(text)} ({formatting.number(times)} x)"
 
 
 def spoken(job: JobSnapshot) -> str:
@@ -365,3 +368,147 @@ def spoken(job: JobSnapshot) -> str:
     who = (name(job), is_task, direction(job), server(job))
     parts = (*who, state(job), amount(job), message(job))
     return ", ".join(part for part in (*parts, status(job)) if part)
+
+
+# Progress has no unit on the wire. "39.8 of 1400 MB" beside 39,765,000 of 1,400,000,000 shows that
+# it counts bytes; beside 39.8 of 1400, that it counts megabytes.
+_READ: Final = 200  # characters of a message
+_AMOUNT: Final = re.compile(
+    r"([0-9][0-9.,]*)\s*(?:(?:of|/)\s*([0-9][0-9.,]*)\s*)?([kKMGT]i?B|bytes|B)\b"
+)
+_NEAR: Final = 0.02
+_POWERS: Final = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Unit(NamedTuple):
+    """A unit of data: its name, its bytes, and the bytes of one unit of progress."""
+
+    name: str
+    size: float
+    scale: float
+
+    def of(self, value: float) -> str:
+        """A progress value in this unit, without the unit's name."""
+        return formatting.rounded(as_float(value) * self.scale / self.size, decimals=1)
+
+
+def unit_of(job: JobSnapshot) -> Unit | None:
+    """The unit that the message names, if its numbers are those of the progress."""
+    message = job.message
+    if message is None or job.progress is None or "B" not in message[:_READ].replace("b", "B"):
+        return None
+    found = _AMOUNT.search(message[:_READ])
+    if found is None:
+        return None
+    name = "B" if found[3] == "bytes" else found[3]
+    size = float((1024 if "i" in name else 1000) ** _POWERS.get(name[0], 0))
+    pairs = [(found[1], job.progress), (found[2], job.total)]
+    known = [(_parsed(text), as_float(value)) for text, value in pairs if text and value]
+    for scale in (1.0, size):  # bytes, or the unit itself
+        if known and all(_is_near(one * size, value * scale) for one, value in known):
+            return Unit(name, size, scale)
+    return None
+
+
+def _parsed(text: str) -> float:
+    try:
+        return float(text.rstrip(".,").replace(",", ""))
+    except ValueError:
+        return -1.0
+
+
+def _is_near(one: float, other: float) -> bool:
+    return abs(one - other) <= _NEAR * max(abs(one), abs(other))
+
+
+def _is_share(job: JobSnapshot) -> bool:
+    """Whether progress is counted from 0 to 1, for which a percentage is clearer."""
+    return job.total == 1 and isinstance(job.progress, float)
+
+
+def rounded_count(job: JobSnapshot) -> str:
+    """`39.8 / 1,400 MB`, `632 / 1,000`; empty if the percentage says the same."""
+    if job.progress is None or (_is_share(job) and job.fraction is not None):
+        return ""
+    unit = unit_of(job)
+    if unit is not None:
+        whole = "" if job.total is None else f" / {unit.of(job.total)}"
+        return f"{unit.of(job.progress)}{whole} {unit.name}"
+    whole = "" if job.total is None else f" / {formatting.rounded(job.total)}"
+    return formatting.rounded(job.progress) + whole
+
+
+def rounded_rate(job: JobSnapshot) -> str:
+    """`5.5 MB/s`, `4.2 %/s`, `12/s`; empty if unknown."""
+    if job.rate is None:
+        return ""
+    unit = unit_of(job)
+    if unit is not None:
+        return f"{formatting.size(round(job.rate * unit.scale))}/s"
+    return formatting.rate(100 * job.rate, " %") if _is_share(job) else formatting.rate(job.rate)
+
+
+STREAM_TITLES: Final = ("Stream", "At")
+FRESH_S: Final = 10.0
+"""How long the row of a job shows that its stream was resumed; the job's pane always does."""
+
+
+def stream_note(job: JobSnapshot) -> str:
+    """`"stream broken 12 s ago; reconnecting from event 41, attempt 2"`, or the outcome."""
+    stream = job.stream
+    if stream is None:
+        return ""
+    if stream.is_broken:
+        return _stream_broken(stream)
+    if job.state.is_over:
+        return broken_and_resumed(stream)
+    return _stream_resumed(stream.newest)
+
+
+def fresh_stream_note(job: JobSnapshot) -> str:
+    """`stream_note` while the stream is broken, and for a few seconds after it was resumed."""
+    stream = job.stream
+    is_fresh = stream is not None and (stream.is_broken or stream.since_s < FRESH_S)
+    return stream_note(job) if is_fresh and not job.state.is_over else ""
+
+
+def stream_row(step: StreamStep, started_at: float) -> tuple[str, ...]:
+    """The texts of one step, in the order of `STREAM_TITLES`; its time is since the job's start."""
+    if not step.is_broken:
+        text = _stream_resumed(step)
+    else:
+        reason = line(step.reason)
+        broken = f"broken: {reason}" if reason else "broken"
+        text = "; ".join(filter(None, (broken, _reconnecting(step, step.retry_s))))
+    return text, formatting.duration(max(step.at - started_at, 0.0))
+
+
+def _stream_broken(stream: StreamSnapshot) -> str:
+    ago = f"stream broken {formatting.duration(math.floor(stream.since_s))} ago"
+    return "; ".join(filter(None, (ago, _reconnecting(stream.newest, stream.retry_in_s))))
+
+
+def _reconnecting(step: StreamStep, left_s: float | None) -> str:
+    """`"reconnecting in 3 s from event 41, attempt 2"`; empty if there is no next attempt."""
+    if step.attempt is None and step.retry_s is None:
+        return ""
+    wait = 0 if left_s is None else math.ceil(left_s)
+    delay = f" in {formatting.duration(wait)}" if wait else ""
+    number = "" if step.attempt is None else f", attempt {formatting.number(step.attempt)}"
+    return f"reconnecting{delay}{_from_event(step)}{number}"
+
+
+def _stream_resumed(step: StreamStep) -> str:
+    away = "" if step.away_s is None else f" after {formatting.duration(step.away_s)}"
+    return f"resumed{away}{_from_event(step)}"
+
+
+def _from_event(step: StreamStep) -> str:
+    return f" from event {line(step.last_event_id)}" if step.last_event_id else ""
+
+
+def broken_and_resumed(stream: StreamSnapshot) -> str:
+    """`"the stream broke 2 times and was resumed 1 time"`."""
+    broke = f"the stream broke {formatting.count(stream.broken_count, 'time')}"
+    resumed = formatting.count(stream.resumed_count, "time") if stream.resumed_count else ""
+    return f"{broke} and was resumed {resumed}" if resumed else f"{broke} and was not resumed"

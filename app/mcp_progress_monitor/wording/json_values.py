@@ -1,23 +1,25 @@
-"""JSON values as text of bounded length: for rows, trees and copies."""
+"""JSON values, and what a schema allows, as text of bounded length: for rows, trees and copies."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.formatting import size, visible
 from mcp_progress_monitor.protocol.jsonrpc import Elided
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
 
 _DEPTH = 6
 
 
 def compact(value: Any, limit: int) -> str:
-    """Return `value` as one line of JSON of at most `limit` characters, safe to show.
+    """Format `value` as one line of JSON of at most `limit` characters, safe to show.
 
-    Only as much of the value is read as fits: a long array costs no more than a short one.
+    Reads only as much of the value as fits: a long array costs no more than a short one.
     """
     parts: list[str] = []
     room = limit
@@ -64,7 +66,7 @@ def _elements(value: list[Any] | tuple[Any, ...], limit: int, depth: int) -> Ite
 
 
 def scalar(value: Any, limit: int) -> str:
-    """Return a string in quotes, a number or a word such as `null`, cut to about `limit`."""
+    """Format a string in quotes, a number, or a literal such as `null`, cut to about `limit`."""
     if isinstance(value, str):
         cut = value[:limit]
         return '"' + visible(cut) + ('…"' if len(value) > limit else '"')
@@ -74,27 +76,56 @@ def scalar(value: Any, limit: int) -> str:
 
 
 def number(value: float, limit: int = 4_000) -> str:
-    """Return a number's digits; an integer that is too long is described by its size."""
+    """Format a number; an integer that is too long is described by its number of digits."""
     if isinstance(value, int) and value.bit_length() > 3 * limit:
         return f"integer of about {int(value.bit_length() * 0.30103):,} digits"
     return repr(value) if isinstance(value, int) else json.dumps(value)
 
 
 def pretty(value: Any) -> str:
-    """Return `value` as complete indented JSON, for the clipboard and for reading."""
-    return json.dumps(_spelled_out(value), indent=2, ensure_ascii=False)
+    """Format `value` as complete, indented JSON."""
+    return json.dumps(_with_elisions(value), indent=2, ensure_ascii=False)
 
 
 def searchable(value: Any) -> str:
-    """Return `value` as in a message's bytes: a string without its quotes."""
+    """Format `value` as it appears in a message's bytes, a string without its quotes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text[1:-1] if isinstance(value, str) else text
 
 
-def _spelled_out(value: Any) -> Any:
-    """Values elided from a large message are named as such."""
+def _with_elisions(value: Any) -> Any:
+    """Replace each value elided from a large message by a text that says so."""
     if isinstance(value, Elided):
         return f"… {value.size:,} bytes left out …"
     if isinstance(value, dict):
-        return {name: _spelled_out(member) for name, member in value.items()}
-    return [_spelled_out(element) for element in value] if isinstance(value, list) else value
+        return {name: _with_elisions(member) for name, member in value.items()}
+    return [_with_elisions(element) for element in value] if isinstance(value, list) else value
+
+
+_RANGES: Final = (
+    ("minimum", "maximum", ""),
+    ("minLength", "maxLength", " characters"),
+    ("minItems", "maxItems", " items"),
+)
+
+
+def schema_limits(schema: Mapping[str, Any]) -> list[str]:
+    """A schema's limits for a value, such as `["1 to 500"]` or `["at least 3 characters"]`."""
+    bounds = [(_bound(schema, low), _bound(schema, high), unit) for low, high, unit in _RANGES]
+    found = [_span(low, high, unit) for low, high, unit in bounds if low or high]
+    beyond = (("more than", "exclusiveMinimum"), ("less than", "exclusiveMaximum"))
+    return [*found, *(f"{word} {bound}" for word, key in beyond if (bound := _bound(schema, key)))]
+
+
+def _span(low: str, high: str, unit: str) -> str:
+    unit = unit.removesuffix("s") if (high or low) == "1" else unit
+    if low and high:
+        return f"{low} to {high}{unit}"
+    return f"at least {low}{unit}" if low else f"at most {high}{unit}"
+
+
+def _bound(schema: Mapping[str, Any], key: str) -> str:
+    value = schema.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return formatting.number(value)

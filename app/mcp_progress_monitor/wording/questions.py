@@ -1,4 +1,4 @@
-"""A server's question as text: its content, its age, and its answer.
+"""A server's question as text: its content, its age, its answer, and the parts of its URL.
 
 For sampling: `CreateMessageRequestParams` of every MCP revision, read leniently: an unexpected
 shape is shown as JSON. 2025-11-25 "Sampling" added tools and several blocks a message.
@@ -7,8 +7,10 @@ shape is shown as JSON. 2025-11-25 "Sampling" added tools and several blocks a m
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import CREATE_MESSAGE, ELICIT, LIST_ROOTS
 from mcp_progress_monitor.wording.content import PartKind, ResultPart, block_part
@@ -16,11 +18,10 @@ from mcp_progress_monitor.wording.jobs import line
 from mcp_progress_monitor.wording.json_values import pretty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
     from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
 
 MESSAGE_LIMIT: Final = 20_000
 """Characters of a question that are shown; the job's request has all of it."""
@@ -46,7 +47,7 @@ ANSWERED: Final = {
     "refuse": "refused",
     "result": "answered",
 }
-"""The effect of an answer, by its action."""
+"""The outcome of a question, by the action of its answer."""
 _REPLIED: Final = frozenset({"accept", "decline", "cancel"})
 
 
@@ -55,14 +56,14 @@ def kind_text(kind: str) -> str:
 
 
 def head(question: Question) -> str:
-    """The question in one line: its message, the last text, or what is requested."""
-    return asked(question.method, question.params)
+    """The question in one line: its message, its last text, or the kind of request."""
+    return request_text(question.method, question.params)
 
 
 def about(question: Question, job: str, now: float, phase: str) -> str:
     """The server, the job, the age and the phase of a question, in one line."""
-    asked = formatting.clock(question.asked_when)[:8]
-    since = f"since {asked} ({formatting.ago(now - question.asked_at)})"
+    clock = formatting.clock(question.asked_when)[:8]
+    since = f"since {clock} ({formatting.ago(now - question.asked_at)})"
     parts = (line(question.server), job, since, phase)
     return " · ".join(part for part in parts if part)
 
@@ -80,27 +81,26 @@ def message_of(question: Question) -> str:
     return formatting.visible(shown, keep_line_ends=True)
 
 
-def asked(method: str, params: JsonObject) -> str:
-    """The content of a server request in one line, only from its parameters."""
+def request_text(method: str, params: JsonObject) -> str:
+    """A server's request in one line, from its parameters alone."""
     message = params.get("message")
     if isinstance(message, str) and message:
         return line(message)
     kind = _METHODS.get(method)
     if kind == "sampling":
-        return _last_words(params) or kind_text(kind)
+        return _newest_text(params) or kind_text(kind)
     if kind == "form" and params.get("mode") == "url":
         kind = "url"
     return kind_text(kind) if kind else line(method)
 
 
-def _last_words(params: JsonObject) -> str:
+def _newest_text(params: JsonObject) -> str:
     messages = params.get("messages")
-    newest = messages[-1] if isinstance(messages, list) and messages else None
-    content = newest.get("content") if isinstance(newest, dict) else None
-    return next(map(line, _texts(content)), "")
+    newest = as_object(messages[-1]) if isinstance(messages, list) and messages else {}
+    return next(map(line, _texts(newest.get("content"))), "")
 
 
-def answer_words(answer: RequestAnswered | None) -> str:
+def answer_text(answer: RequestAnswered | None) -> str:
     """The answer to a question in one line; empty without one."""
     if answer is None:
         return ""
@@ -117,20 +117,14 @@ def result_text(result: Any) -> str:
     action = result.get("action")
     if isinstance(action, str) and action in _REPLIED:
         content = result.get("content")
-        said = formatting.summary(content, 300) if isinstance(content, dict) else ""
-        words = ANSWERED[action]
-        return f"{words}: {said}" if said else words
+        values = formatting.summary(content, 300) if isinstance(content, dict) else ""
+        return f"{ANSWERED[action]}: {values}" if values else ANSWERED[action]
     if isinstance(result.get("roots"), list):
         uris = [str(root.get("uri")) for root in result["roots"] if isinstance(root, dict)]
         return line(", ".join(uris[:20])) or "no folders"
-    return _sampled_words(result)
-
-
-def _sampled_words(result: JsonObject) -> str:
-    words = " ".join(_texts(result.get("content")))
+    text = line(" ".join(_texts(result.get("content")))) or formatting.summary(result, 300)
     model = result.get("model")
-    said = line(words) or formatting.summary(result, 300)
-    return f"{line(model)}: {said}" if isinstance(model, str) and model else said
+    return f"{line(model)}: {text}" if isinstance(model, str) and model else text
 
 
 def _texts(content: object) -> list[str]:
@@ -157,8 +151,8 @@ def messages(params: JsonObject) -> list[SampledMessage]:
     """The conversation in order, of bounded length; omissions are mentioned at the end."""
     given = params.get("messages")
     if not isinstance(given, list):
-        words = "The request has no list of messages."
-        return [SampledMessage("", (ResultPart(PartKind.TEXT, "", words, is_error=True),))]
+        text = "The request has no list of messages."
+        return [SampledMessage("", (ResultPart(PartKind.TEXT, "", text, is_error=True),))]
     found = [_message(each) for each in given[:_MESSAGES_AT_MOST]]
     if len(given) > _MESSAGES_AT_MOST:
         found.append(SampledMessage("", (_more(len(given) - _MESSAGES_AT_MOST),)))
@@ -192,25 +186,24 @@ def _part(block: Any) -> ResultPart:
 
 
 def _more(count: int) -> ResultPart:
-    words = f"The request of the job has {formatting.number(count)} more."
-    return ResultPart(PartKind.TEXT, "More", words)
+    text = f"The request of the job has {formatting.number(count)} more."
+    return ResultPart(PartKind.TEXT, "More", text)
 
 
-def wishes(params: JsonObject) -> list[tuple[str, str]]:
-    """The requests to the model besides the conversation: names and texts, bounded."""
-    return [(name, words) for name, words in _wishes(params) if words]
-
-
-def _wishes(params: JsonObject) -> Iterator[tuple[str, str]]:
-    yield "System prompt", _text(params.get("systemPrompt"))
-    yield "Maximum tokens", _text(params.get("maxTokens"))
-    yield "Preferred models", _preferences(params.get("modelPreferences"))
-    yield "Temperature", _text(params.get("temperature"))
-    yield "Stop sequences", _text(params.get("stopSequences"))
-    yield "Context", _text(params.get("includeContext"))
-    yield "Tools", _tools(params.get("tools"))
-    yield "Tool choice", _text(params.get("toolChoice"))
-    yield "Metadata", _text(params.get("metadata"))
+def sampling_options(params: JsonObject) -> list[tuple[str, str]]:
+    """The parameters of a sampling request besides its messages: names and texts, bounded."""
+    options = (
+        ("System prompt", _text(params.get("systemPrompt"))),
+        ("Maximum tokens", _text(params.get("maxTokens"))),
+        ("Preferred models", _preferences(params.get("modelPreferences"))),
+        ("Temperature", _text(params.get("temperature"))),
+        ("Stop sequences", _text(params.get("stopSequences"))),
+        ("Context", _text(params.get("includeContext"))),
+        ("Tools", _tools(params.get("tools"))),
+        ("Tool choice", _text(params.get("toolChoice"))),
+        ("Metadata", _text(params.get("metadata"))),
+    )
+    return [(name, text) for name, text in options if text]
 
 
 def _text(value: Any) -> str:
@@ -254,24 +247,83 @@ def _tool(tool: Any) -> str:
     if not isinstance(tool, dict):
         return formatting.one_line(str(tool))
     about = tool.get("description")
-    words = formatting.one_line(about, _DESCRIPTION) if isinstance(about, str) else ""
+    text = formatting.one_line(about, _DESCRIPTION) if isinstance(about, str) else ""
     name = line(str(tool.get("name")))
-    return f"{name}: {words}" if words else name
+    return f"{name}: {text}" if text else name
 
 
 def hinted_model(params: JsonObject) -> str:
     """The first model that the server prefers; empty if it names none."""
-    preferences = params.get("modelPreferences")
-    hints = preferences.get("hints") if isinstance(preferences, dict) else None
-    first = hints[0] if isinstance(hints, list) and hints else None
-    name = first.get("name") if isinstance(first, dict) else None
+    hints = as_object(params.get("modelPreferences")).get("hints")
+    name = as_object(hints[0]).get("name") if isinstance(hints, list) and hints else None
     return name[:200] if isinstance(name, str) else ""
 
 
-def sampled(words: str, model: str, stop_reason: str) -> JsonObject:
-    result: JsonObject = {
-        "role": "assistant",
-        "content": {"type": "text", "text": words},
-        "model": model,
-    }
+def sampled(text: str, model: str, stop_reason: str) -> JsonObject:
+    content = {"type": "text", "text": text}
+    result: JsonObject = {"role": "assistant", "content": content, "model": model}
     return {**result, "stopReason": stop_reason} if stop_reason else result
+
+
+_SCHEMES: Final = frozenset({"http", "https"})
+_LONGEST: Final = 8_000  # characters of a URL to open: browsers accept no more
+
+
+class UrlParts(NamedTuple):
+    """A URL that a server wants opened, split so that its host stands out.
+
+    `shown` is the full URL with invisible characters made visible; it contains `host`. `refusal`
+    says why it is not opened, and is empty if it can be.
+    """
+
+    shown: str
+    host: str = ""
+    warnings: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def url_parts(url: str) -> UrlParts:
+    """Split `url`; never raises. Nothing is decoded: a host is shown as it is."""
+    shown = formatting.visible(url)
+    try:
+        split = urlsplit(url)
+        host, port = split.hostname or "", split.port
+    except ValueError:
+        return UrlParts(shown, refusal="The address cannot be parsed.")
+    refusal = _refusal(url, shown, split.scheme.lower(), host)
+    written = _as_written(split.netloc, host)
+    where = written if port is None else f"{written}:{port}"
+    warnings = tuple(_warnings(split.scheme.lower(), split.netloc, host))
+    return UrlParts(shown, formatting.visible(where), warnings, refusal)
+
+
+def _refusal(url: str, shown: str, scheme: str, host: str) -> str:
+    if scheme not in _SCHEMES:
+        other = formatting.visible(scheme[:40]) + ":" if scheme else "an address without one"
+        return f"Only web pages (http, https) can be opened, not {other}."
+    if not host:
+        return "The address has no host."
+    if shown != url or "\\" in url or " " in url:
+        return "The address contains invisible or invalid characters."
+    return "The address is too long to open." if len(url) > _LONGEST else ""
+
+
+def _as_written(netloc: str, host: str) -> str:
+    """The host as spelled in the URL, capitals included."""
+    place = netloc.lower().rfind(host)
+    return netloc[place : place + len(host)] if host and place >= 0 else host
+
+
+def _warnings(scheme: str, netloc: str, host: str) -> list[str]:
+    found = []
+    if any(label.startswith("xn--") for label in host.split(".")):
+        found.append("The host is in Punycode, which stands for non-ASCII letters.")
+    if not host.isascii():
+        found.append("The host contains letters that may look like others.")
+    if "@" in netloc:
+        found.append("The part before the @ is not the host.")
+    if host.replace(".", "").isdecimal() or ":" in host:
+        found.append("The host is an IP address, not a name.")
+    if scheme == "http":
+        found.append("The page is not encrypted (http).")
+    return found

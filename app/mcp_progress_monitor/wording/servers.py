@@ -1,4 +1,4 @@
-"""A server as text: in brief for its row, and in full."""
+"""A server as text: a summary for its row, and all details."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.servers import Health, Retry, ServerSnapshot, Waiting
 
 _PATIENT_S: Final = 3.0  # how long connecting may take before the row says what it is waiting for
-_UPDATES_TOLD: Final = 10
+_UPDATES_SHOWN: Final = 10
 _NAME: Final = 60
 _TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}
 
@@ -26,13 +26,12 @@ def state_word(state: ServerState) -> str:
 
 
 def transport_word(server: ServerSnapshot) -> str:
-    """The transport in a word."""
     transport = server.definition.transport
     return _TRANSPORTS.get(transport, transport)
 
 
 def sign_in_text(server: str) -> str:
-    """The request to sign in to a server."""
+    """A request to sign in to a server."""
     return f"Sign in to use the server {formatting.one_line(server, _NAME)}"
 
 
@@ -42,12 +41,12 @@ def disabled(server: str, hint: str) -> ErrorDetails:
 
 
 def replaced_text(backup: Path) -> str:
-    """That an export replaced servers in a file, and where the previous file is kept."""
+    """A note that an export replaced servers in a file, with the path of the backup."""
     return f"Servers were replaced; backup of the file: {formatting.visible(str(backup))}"
 
 
 def retry_text(retry: Retry, now: float) -> str:
-    """`Restarting in 4 s (2 of 5)`, or that it is in progress."""
+    """`Restarting in 4 s (2 of 5)` or `Restarting now (2 of 5)`."""
     which = f"{retry.number} of {retry.limit}"
     if retry.due_at is None or retry.due_at <= now:
         return f"Restarting now ({which})"
@@ -56,7 +55,7 @@ def retry_text(retry: Retry, now: float) -> str:
 
 
 def health_text(health: Health, now: float, interval_s: float = 0.0) -> str:
-    """Whether a silent server answers pings, which are sent after `interval_s`."""
+    """Whether a silent server answers pings; `interval_s` is the silence before a ping."""
     if health.is_hung:
         return "Does not answer pings: hung"
     silent = formatting.duration(math.floor(max(0.0, now - health.asked_at + interval_s)))
@@ -69,11 +68,11 @@ def waiting_text(waiting: Waiting, now: float) -> str:
     what = f"for the answer to {waiting.what}" if waiting.what else "for the server to start"
     waited = formatting.duration(int(max(now - waiting.began_at, 0.0)))
     left = formatting.duration(int(max(waiting.until - now, 0.0)))
-    words = f"waiting {what} for {waited}, at most {left} more"
+    text = f"waiting {what} for {waited}, at most {left} more"
     if waiting.stderr_at is None:
-        return words
+        return text
     ago = formatting.duration(int(max(now - waiting.stderr_at, 0.0)))
-    return f"{words}; it wrote to standard error {ago} ago"
+    return f"{text}; it wrote to standard error {ago} ago"
 
 
 def about(
@@ -84,36 +83,31 @@ def about(
     *,
     awaits_turn: bool = False,
 ) -> str:
-    """A server in short, the most important first: state, errors, then facts.
+    """A one-line summary of a server, the most important first: state, errors, then facts.
 
-    `stray_ticks` is the number of its ticks with a token that belongs to no job. `now` is monotonic
-    seconds, for countdowns; `awaits_turn`: it is connected after others.
+    `stray_ticks` counts its ticks whose token belongs to no job. `now` is monotonic seconds, for
+    countdowns. `awaits_turn` says that it is queued to be connected after others.
     """
-    first = "Waiting to connect" if awaits_turn else _state_words(server, now, entry)
-    if (
-        not awaits_turn
-        and server.problem is not None
-        and server.retry is None
-        and server.sign_in is None
-    ):
-        return _told(server, _of_restarts(server))
-    facts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
+    first = "Waiting to connect" if awaits_turn else _state_text(server, now, entry)
+    is_in_progress = awaits_turn or server.retry is not None or server.sign_in is not None
+    if server.problem is not None and not is_in_progress:
+        return _error_summary(server, server.problem)
+    facts: tuple[str, ...] = (transport_word(server), _restarts(server))
     if server.state is ServerState.CONNECTED:
-        tools = formatting.count(len(server.tools), "tool", "tools")
-        facts = (_of_updates(server), tools, server.revision or "", *facts)
-    parts = (first, _of_stray(stray_ticks), *facts)
+        tools = formatting.count(len(server.tools), "tool")
+        facts = (_update_count(server), tools, server.revision or "", *facts)
+    parts = (first, _stray(stray_ticks), *facts)
     return " · ".join(formatting.one_line(part) for part in parts if part)
 
 
-def _told(server: ServerSnapshot, restarts: str) -> str:
-    """The error; for a connected server what is unusable."""
-    what = formatting.one_line(server.problem.what) if server.problem is not None else ""
+def _error_summary(server: ServerSnapshot, error: ErrorDetails) -> str:
+    what = formatting.one_line(error.what)
     if server.state is ServerState.FAILED:
         what = f"{state_word(server.state)}: {what}"
-    return " · ".join(part for part in (what, restarts) if part)
+    return " · ".join(filter(None, (what, _restarts(server))))
 
 
-def _state_words(server: ServerSnapshot, now: float, entry: CatalogueEntry | None) -> str:
+def _state_text(server: ServerSnapshot, now: float, entry: CatalogueEntry | None) -> str:
     """The state of a server; empty while it is connected without errors."""
     if entry is not None and entry.is_disabled and not server.state.is_up:
         return "Disabled"
@@ -130,37 +124,30 @@ def _state_words(server: ServerSnapshot, now: float, entry: CatalogueEntry | Non
     return health_text(server.health, now, server.definition.ping_interval_s)
 
 
-def _of_restarts(server: ServerSnapshot) -> str:
-    words = formatting.count(server.restarts, "restart", "restarts")
-    return words if server.restarts else ""
+def _restarts(server: ServerSnapshot) -> str:
+    return formatting.count(server.restarts, "restart") if server.restarts else ""
 
 
-def _of_updates(server: ServerSnapshot) -> str:
-    """How often resources were updated; empty if never."""
+def _update_count(server: ServerSnapshot) -> str:
+    """The number of resource updates; empty for none."""
     number = sum(each.number for each in server.resource_updates)
     return formatting.count(number, "resource update") if number else ""
 
 
 def _updates(server: ServerSnapshot) -> str:
-    """The newest updates of resources, one a line, the last one first."""
-    words = "{uri} updated {count}, last at {time}"
+    """The newest updates of resources, one per line, newest first."""
     return "\n".join(
-        words.format(
-            uri=formatting.one_line(each.uri),
-            count=formatting.count(each.number, "time"),
-            time=formatting.clock(each.when)[:8],
-        )
-        for each in reversed(server.resource_updates[-_UPDATES_TOLD:])
+        f"{formatting.one_line(each.uri)} updated {formatting.count(each.number, 'time')},"
+        f" last at {formatting.clock(each.when)[:8]}"
+        for each in reversed(server.resource_updates[-_UPDATES_SHOWN:])
     )
 
 
-def _of_stray(ticks: int) -> str:
-    if not ticks:
-        return ""
-    return "{ticks} for unknown tokens".format(ticks=formatting.count(ticks, "tick"))
+def _stray(ticks: int) -> str:
+    return f"{formatting.count(ticks, 'tick')} for unknown tokens" if ticks else ""
 
 
-def story(
+def details(
     server: ServerSnapshot,
     stray_ticks: int = 0,
     now: float = 0.0,
@@ -168,26 +155,27 @@ def story(
     *,
     awaits_turn: bool = False,
 ) -> str:
-    """All details of a server, in lines of plain text; arguments as for `about`."""
+    """All details of a server as lines of plain text; arguments as for `about`."""
     problem = server.problem.as_text() if server.problem is not None else ""
-    state = _state_words(server, now, entry) or state_word(server.state)
+    state = _state_text(server, now, entry) or state_word(server.state)
     state = "Waiting to connect" if awaits_turn else state
     parts = (
         f"{formatting.one_line(server.name)}: {state}",
         formatting.one_line(server.definition.address, 400),
         "" if server.pid is None else f"pid {server.pid}",
         formatting.visible(problem, keep_line_ends=True) if problem else _facts(server),
-        _of_restarts(server) if problem else "",
-        _of_stray(stray_ticks),
+        _restarts(server) if problem else "",
+        _stray(stray_ticks),
         _updates(server),
-        *_of_entry(entry),
+        "Connects at start" if entry is not None and entry.connects_at_start else "",
+        f"Imported from {formatting.one_line(entry.origin)}" if entry and entry.origin else "",
     )
     return "\n".join(part for part in parts if part)
 
 
 def _facts(server: ServerSnapshot) -> str:
-    """The facts about a server without errors, in one line."""
-    parts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
+    """Facts about a server without errors, in one line."""
+    parts: tuple[str, ...] = (transport_word(server), _restarts(server))
     if server.state is ServerState.CONNECTED:
         offers = (
             (len(server.tools), "tool"),
@@ -197,11 +185,3 @@ def _facts(server: ServerSnapshot) -> str:
         counts = [formatting.count(number, word) for number, word in offers if number]
         parts = (formatting.one_line(server.title), *counts, server.revision or "", *parts)
     return " · ".join(formatting.one_line(part) for part in parts if part)
-
-
-def _of_entry(entry: CatalogueEntry | None) -> tuple[str, ...]:
-    if entry is None:
-        return ()
-    at_start = "Connects at start" if entry.connects_at_start else ""
-    origin = f"Imported from {formatting.one_line(entry.origin)}" if entry.origin else ""
-    return at_start, origin

@@ -41,8 +41,6 @@ _NEXT: Final[Mapping[str, str]] = {
     INSPECTOR.key: "Restart the Inspector, and connect again.",
 }
 """The next step after a change, by the key of the client."""
-
-
 RECORDING_IS_OFF: Final = (
     "Recording is turned off: watched sessions pass through unrecorded, and the window does not"
     " show them. To turn it on: Recordings (Ctrl+H)."
@@ -50,12 +48,12 @@ RECORDING_IS_OFF: Final = (
 
 
 def next_step(client: McpClient) -> str:
-    """What to do so that the client uses its changed configuration."""
+    """How to make a client use its changed configuration."""
     return _NEXT.get(client.key, f"Restart {client.title}.")
 
 
 def next_steps(changes: Iterable[FileChange]) -> list[str]:
-    """The next steps after changes, once for each client."""
+    """The next steps after changes, one per client."""
     return list(dict.fromkeys(next_step(change.client) for change in changes))
 
 
@@ -66,7 +64,7 @@ def server_title(server: ClientServer) -> str:
 
 
 def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
-    """Whether a server is watched, and since when its taps run, or why it cannot be."""
+    """Whether a server is watched and since when, or why it cannot be."""
     if server.tap is None:
         return f"cannot be watched: {server.why_not}" if server.why_not else "not watched"
     if not server.tap.is_there:
@@ -78,7 +76,7 @@ def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
 
 
 def shared_hint(server: ClientServer) -> str:
-    """What to do about a server in a project's file, which is not changed."""
+    """What to do about a server in a project's file, which taps leave unchanged."""
     where = _OWN_FILES.get(server.client.key, f"your own configuration of {server.client.title}")
     return (
         f"{visible(str(server.path))} may be shared with others, so the path of a program on this"
@@ -96,7 +94,7 @@ _OWN_FILES: Final[Mapping[str, str]] = {
 
 
 def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str:
-    """What was changed, where the previous file is kept, and the next step."""
+    """What was changed, the path of the backup, and the next step."""
     title = change.client.title
     lines = [
         f"{done} in {title}: {_names(servers)}."
@@ -120,6 +118,6 @@ def _names(servers: Sequence[ClientServer]) -> str:
 
 
 def refusal_text(server: ClientServer) -> str:
-    """Why a server is left out, and what to do about it."""
+    """Why a server is skipped, and what to do about it."""
     hint = shared_hint(server) if server.is_shared else f"{server.why_not}."
     return f"{server_title(server)}: {hint}"

@@ -1,4 +1,4 @@
-"""A task as text: its status, where that came from, and how long it is kept."""
+"""A task as text: its status, the source of the status, and how long the task is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcp_progress_monitor.protocol.facts import TaskStatus, is_terminal
 from mcp_progress_monitor.protocol.messages import GET_TASK, LIST_TASKS
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording.jobs import (
-    ASKED_TO_STOP,
+    CANCEL_REQUESTED,
     is_left_at_server,
     line,
     moment,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot, TaskSnapshot, TaskStep
 
 TITLES: Final = ("Status", "Message", "Since", "Source")
-TEXT_COLUMNS: Final = (0, 1, 2, 3)
 _STATUSES: Final = {
     TaskStatus.WORKING: "Working",
     TaskStatus.INPUT_REQUIRED: "Input required",
@@ -28,7 +27,7 @@ _STATUSES: Final = {
     TaskStatus.FAILED: "Failed",
     TaskStatus.CANCELLED: "Cancelled",
 }
-_WAYS: Final = {
+_SOURCES: Final = {
     "created": "the reply that created it",
     "status": "a notification",
     "get": GET_TASK,
@@ -42,13 +41,12 @@ _WAYS: Final = {
 
 def status_text(status: str) -> str:
     """A status; as received if the protocol does not define it."""
-    known = _STATUSES.get(status)  # type: ignore[call-overload]  # a StrEnum is its word
+    known = _STATUSES.get(status)  # type: ignore[call-overload]  # a StrEnum is a string
     return known if known is not None else line(status) or "no status"
 
 
 def status_source(how: str) -> str:
-    known = _WAYS.get(how)
-    return known if known is not None else line(how)
+    return _SOURCES.get(how) or line(how)
 
 
 def row(step: TaskStep, job: JobSnapshot) -> tuple[str, ...]:
@@ -61,7 +59,7 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
     """`"Working · counting files"`, and the state of a requested cancel."""
     parts = [status_text(task.status)]
     if job.state is JobState.CANCELLING and not is_terminal(task.status):
-        parts.append(ASKED_TO_STOP)
+        parts.append(CANCEL_REQUESTED)
     if is_left_at_server(job):
         parts.append("left on its server, followed again when the server is connected")
     parts.append(line(task.message or ""))
@@ -69,14 +67,14 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
 
 
 def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
-    """How long it is kept, how often it is polled, and rounds of input: in one line."""
+    """Time to live, polling, and rounds of input, in one line."""
     job = detail.snapshot
     parts = (kept(job, task), interval(task), polls(job, task), rounds(detail.rounds))
     return " · ".join(part for part in parts if part)
 
 
 def kept(job: JobSnapshot, task: TaskSnapshot) -> str:
-    """`"kept for 4 min 12 s more"`, by the second; the time of expiry for a job that is over."""
+    """`"kept for 4 min 12 s more"`, or the time of expiry for a job that is over."""
     left = task_left(job)
     if not left or task.expires_at is None:
         return "kept without a known limit"
@@ -96,14 +94,13 @@ def polls(job: JobSnapshot, task: TaskSnapshot) -> str:
     """`"polled 12 times, the last 2 s ago"`."""
     if not task.poll_count:
         return "not polled yet" if not job.state.is_over else "never polled"
-    often = f"polled {formatting.number(task.poll_count)} times"
-    if task.poll_count == 1:
-        often = "polled once"
+    is_single = task.poll_count == 1
+    often = "polled once" if is_single else f"polled {formatting.number(task.poll_count)} times"
     if task.polled_s is None or job.state.is_over:
         return often
-    return f"{often}, {f'last {formatting.ago(task.polled_s)}'}"
+    return f"{often}, last {formatting.ago(task.polled_s)}"
 
 
 def rounds(count: int) -> str:
-    """How often input was required; empty for never."""
+    """`"2 rounds of input"`; empty for none."""
     return formatting.count(count, "round of input", "rounds of input") if count else ""

@@ -1,4 +1,4 @@
-"""A watched server as text: its client, its state, how it ended, what is missing."""
+"""A watched server as text: its client, its state, its end, and gaps in its recording."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _NAME: Final = 60
 
 
 def why_read_only(client: str) -> str:
-    name = formatting.one_line(client, _NAME)
-    return f"{name} runs this job; it is only watched here"
+    return f"{_short(client)} runs this job; it is only watched here"
+
+
+def _short(name: str) -> str:
+    return formatting.one_line(name, _NAME)
 
 
 RESUME_HERE: Final = "Resume here"
@@ -33,33 +36,30 @@ _MOST_NAMES: Final = 8
 
 
 def resume_here(client: str) -> str:
-    name = formatting.one_line(client, _NAME)
-    return f"Resume the job of {name} on a connection of this program"
+    return f"Resume the job of {_short(client)} on a connection of this program"
 
 
 def reissue_here(client: str) -> str:
-    name = formatting.one_line(client, _NAME)
-    return f"Send the request of {name} from the start on a connection of this program"
+    return f"Send the request of {_short(client)} from the start on a connection of this program"
 
 
 def edit_here(client: str) -> str:
-    name = formatting.one_line(client, _NAME)
-    return f"Edit the request of {name} and send it on a connection of this program"
+    return f"Edit the request of {_short(client)} and send it on a connection of this program"
 
 
-def request_of(client: str, *, has_url: bool) -> str:
-    """Why a definition has to be approved."""
-    name = formatting.one_line(client, _NAME)
+def why_approve(client: str, *, has_url: bool) -> str:
+    """Why the definition of a watched server needs approval."""
+    name = _short(client)
     if has_url:
         return f"{name} used this server. This program connects to it as well."
     return f"{name} ran this server. This program starts it again on a connection of its own."
 
 
 def unknown_values(missing: Sequence[str], hidden_count: int) -> str:
-    """What was not recorded of a server's settings; empty if nothing is missing."""
+    """A warning about settings that were not recorded; empty if none are missing."""
     found = []
     if missing:
-        names = ", ".join(formatting.one_line(name, _NAME) for name in missing[:_MOST_NAMES])
+        names = ", ".join(map(_short, missing[:_MOST_NAMES]))
         more = len(missing) - _MOST_NAMES
         rest = f" and {formatting.number(more)} more" if more > 0 else ""
         found.append(f"Values that are not recorded and not set here: {names}{rest}.")
@@ -73,51 +73,39 @@ def unknown_values(missing: Sequence[str], hidden_count: int) -> str:
 
 def why_no_call(client: str) -> str:
     """Why no call can be made on a watched server."""
-    return f"{formatting.one_line(client, _NAME)} runs this server; it is only watched here"
+    return f"{_short(client)} runs this server; it is only watched here"
 
 
 def end_text(end: TapEnd) -> str:
     """`Ended: exit code 1, the server ended first`."""
     how = ""
     if end.signal:
-        how = f"signal {formatting.one_line(end.signal, _NAME)}"
+        how = f"signal {_short(end.signal)}"
     elif end.exit_code is not None:
         how = f"exit code {end.exit_code}"
-    who = _ENDED_BY.get(end.ended_by, "")
-    parts = ", ".join(part for part in (how, who) if part)
+    parts = ", ".join(filter(None, (how, _ENDED_BY.get(end.ended_by))))
     return f"Ended: {parts}" if parts else "Ended: the tap stopped without a report"
 
 
 def script_text(script: str) -> str:
-    """That messages are changed; empty if a tap only watches."""
-    return f"Changed by the script {formatting.one_line(script, _NAME)}" if script else ""
+    """A note that a script changes messages; empty if the tap only watches."""
+    return f"Changed by the script {_short(script)}" if script else ""
 
 
 def about(watched: WatchedSnapshot) -> str:
     server = watched.server
+    facts: tuple[str, ...] = ()
     if watched.end is not None:
-        facts: tuple[str, ...] = (
-            script_text(watched.script),
-            end_text(watched.end),
-            gap_text(watched),
-        )
+        state = end_text(watched.end)
     else:
-        is_up = server.state is ServerState.CONNECTED
+        state = "Live" if server.state is ServerState.CONNECTED else "Live, starting"
         tools = formatting.count(len(server.tools), "tool") if server.tools else ""
-        state = "Live" if is_up else "Live, starting"
-        facts = (
-            script_text(watched.script),
-            state,
-            gap_text(watched),
-            tools,
-            server.revision or "",
-            transport_word(server),
-        )
-    return " · ".join(fact for fact in facts if fact)
+        facts = tools, server.revision or "", transport_word(server)
+    return " · ".join(filter(None, (script_text(watched.script), state, gap_text(watched), *facts)))
 
 
 def gap_text(watched: WatchedSnapshot) -> str:
-    """How many messages passed unrecorded; empty if none did."""
+    """The number of messages that were not recorded; empty for none."""
     gaps = watched.gaps
     if not gaps.messages and not gaps.bytes:
         return ""
@@ -126,31 +114,29 @@ def gap_text(watched: WatchedSnapshot) -> str:
 
 def client_text(watched: WatchedSnapshot) -> str:
     parts = (watched.client, watched.client_version)
-    return " ".join(formatting.one_line(part, _NAME) for part in parts if part)
+    return " ".join(_short(part) for part in parts if part)
 
 
 def server_of_client(watched: WatchedSnapshot) -> str:
     """A watched server in one line: `db (Claude Code)`."""
-    label, client = (formatting.one_line(part, _NAME) for part in (watched.label, watched.client))
-    return f"{label} ({client})"
+    return f"{_short(watched.label)} ({_short(watched.client)})"
 
 
 def processes(watched: WatchedSnapshot) -> str:
-    """Its client and process ids, which distinguish servers with the same name."""
+    """The client and the process ids, which distinguish servers with the same name."""
     pids = (("tap", watched.pid), ("server", watched.server.pid))
     known = (f"{what} pid {pid}" for what, pid in pids if pid is not None)
-    name = formatting.one_line(watched.name, _NAME)
-    return ", ".join((f"{name}: run by {client_text(watched)}", *known))
+    return ", ".join((f"{_short(watched.name)}: run by {client_text(watched)}", *known))
 
 
-def story(watched: WatchedSnapshot) -> str:
-    """All details of a watched server, in lines of plain text."""
+def details(watched: WatchedSnapshot) -> str:
+    """All details of a watched server as lines of plain text."""
     server, gaps = watched.server, watched.gaps
     title = formatting.one_line(server.title) if server.server_info else ""
     state = "live" if watched.end is None else end_text(watched.end)
     missing = gap_text(watched)
     if missing:
-        why = f": {formatting.one_line(gaps.why, _NAME)}" if gaps.why else ""
+        why = f": {_short(gaps.why)}" if gaps.why else ""
         missing = f"{missing} ({formatting.size(gaps.bytes)}){why}"
     began = watched.began_when
     pids = f"server pid {server.pid}" if server.pid is not None else ""

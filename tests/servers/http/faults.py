@@ -64,8 +64,8 @@ class Faults:
         if self._options.retry_after_s is not None:
             headers["Retry-After"] = f"{self._options.retry_after_s:g}"
         status = self._options.fail
-        words = f"The demo server answers {status}, as it was told to.\n"
-        _close_with(handler, HTTPStatus(status), headers, words.encode(), "text/plain")
+        text = f"The demo server answers {status}, as it was told to.\n"
+        _close_with(handler, HTTPStatus(status), headers, text.encode(), "text/plain")
 
 
 def endless(handler: Handler, kind: str, headers: dict[str, str]) -> None:

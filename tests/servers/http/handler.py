@@ -67,9 +67,9 @@ class RefusedError(Exception):
         self.request_id = request_id
 
 
-def refused(status: HTTPStatus, words: str, code: int = INVALID_REQUEST) -> RefusedError:
+def refused(status: HTTPStatus, text: str, code: int = INVALID_REQUEST) -> RefusedError:
     """Return a refusal in words."""
-    return RefusedError(status, RpcError(code, words))
+    return RefusedError(status, RpcError(code, text))
 
 
 def check_origin(headers: Headers) -> None:
@@ -148,12 +148,12 @@ def check_mirrored(headers: Headers, message: JsonObject) -> None:
 
 def _compare(name: str, given: str | None, value: str, request_id: object) -> None:
     if given is None:
-        words = f"{name} is missing; the body says {value}"
+        text = f"{name} is missing; the body says {value}"
     elif _unwrapped(given) != value:
-        words = f"{name} is {given}, but the body says {value}"
+        text = f"{name} is {given}, but the body says {value}"
     else:
         return
-    raise RefusedError(HTTPStatus.BAD_REQUEST, RpcError(HEADER_MISMATCH, words), request_id)
+    raise RefusedError(HTTPStatus.BAD_REQUEST, RpcError(HEADER_MISMATCH, text), request_id)
 
 
 def _unwrapped(value: str) -> str | None:
@@ -305,8 +305,8 @@ class Handler(BaseHTTPRequestHandler):
             raise refused(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
         if len(length) > len(str(_MOST_BODY)) or int(length) > _MOST_BODY:
             self.close_connection = True
-            words = f"More than {_MOST_BODY} bytes are not taken"
-            raise refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words)
+            text = f"More than {_MOST_BODY} bytes are not taken"
+            raise refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
         self._has_body = False
         data = self.rfile.read(int(length))
         if len(data) < int(length):
@@ -467,9 +467,9 @@ def tell(handler: Handler, value: object, status: HTTPStatus = HTTPStatus.OK) ->
     handler.reply_json(status, value, _NO_STORE)
 
 
-def refuse(handler: Handler, error: str, words: str) -> None:
+def refuse(handler: Handler, error: str, text: str) -> None:
     """Answer with an error as OAuth has them."""
-    tell(handler, {"error": error, "error_description": words}, HTTPStatus.BAD_REQUEST)
+    tell(handler, {"error": error, "error_description": text}, HTTPStatus.BAD_REQUEST)
 
 
 def send_to(handler: Handler, address: str, **parameters: str | None) -> None:

@@ -275,14 +275,14 @@ class Gate:
         return self._issuer is not None and self._issuer.knows(token)
 
     def _refuse(self, handler: Handler, *, is_wrong: bool) -> None:
-        words = ['realm="demo"']
+        challenge = ['realm="demo"']
         if is_wrong:
-            words += ['error="invalid_token"', 'error_description="Unknown or expired token"']
+            challenge += ['error="invalid_token"', 'error_description="Unknown or expired token"']
         if self._issuer is not None:
             address = f"{base_of(handler)}/.well-known/oauth-protected-resource/mcp"
-            words += [f'resource_metadata="{address}"', 'scope="demo"']
+            challenge += [f'resource_metadata="{address}"', 'scope="demo"']
         if handler.headers.get("Content-Length"):
             handler.body()
         body = b'{"error":"invalid_token"}' if is_wrong else b'{"error":"unauthorized"}'
-        headers = {"WWW-Authenticate": f"Bearer {', '.join(words)}"}
+        headers = {"WWW-Authenticate": f"Bearer {', '.join(challenge)}"}
         handler.reply(HTTPStatus.UNAUTHORIZED, body, headers=headers)

@@ -164,8 +164,8 @@ def _tls(options: Options) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:
-        words = f"cannot serve https with {certificate} and {key}: {error}"
-        raise _UnusableError(words) from error
+        text = f"cannot serve https with {certificate} and {key}: {error}"
+        raise _UnusableError(text) from error
     return context
 
 

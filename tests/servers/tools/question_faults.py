@@ -32,8 +32,8 @@ def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
     finally:
         call.questions.forget(question)
     told = {"reply": question.reply, "phases": question.phases, "late_phases": question.late_phases}
-    words = "was answered before" if was_answered else "was cancelled"
-    return text_result(f"The question {words}.", json.dumps(told, ensure_ascii=False))
+    text = "was answered before" if was_answered else "was cancelled"
+    return text_result(f"The question {text}.", json.dumps(told, ensure_ascii=False))
 
 
 def ask_undeclared(call: Call, kind: str) -> JsonObject:

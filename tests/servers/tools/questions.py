@@ -48,8 +48,8 @@ def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObj
     """Ask one question after the other."""
     asked: list[Asked] = []
     for number_of_round in range(1, rounds + 1):
-        words = f"Question {number_of_round} of {rounds}: what is your name?"
-        query = _question(call, f"round-{number_of_round}", words, is_form=True)
+        text = f"Question {number_of_round} of {rounds}: what is your name?"
+        query = _question(call, f"round-{number_of_round}", text, is_form=True)
         asked.extend(ask(call, [query], Manner(**manner, state_is=state_is)))
         call.progress(number_of_round, rounds, f"Answered {number_of_round} of {rounds}")
     return told(asked)
@@ -97,11 +97,11 @@ def _mixed(call: Call, count: int) -> list[Query]:
     ]
 
 
-def _question(call: Call, key: str, words: str, *, is_form: bool) -> Query:
+def _question(call: Call, key: str, text: str, *, is_form: bool) -> Query:
     """Return a form, or a sampling where the revision has no forms."""
     if is_form and call.dialect.has_elicitation:
-        return queries.form(call.dialect, key, message=words)
-    return queries.sampling([queries.said("user", queries.text(words))], key)
+        return queries.form(call.dialect, key, message=text)
+    return queries.sampling([queries.said("user", queries.text(text))], key)
 
 
 def _content(asked: Asked) -> list[JsonObject]:

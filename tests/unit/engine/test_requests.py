@@ -158,7 +158,7 @@ async def test_a_call_has_the_limits_it_chose_or_those_of_its_server() -> None:
 async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    turns, asked_in = 0, list[int]()
+    turns, required_inputs = 0, list[int]()
 
     async def others() -> None:
         nonlocal turns
@@ -170,7 +170,7 @@ async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_th
         ask = at.requests.ask
 
         def asked(call: Call) -> object:
-            asked_in.append(turns)
+            required_inputs.append(turns)
             return ask(call)
 
         monkeypatch.setattr(at.requests, "ask", asked)
@@ -180,7 +180,7 @@ async def test_calls_that_are_made_at_once_let_others_have_their_turn_between_th
         with anyio.fail_after(5):
             while len(at.tracker.jobs()) < 50:
                 await anyio.lowlevel.checkpoint()
-        assert len(set(asked_in)) == 50
+        assert len(set(required_inputs)) == 50
         tasks.cancel_scope.cancel()
 
 

@@ -9,12 +9,12 @@ from mcp_progress_monitor.catalogue.variables import Input
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.imports import (
-    asked_in,
+    STATUS_TEXTS,
+    address_or_error,
     detail_lines,
     found_name,
     problem_lines,
-    standing_word,
-    what_it_is,
+    required_inputs,
 )
 
 FOUND = StdioDefinition(name="db", command="new", args=("a b",), env={"KEY": "hush"})
@@ -49,14 +49,14 @@ def test_a_server_of_which_nothing_can_be_made_says_why() -> None:
     problem = ErrorDetails("command: Field required", "mcp.json, server 'x'")
     unusable = ImportRow(None, ImportStatus.UNUSABLE, "x", (), problem)
     assert detail_lines(unusable, {}) == [problem.as_text()]
-    assert (found_name(unusable), what_it_is(unusable)) == ("x", problem.what)
-    assert standing_word(ImportStatus.UNUSABLE) == "cannot be used"
+    assert (found_name(unusable), address_or_error(unusable)) == ("x", problem.what)
+    assert STATUS_TEXTS[ImportStatus.UNUSABLE] == "cannot be used"
 
 
 def test_what_several_servers_ask_for_is_asked_once() -> None:
     asks = (Input("key"),)
     other = FoundServer(FOUND.model_copy(update={"name": "b"}), asks=(*asks, Input("region")))
-    found = asked_in([row(asks=asks), ImportRow(other, ImportStatus.NEW, "b")])
+    found = required_inputs([row(asks=asks), ImportRow(other, ImportStatus.NEW, "b")])
     assert [(each.input.id, each.servers) for each in found] == [
         ("key", ("db", "b")),
         ("region", ("b",)),
@@ -72,6 +72,6 @@ def test_secrets_among_arguments_are_not_shown() -> None:
     args = ("--api-key", "hush1", "postgres://u:hush2@h/db")
     server = StdioDefinition(name="pg", command="c", args=args)
     found = ImportRow(FoundServer(server), ImportStatus.NEW, "pg")
-    words = "\n".join([what_it_is(found), *detail_lines(found, {})])
+    words = "\n".join([address_or_error(found), *detail_lines(found, {})])
     assert "hush" not in words
     assert "u:***@h/db" in words

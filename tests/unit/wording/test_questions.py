@@ -7,11 +7,11 @@ import pytest
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.wording.questions import (
     about,
-    answer_words,
-    asked,
+    answer_text,
     head,
     message_of,
     phase_of,
+    request_text,
     result_text,
 )
 from tests.job_stand_ins import answer, job
@@ -36,8 +36,8 @@ def test_an_image_is_not_told_as_its_bytes() -> None:
 def test_without_a_message_the_kind_is_told() -> None:
     assert head(form(params={})) == "asks you to fill in a form"
     assert head(page("https://a.example", params={"mode": "url"})) == "asks you to open a web page"
-    assert asked("roots/list", {}) == "asks which folders it may use"
-    assert asked("x/unknown", {}) == "x/unknown"
+    assert request_text("roots/list", {}) == "asks which folders it may use"
+    assert request_text("x/unknown", {}) == "x/unknown"
 
 
 def test_who_asks_for_what_since_when_and_how_far() -> None:
@@ -77,7 +77,7 @@ def test_an_answer_in_words(result: object, words: str) -> None:
 
 
 def test_a_refusal_is_told_in_its_own_words() -> None:
-    assert answer_words(answer(error={"code": -1, "message": "User said\nno"})) == (
+    assert answer_text(answer(error={"code": -1, "message": "User said\nno"})) == (
         "refused: User said\\nno"
     )
-    assert answer_words(None) == ""
+    assert answer_text(None) == ""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_types import CreateMessageResult
 
 from mcp_progress_monitor.wording.content import PartKind
-from mcp_progress_monitor.wording.questions import hinted_model, messages, sampled, wishes
+from mcp_progress_monitor.wording.questions import hinted_model, messages, sampled, sampling_options
 from tests.question_stand_ins import said
 from tests.unit.protocol.wire import JSON
 
@@ -49,7 +49,7 @@ def test_a_conversation_without_end_is_cut_and_says_so() -> None:
 
 def test_what_is_wished_of_the_model_is_told_in_words() -> None:
     told = dict(
-        wishes(
+        sampling_options(
             {
                 "systemPrompt": "Be \u202ebrief",
                 "maxTokens": 1_200,
@@ -87,5 +87,5 @@ def test_an_answer_is_what_the_official_types_read() -> None:
 )
 def test_no_shape_raises(params: dict[str, Any]) -> None:
     assert messages(params) is not None
-    assert all(isinstance(words, str) for _, words in wishes(params))
+    assert all(isinstance(words, str) for _, words in sampling_options(params))
     assert isinstance(hinted_model(params), str)

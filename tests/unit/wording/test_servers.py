@@ -15,7 +15,13 @@ from mcp_progress_monitor.snapshots.servers import (
     SignIn,
     Waiting,
 )
-from mcp_progress_monitor.wording.servers import about, health_text, retry_text, story, waiting_text
+from mcp_progress_monitor.wording.servers import (
+    about,
+    details,
+    health_text,
+    retry_text,
+    waiting_text,
+)
 from tests.server_stand_ins import server
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -32,7 +38,7 @@ def test_the_transport_of_a_server_by_url_is_said(transport: str, word: str) -> 
     fields = {"name": "a", "url": "https://u:p@example.org/mcp", "transport": transport}
     remote = ServerSnapshot("a", HttpDefinition.model_validate(fields))
     assert about(remote) == f"Not connected · {word}"
-    assert "u:p" not in story(remote)
+    assert "u:p" not in details(remote)
 
 
 def test_a_problem_is_said_in_words() -> None:
@@ -40,7 +46,7 @@ def test_a_problem_is_said_in_words() -> None:
         "a", state=ServerState.FAILED, problem=ErrorDetails("Not found", "npx", "Install it")
     )
     assert about(failed) == "Failed: Not found"
-    assert story(failed) == "a: Failed\nrun-a --fast\nNot found (npx)\nInstall it"
+    assert details(failed) == "a: Failed\nrun-a --fast\nNot found (npx)\nInstall it"
 
 
 @pytest.mark.parametrize(
@@ -75,19 +81,19 @@ def test_a_hung_server_is_told_from_a_slow_one() -> None:
 def test_a_disabled_server_says_so_and_where_it_came_from() -> None:
     entry = CatalogueEntry(server("a").definition, is_disabled=True, origin="Claude Desktop")
     assert about(server("a"), entry=entry) == "Disabled · stdio"
-    assert story(server("a"), entry=entry).splitlines()[-1] == "Imported from Claude Desktop"
+    assert details(server("a"), entry=entry).splitlines()[-1] == "Imported from Claude Desktop"
 
 
 @pytest.mark.parametrize("state", list(ServerState))
 def test_hostile_words_are_made_visible_in_every_state(state: ServerState) -> None:
     hostile: ServerSnapshot = server("a\u202eb", state=state, revision="x\x00\n")
-    assert "\u202e" not in about(hostile) + story(hostile)
+    assert "\u202e" not in about(hostile) + details(hostile)
     assert "\x00" not in about(hostile)
 
 
 def test_a_problem_does_not_hide_ticks_for_unknown_tokens() -> None:
     failed = server("a", state=ServerState.FAILED, problem=ErrorDetails("Not found"))
-    assert story(failed, 1).endswith("Not found\n1 tick for unknown tokens")
+    assert details(failed, 1).endswith("Not found\n1 tick for unknown tokens")
 
 
 def test_what_is_waited_for_is_told_in_words() -> None:

@@ -13,7 +13,7 @@ from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import watched
-from mcp_progress_monitor.wording.watched import about, end_text, story, why_read_only
+from mcp_progress_monitor.wording.watched import about, details, end_text, why_read_only
 from tests.job_stand_ins import job
 
 SERVER = ServerSnapshot(
@@ -55,11 +55,11 @@ def test_a_session_that_a_script_changes_is_never_shown_as_mere_watching() -> No
     assert "\n" not in about(changed)
     over = dataclasses.replace(changed, end=TapEnd("x", 0, None, "client"))
     assert about(over).startswith("Changed by the script flaky")
-    assert story(changed).splitlines()[1].startswith("Changed by the script flaky")
+    assert details(changed).splitlines()[1].startswith("Changed by the script flaky")
 
 
 def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None:
-    told = story(
+    told = details(
         dataclasses.replace(
             LIVE,
             end=TapEnd("The client closed it", 0, None, "client"),
@@ -103,9 +103,9 @@ def test_what_is_done_here_names_the_client() -> None:
 
 
 def test_what_an_approval_is_for() -> None:
-    assert watched.request_of("Cursor", has_url=False).startswith("Cursor ran this server. ")
+    assert watched.why_approve("Cursor", has_url=False).startswith("Cursor ran this server. ")
     told = "Cursor used this server. This program connects to it as well."
-    assert watched.request_of("Cursor", has_url=True) == told
+    assert watched.why_approve("Cursor", has_url=True) == told
 
 
 def test_a_server_in_one_line_and_its_processes() -> None:

@@ -70,8 +70,8 @@ def read_saying(members: Mapping[str, Any]) -> ScriptedReply:
     if not _is_sound(name, value):
         raise ValueError(f"{name}: expected {_DUE[name]}, got {_brief(value)}")
     more = {other: members[other] for other in OF_TEXT if other in members}
-    for other, words in more.items():
-        if name != "text" or not isinstance(words, str):
+    for other, text in more.items():
+        if name != "text" or not isinstance(text, str):
             raise ValueError(f"{other}: expected a string, and only together with text")
     return ScriptedReply(name, value, more)
 
@@ -363,10 +363,10 @@ def read_answers(path: Path) -> AnswerFile:
 class _WrongError(ValueError):
     """An error in the file and its place."""
 
-    def __init__(self, path: str, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, path: str, text: str) -> None:
+        super().__init__(text)
         self.path = path
-        self.words = words
+        self.words = text
 
 
 def _file_text(path: Path) -> str:

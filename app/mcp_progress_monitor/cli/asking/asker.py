@@ -273,8 +273,8 @@ class Asker:
             self._front.warn(ErrorDetails(what, question.server, detail="\n".join(unchecked)))
         return None
 
-    def _tell(self, question: Question, answer: Answer, words: str) -> None:
-        self._front.report_answer(question, action_of(answer), words)
+    def _tell(self, question: Question, answer: Answer, text: str) -> None:
+        self._front.report_answer(question, action_of(answer), text)
 
     def _is_open(self, question: Question) -> bool:
         return any(other.id == question.id for other in self._questions.open())

@@ -10,7 +10,7 @@ from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.sessions.arguments import Checked, check_value
-from mcp_progress_monitor.wording.schemas import limits
+from mcp_progress_monitor.wording.json_values import schema_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ class PromptField(NamedTuple):
         return " or ".join(types) or "any value"
 
     def _limits(self) -> Iterator[str]:
-        yield from limits(self.schema)
+        yield from schema_limits(self.schema)
         pattern, format_ = self.schema.get("pattern"), self.schema.get("format")
         if isinstance(pattern, str):
             yield f"matching {one_line(pattern)}"
@@ -176,8 +176,8 @@ def _listed(schema: JsonObject, name: str) -> list[Any]:
 
 
 def _title(name: object, value: Any) -> str:
-    words = name if isinstance(name, str) and name else value
-    return one_line(words if isinstance(words, str) else as_json(words))
+    text = name if isinstance(name, str) and name else value
+    return one_line(text if isinstance(text, str) else as_json(text))
 
 
 def _truth(text: str) -> bool:

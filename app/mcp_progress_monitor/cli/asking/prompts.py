@@ -155,7 +155,7 @@ def _lines(params: JsonObject) -> Iterator[str]:
     if isinstance(tools, list) and tools:
         names = (one_line(str(as_object(tool).get("name")), 60) for tool in tools)
         yield f"[tools: {', '.join(names)}]"
-    details = [words.format(as_json(params[name])) for name, words in _DETAILS if name in params]
+    details = [text.format(as_json(params[name])) for name, text in _DETAILS if name in params]
     if details:
         yield f"[{', '.join(details)}]"
 
@@ -190,8 +190,8 @@ async def visit_page(question: Question, dialogue: Dialogue) -> Answer:
         dialogue.say_whole("The full URL (it has no host):")
     dialogue.say_whole(url, indent="    ")
     choices = (_OPEN, *_URL_CHOICES) if may_open else _URL_CHOICES
-    words = "Open the URL, or accept and visit it yourself?" if may_open else "Accept?"
-    choice = await dialogue.choose(words, choices)
+    text = "Open the URL, or accept and visit it yourself?" if may_open else "Accept?"
+    choice = await dialogue.choose(text, choices)
     if choice == _OPEN and not await _open(url):
         dialogue.say("Cannot start a browser. Open the URL yourself.")
     if choice == "decline":

@@ -150,17 +150,17 @@ class Dialogue:
             self._errors.text("\n")  # so that the next text starts a line
             raise
 
-    async def choose(self, prompt: str, words: Sequence[str], *, default: str = "") -> str:
-        """Ask until the answer is one of `words`, which start with different letters."""
-        letters = "/".join(_marked(word, is_default=word == default) for word in words)
+    async def choose(self, prompt: str, choices: Sequence[str], *, default: str = "") -> str:
+        """Ask until the answer is one of `choices`, which start with different letters."""
+        letters = "/".join(_marked(word, is_default=word == default) for word in choices)
         while True:
             typed = (await self.ask(f"{prompt} [{letters}]")).lower()
-            found = [word for word in words if typed and word.startswith(typed)]
+            found = [word for word in choices if typed and word.startswith(typed)]
             if len(found) == 1:
                 return found[0]
             if not typed and default:
                 return default
-            self.say(f"Type {', '.join(words[:-1])} or {words[-1]}, or its first letter.")
+            self.say(f"Type {', '.join(choices[:-1])} or {choices[-1]}, or its first letter.")
 
     def break_off(self, why: str) -> None:
         self._errors.text(f"\n  {visible(why)}\n")

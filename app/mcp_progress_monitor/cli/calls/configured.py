@@ -88,8 +88,8 @@ def config_server(config: ConfigFile, name: str) -> FoundServer:
     if chosen.asks:
         ids = ", ".join(asked.id for asked in chosen.asks)
         what = f"The server needs input from you: {ids}"
-        words = shlex.join([str(config.path), name])
-        hint = f"To enter the values, import the server: servers import {words}"
+        text = shlex.join([str(config.path), name])
+        hint = f"To enter the values, import the server: servers import {text}"
         raise UserError(ErrorDetails(what, f"server {name!r}, {config.path}", hint))
     return chosen
 

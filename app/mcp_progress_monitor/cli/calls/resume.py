@@ -30,7 +30,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.store.resumes import FILE
-from mcp_progress_monitor.wording.watched import request_of, unknown_values
+from mcp_progress_monitor.wording.watched import unknown_values, why_approve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
     hint = "Run the command on a terminal to be asked, or pass the server: resume ID -- COMMAND"
     is_saved = found.source == SAVED
     client = (split_watched_key(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
-    request = request_of(client, has_url=found.definition.transport != "stdio")
+    request = why_approve(client, has_url=found.definition.transport != "stdio")
     hint_here = None if is_saved else hint
     require_approval(found.definition, common, found.source, hint_here, request)
     return found.definition

@@ -99,10 +99,10 @@ def listing(saved: SavedJobs, now: float) -> str:
     rows = [_row(chain, now) for chain in saved.chains]
     rows += [_task_row(task, now) for task in saved.tasks]
     lines = aligned(_TITLES, rows, _WIDEST).splitlines() if rows else []
-    words = [list(_words(chain)) for chain in saved.chains]
-    words = [[], *words, *(list(_task_words(task)) for task in saved.tasks)]
+    details = [list(_words(chain)) for chain in saved.chains]
+    details = [[], *details, *(list(_task_words(task)) for task in saved.tasks)]
     return "".join(
-        f"{line}\n" for row, below in zip(lines, words, strict=False) for line in (row, *below)
+        f"{line}\n" for row, below in zip(lines, details, strict=False) for line in (row, *below)
     )
 
 

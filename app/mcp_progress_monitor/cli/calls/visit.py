@@ -409,7 +409,7 @@ def show_resume_command(
 
 def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
     """The command line, quoted for the user's shell, with the folder the user chose if any."""
-    words = ["resume", *map(str, ids)]
+    arguments = ["resume", *map(str, ids)]
     if data_dir is not None:
-        words += ["--data-dir", str(absolute(data_dir))]
-    return own_command(*words)
+        arguments += ["--data-dir", str(absolute(data_dir))]
+    return own_command(*arguments)

@@ -182,7 +182,7 @@ def question_line(question: Question, job: JobId | None, seconds: str) -> str:
 
 
 def answered_line(
-    question: Question, job: JobId | None, action: str, words: str, seconds: str
+    question: Question, job: JobId | None, action: str, text: str, seconds: str
 ) -> str:
     """An answered event: how a question was answered, and why."""
     return event_line(
@@ -191,7 +191,7 @@ def answered_line(
         job=as_json(job),
         question=as_json(question.id),
         action=as_json(action),
-        text=as_json(words),
+        text=as_json(text),
     )
 
 
@@ -419,9 +419,9 @@ class JsonEvents:
         """No effect: with `--json`, nothing is asked on the terminal."""
         return contextlib.nullcontext()
 
-    def report_answer(self, question: Question, action: str, words: str) -> None:
+    def report_answer(self, question: Question, action: str, text: str) -> None:
         job = asking_job(question, self._engine.jobs)
-        self._write(answered_line(question, job, action, words, self._now()))
+        self._write(answered_line(question, job, action, text, self._now()))
 
     def report_sign_in(self, sign_in: SignIn) -> None:
         fields = {"server": as_json(sign_in.server), "url": as_json(sign_in.url)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
-from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.questions import url_parts
 from mcp_progress_monitor.wording.servers import sign_in_text, waiting_text
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Front(Protocol):
     def quiet(self) -> AbstractContextManager[None]:
         """Print nothing to the terminal while the user is being asked something."""
 
-    def report_answer(self, question: Question, action: str, words: str) -> None:
+    def report_answer(self, question: Question, action: str, text: str) -> None:
         """Show how a question was answered without the user, and why.
 
         `action` is accept, decline, cancel, result or refuse.
@@ -131,8 +131,8 @@ class StartNotices:
             now = self._engine.now()
             if now - self._told_at.setdefault(name, waiting.began_at) >= _EVERY_S:
                 self._told_at[name] = now
-                words = waiting_text(waiting, now)
-                self._front.warn(ErrorDetails(f"Still connecting, {words}", name))
+                text = waiting_text(waiting, now)
+                self._front.warn(ErrorDetails(f"Still connecting, {text}", name))
 
     def _waiting(self, name: str) -> Waiting | None:
         try:

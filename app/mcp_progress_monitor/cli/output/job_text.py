@@ -13,9 +13,8 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording.jobs import ASKED_TO_STOP
+from mcp_progress_monitor.wording.jobs import CANCEL_REQUESTED
 from mcp_progress_monitor.wording.tasks import status_text
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def pace(job: JobSnapshot) -> str:
     parts = [
         job_texts.attempts(job),
         state(job) if job.state is not JobState.RUNNING else "",
-        figures.rate(job) if is_wanted else "",
+        job_texts.rounded_rate(job) if is_wanted else "",
         job_texts.time_left(job) if is_wanted else "",
         formatting.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]
@@ -61,7 +60,7 @@ def pace(job: JobSnapshot) -> str:
 def state(job: JobSnapshot) -> str:
     """The state, or that a cancelled task is still running."""
     if job.state is JobState.CANCELLING and job.task is not None:
-        return job_texts.ASKED_TO_STOP
+        return job_texts.CANCEL_REQUESTED
     return job.state.value
 
 
@@ -87,9 +86,9 @@ def line(job: JobSnapshot, number: Label | None = None) -> str:
 
 def log_line(level: object, logger: object, data: Any) -> str:
     """A server's log message: `warning db: slow query`."""
-    words = data if isinstance(data, str) else formatting.summary({"data": data}, 400)
+    text = data if isinstance(data, str) else formatting.summary({"data": data}, 400)
     source = f"{level} {logger}" if isinstance(logger, str) else str(level)
-    return f"{formatting.one_line(source, 60)}: {formatting.one_line(words, 2000)}"
+    return f"{formatting.one_line(source, 60)}: {formatting.one_line(text, 2000)}"
 
 
 _KINDS: Final = frozenset(
@@ -210,7 +209,7 @@ class TaskLines:
         is_asked = is_stated and job.cancel_state == "sent"
         if is_working and is_asked and job.id not in self._stubborn:
             self._stubborn.add(job.id)
-            yield f"{title}: {ASKED_TO_STOP}"
+            yield f"{title}: {CANCEL_REQUESTED}"
 
 
 def _message(message: str | None) -> str:

@@ -170,9 +170,9 @@ def aligned(titles: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def own_command(*words: str) -> str:
+def own_command(*text: str) -> str:
     """This program's command line with `words`, quoted for the user's shell, safe to print."""
-    line = [*_program(), *words]
+    line = [*_program(), *text]
     return visible(subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line))
 
 

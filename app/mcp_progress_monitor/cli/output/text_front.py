@@ -313,12 +313,12 @@ class TextFront:
         """Hold lines, results and progress back within a `with` block."""
         return self._turns.quiet()
 
-    def report_answer(self, question: Question, action: str, words: str) -> None:
+    def report_answer(self, question: Question, action: str, text: str) -> None:
         asked = one_line(question.message or question.method, 400)
         self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
         if question.problem:
             self._turns.say(f"  invalid question: {one_line(question.problem, 2000)}")
-        self._turns.say(f"  {ANSWERED[action]}: {one_line(words, 2000)}")
+        self._turns.say(f"  {ANSWERED[action]}: {one_line(text, 2000)}")
 
     def report_sign_in(self, sign_in: SignIn) -> None:
         for line in sign_in_lines(sign_in):

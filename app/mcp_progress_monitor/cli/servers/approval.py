@@ -169,9 +169,9 @@ def _not_agreed(
 def trusting_command(name: str, common: CommonOptions) -> str:
     """The command that shows a server and asks for approval, quoted for a shell."""
     is_like_option = name.startswith("-")
-    words = ["servers", "trust", *([] if is_like_option else [name])]
+    arguments = ["servers", "trust", *([] if is_like_option else [name])]
     if common.config is not None:
-        words += ["--config", str(common.config)]
+        arguments += ["--config", str(common.config)]
     if common.data_dir is not None:
-        words += ["--data-dir", str(common.data_dir)]
-    return own_command(*words, *(["--", name] if is_like_option else []))
+        arguments += ["--data-dir", str(common.data_dir)]
+    return own_command(*arguments, *(["--", name] if is_like_option else []))

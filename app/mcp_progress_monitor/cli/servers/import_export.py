@@ -143,8 +143,8 @@ def _row(row: ImportRow) -> tuple[str, ...]:
     if row.found is None:
         return row.name, row.standing.value, "", row.problem.what if row.problem else ""
     definition = row.found.definition
-    words = f"{row.standing.value}, disabled" if row.found.is_disabled else row.standing.value
-    return definition.name, words, definition.transport, address(definition)
+    text = f"{row.standing.value}, disabled" if row.found.is_disabled else row.standing.value
+    return definition.name, text, definition.transport, address(definition)
 
 
 def _notes(row: ImportRow) -> list[str]:
@@ -156,9 +156,9 @@ def _notes(row: ImportRow) -> list[str]:
     asks = [f"requires {asked.id}: {asked.description or 'a value'}" for asked in row.found.asks]
     secrets = ", ".join(secrets_of(row.found.definition))
     kept = f"contains secrets: {secrets}" if secrets and not row.found.asks else ""
-    words = filter(None, (changes, other, *asks, kept, *row.found.notes))
+    text = filter(None, (changes, other, *asks, kept, *row.found.notes))
     name = one_line(row.found.definition.name, 60)
-    return [f"  {name}: {one_line(word, 400)}\n" for word in words]
+    return [f"  {name}: {one_line(word, 400)}\n" for word in text]
 
 
 def _wanted(order: ServersImport, rows: list[ImportRow]) -> list[ImportRow]:
@@ -244,15 +244,15 @@ class _Importer:
             self._tell_of_keyring(error.details)
         kept, variables = in_environment(definition)
         for variable, name in variables.items():
-            words = f"{definition.name}: {name} is read from the environment. Set {variable}."
-            self._errors.text(f"{visible(words)}\n")
+            text = f"{definition.name}: {name} is read from the environment. Set {variable}."
+            self._errors.text(f"{visible(text)}\n")
         return kept
 
     def _tell_of_keyring(self, problem: ErrorDetails) -> None:
         if not self._told_of_keyring:
             self._told_of_keyring = True
-            words = "Secrets are not saved. To save them as plain text, use --with-secrets."
-            self._errors.text(f"{visible(problem.what)}. {words}\n")
+            text = "Secrets are not saved. To save them as plain text, use --with-secrets."
+            self._errors.text(f"{visible(problem.what)}. {text}\n")
 
     def _answered(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
         answers = dict(self._order.answers)
@@ -336,8 +336,8 @@ def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
         path = None if order.output is None else expanded(order.output)
         written = write_file(entries, client, path, with_secrets=order.with_secrets)
     errors = StandardOutput(sys.stderr)
-    for words in written.left_out:
-        errors.text(f"left out: {visible(words)}\n")
+    for text in written.left_out:
+        errors.text(f"left out: {visible(text)}\n")
     if written.kept is not None:
         errors.text(f"{replaced_text(written.kept)}\n")
     if order.output is None:

@@ -86,18 +86,18 @@ class RedactedText:
     def __init__(self, redaction: Redaction) -> None:
         self.redaction = redaction
 
-    def line(self, words: str, limit: int = _LINE) -> Html:
+    def line(self, text: str, limit: int = _LINE) -> Html:
         # Cut last: cutting first could remove the name that marks a secret.
-        bounded = words[: 20 * limit]
+        bounded = text[: 20 * limit]
         return Html.escape(formatting.one_line(self.redaction.text(bounded), limit))
 
-    def block(self, words: str, limit: int) -> Html:
+    def block(self, text: str, limit: int) -> Html:
         """A text of several lines; says how many characters were left out."""
-        clean = self.redaction.text(words)
+        clean = self.redaction.text(text)
         return render("block", clean[:limit], _left_out(len(clean) - limit))
 
-    def said(self, words: str) -> Html:
-        return render("quoted", self.line(words))
+    def said(self, text: str) -> Html:
+        return render("quoted", self.line(text))
 
     def json(self, value: Any, limit: int) -> Html:
         written = json.dumps(self.redaction.value(value), indent=2, ensure_ascii=False)
@@ -143,16 +143,16 @@ def tone(job: JobSnapshot) -> str:
 def state_words(job: JobSnapshot, *, is_last: bool) -> Html:
     """The state with its sign, and that the recording ends, if the job is still running."""
     is_cut = is_last and not job.state.is_over
-    words = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
-    return render("state", words, tone(job))
+    text = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
+    return render("state", text, tone(job))
 
 
 def job_bar(job: JobSnapshot) -> Html:
     """The bar, with its numbers as text for screen readers."""
-    words = formatting.percent(job.fraction) if job.fraction is not None else "unknown total"
+    text = formatting.percent(job.fraction) if job.fraction is not None else "unknown total"
     # Rounded down, so that only 100 % looks full.
     width = None if job.fraction is None else int(job.fraction * 1000) / 10
-    return render("bar", width, tone(job), words)
+    return render("bar", width, tone(job), text)
 
 
 _WIDTH: Final = 760
@@ -209,11 +209,11 @@ def chart(detail: JobDetail, tone: str) -> Html:
     left = min(max(map(len, labels), default=0) * _LETTER + 14, _WIDTH / 3)
     plot = _Plot(left, span((job.started_at, end_at)), values)
     first, last = _number(points[0].last), _number(points[-1].last)
-    words = f"Progress from {first} to {last} in {formatting.duration(end_at - job.started_at)}"
+    text = f"Progress from {first} to {last} in {formatting.duration(end_at - job.started_at)}"
     line = [(plot.x(point.at), plot.y(point.last)) for point in points]
     return render(
         "chart",
-        *(words, tone, _WIDTH, _HEIGHT),
+        *(text, tone, _WIDTH, _HEIGHT),
         [*_grid(plot, total), *_spans(plot, points)],
         [*_value_labels(plot, total), *_time_labels(plot)],
         *(line, _HEIGHT - _BELOW),
@@ -245,12 +245,12 @@ def _value_labels(plot: _Plot, total: float | None) -> Iterator[_ChartLabel]:
 def _time_labels(plot: _Plot) -> Iterator[_ChartLabel]:
     elapsed = AxisSpan(0.0, plot.times.high - plot.times.low)
     times = elapsed.time_lines(6)
-    words = [_time(seconds) for seconds in times]
+    labels = [_time(seconds) for seconds in times]
     wanted = [
         (plot.x(plot.times.low + seconds), len(said) * _LETTER)
-        for seconds, said in zip(times, words, strict=True)
+        for seconds, said in zip(times, labels, strict=True)
     ]
-    for said, place in zip(words, label_places(wanted, 0.0, _WIDTH), strict=True):
+    for said, place in zip(labels, label_places(wanted, 0.0, _WIDTH), strict=True):
         if place is not None:
             yield _ChartLabel(said, round(place, 1), _HEIGHT - 8, None)
 

@@ -56,12 +56,12 @@ class JobMarkup:
     """Makes the markup of jobs, each some at a time."""
 
     def __init__(
-        self, source: ExportSource, words: RedactedText, marks: FindingTexts, depth: ReportDepth
+        self, source: ExportSource, text: RedactedText, marks: FindingTexts, depth: ReportDepth
     ) -> None:
         self._source = source
         self._timeline = source.timeline
-        self._words = words
-        self._marks = MessageMarks(source.timeline, words, marks)
+        self._words = text
+        self._marks = MessageMarks(source.timeline, text, marks)
         self._depth = depth
 
     def parts(self, detail: JobDetail, *, has_title: bool = True) -> Iterator[Html]:
@@ -98,16 +98,16 @@ class JobMarkup:
         return render("part", title, content) if content else content
 
     def _head(self, detail: JobDetail, *, has_title: bool) -> Html:
-        job, words = detail.snapshot, self._words
-        title = render("heading", job_title(job, words), f"job-{job.id}") if has_title else ""
+        job, text = detail.snapshot, self._words
+        title = render("heading", job_title(job, text), f"job-{job.id}") if has_title else ""
         token = json.dumps(job.token, ensure_ascii=False, default=str)
         asked = (
             ("State", state_words(job, is_last=self._source.jobs.is_ended)),
             ("Progress", progress(job)),
-            ("Server", words.line(job.server)),
-            ("Method", words.line(job.method)),
-            ("Arguments", words.line(summary(detail, words))),
-            ("Progress token", "none" if job.token is None else words.line(token)),
+            ("Server", text.line(job.server)),
+            ("Method", text.line(job.method)),
+            ("Arguments", text.line(summary(detail, text))),
+            ("Progress token", "none" if job.token is None else text.line(token)),
         )
         return render("head", title, job_bar(job), facts((*asked, *_times(job))))
 
@@ -156,9 +156,9 @@ class JobMarkup:
         return self._titled("Result" if answer.error is None else "Error", parts)
 
 
-def job_title(job: JobSnapshot, words: RedactedText) -> Html:
+def job_title(job: JobSnapshot, text: RedactedText) -> Html:
     """`Job 3: export_orders`."""
-    return joined((f"Job {job.id}: ", words.line(job.name)))
+    return joined((f"Job {job.id}: ", text.line(job.name)))
 
 
 def _times(job: JobSnapshot) -> Iterator[tuple[str, str]]:
@@ -195,13 +195,13 @@ class SessionOverview:
         self,
         jobs: Sequence[JobSnapshot],
         told: Collection[JobId],
-        words: RedactedText,
+        text: RedactedText,
         *,
         is_last: bool,
     ) -> None:
         self._jobs = jobs
         self._told = frozenset(told)
-        self._words = words
+        self._words = text
         self._is_last = is_last
 
     def parts(self) -> Iterator[Html]:
@@ -217,7 +217,7 @@ class SessionOverview:
         yield from self._irregular()
 
     def _row(self, job: JobSnapshot) -> Sequence[str]:
-        words = self._words
+        text = self._words
         said = job.message if job.failure is None else job.failure.message
         return (
             self._name(job),
@@ -226,8 +226,8 @@ class SessionOverview:
             progress(job),
             formatting.duration(job.elapsed_s),
             formatting.number(job.tick_count),
-            words.line(job.server, 60),
-            words.line((said or "").partition("\n")[0], 120),
+            text.line(job.server, 60),
+            text.line((said or "").partition("\n")[0], 120),
         )
 
     def _irregular(self) -> Iterator[Html]:
@@ -315,11 +315,11 @@ class HtmlReport:
         return _bytes(render("begin", title, subtitle, secrets))
 
     def _end(self) -> bytes:
-        words = (
+        text = (
             f"Created by MCP Progress Monitor {__version__}. Times are in the time zone of the"
             " computer that created the report."
         )
-        return _bytes(render("end", words))
+        return _bytes(render("end", text))
 
     def _extent(self, jobs: Sequence[JobSnapshot]) -> str:
         timeline = self._source.timeline
@@ -333,14 +333,14 @@ class HtmlReport:
         return f"{formatting.count(len(jobs), 'job')} and {count} in {length}, from {begun}."
 
     def _servers(self) -> Html:
-        words = self._words
+        text = self._words
         rows = [
             (
-                words.line(server.name),
-                words.line(server.title),
+                text.line(server.name),
+                text.line(server.title),
                 server.revision or "",
                 server.state.value,
-                "" if server.problem is None else words.line(server.problem.what),
+                "" if server.problem is None else text.line(server.problem.what),
             )
             for server in self._source.servers.snapshots()
         ]

@@ -13,7 +13,7 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import CALL_TOOL, META
 from mcp_progress_monitor.tracker import requests
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import streams
+from mcp_progress_monitor.wording import jobs
 from mcp_progress_monitor.wording.jobs import answered_error
 from mcp_progress_monitor.wording.tasks import status_source, status_text
 
@@ -49,9 +49,9 @@ _ARROWS: Final = {
 class MessageMarks:
     """Renders the findings on a message."""
 
-    def __init__(self, timeline: Timeline, words: RedactedText, marks: FindingTexts) -> None:
+    def __init__(self, timeline: Timeline, text: RedactedText, marks: FindingTexts) -> None:
         self._timeline = timeline
-        self._words = words
+        self._words = text
         self._marks = marks
 
     def of(self, place: int) -> Html:
@@ -62,13 +62,13 @@ class MessageMarks:
 
 
 def messages(
-    timeline: Timeline, evidence: JobFrames, words: RedactedText, marks: MessageMarks, ends: int
+    timeline: Timeline, evidence: JobFrames, text: RedactedText, marks: MessageMarks, ends: int
 ) -> Html:
     """The messages without ticks: the first and the last `ends` of them."""
     places = evidence.messages
     left_out = len(places) - 2 * ends
     shown = list(places) if left_out <= 0 else [*places[:ends], *places[-ends:]]
-    made = [_message(timeline, place, words, marks) for place in shown]
+    made = [_message(timeline, place, text, marks) for place in shown]
     if left_out > 0:
         note = f"… {formatting.count(left_out, 'more message')}"
         made.insert(ends, render("note", note))
@@ -78,7 +78,7 @@ def messages(
     return joined(made)
 
 
-def _message(timeline: Timeline, place: int, words: RedactedText, marks: MessageMarks) -> Html:
+def _message(timeline: Timeline, place: int, text: RedactedText, marks: MessageMarks) -> Html:
     frame = timeline.frame(place, READ)
     if frame is None:
         return Html("")
@@ -92,7 +92,7 @@ def _message(timeline: Timeline, place: int, words: RedactedText, marks: Message
             formatting.size(timeline.size(place)),
         )
     )
-    raw = words.redaction.raw(frame.raw).decode(errors="backslashreplace")
+    raw = text.redaction.raw(frame.raw).decode(errors="backslashreplace")
     rest = f"start of {formatting.size(timeline.size(place))}" if len(raw) > _MESSAGE_SHOWN else ""
     return render("message", head, marks.of(place), render("block", raw[:_MESSAGE_SHOWN], rest))
 
@@ -104,10 +104,10 @@ class TicksTable:
     """Makes the table of one job, which began at `begun_at`."""
 
     def __init__(
-        self, timeline: Timeline, words: RedactedText, marks: MessageMarks, begun_at: float
+        self, timeline: Timeline, text: RedactedText, marks: MessageMarks, begun_at: float
     ) -> None:
         self._timeline = timeline
-        self._words = words
+        self._words = text
         self._marks = marks
         self._begun_at = begun_at
 
@@ -165,12 +165,12 @@ class _AskedQuestion(NamedTuple):
 
 
 def questions(
-    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], words: RedactedText
+    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], text: RedactedText
 ) -> Html:
     begun_at = detail.snapshot.started_at
     rows = [
-        _question_row(each, begun_at, words)
-        for each in sorted(_found(detail, detail_of, words), key=_place)
+        _question_row(each, begun_at, text)
+        for each in sorted(_found(detail, detail_of, text), key=_place)
     ]
     if not rows:
         return Html("")
@@ -185,53 +185,53 @@ def _place(asked: _AskedQuestion) -> tuple[float, int]:
 
 
 def _found(
-    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], words: RedactedText
+    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], text: RedactedText
 ) -> Iterator[_AskedQuestion]:
     for child in detail.children[-_MOST:]:
         found = detail_of(child)
         if found is not None:
-            yield _of_child(found, words)
+            yield _of_child(found, text)
     for picture in detail.asked:
-        yield _of_reply(picture, words, is_over=detail.snapshot.state.is_over)
+        yield _of_reply(picture, text, is_over=detail.snapshot.state.is_over)
 
 
-def _of_child(detail: JobDetail, words: RedactedText) -> _AskedQuestion:
+def _of_child(detail: JobDetail, text: RedactedText) -> _AskedQuestion:
     job, answer = detail.snapshot, detail.answer
     if answer is None:
         said = render("muted", job.state.value.lower() if job.state.is_over else "open")
     elif answer.error is not None:
-        said = joined(("refused: ", _json(answer.error, words)))
+        said = joined(("refused: ", _json(answer.error, text)))
     else:
-        said = _json(answer.result, words)
+        said = _json(answer.result, text)
     took_s = job.elapsed_s if answer is not None else None
     return _AskedQuestion(job.started_at, job.request, job.method, detail.params, said, took_s)
 
 
 def _of_reply(
-    picture: ServerRequestSnapshot, words: RedactedText, *, is_over: bool
+    picture: ServerRequestSnapshot, text: RedactedText, *, is_over: bool
 ) -> _AskedQuestion:
     """A question in a reply that required input, or of a task."""
     took_s = None
     if picture.answered_at is None:
         said = render("muted", "not answered" if is_over else "open")
     else:
-        said, took_s = _json(picture.answer, words), picture.answered_at - picture.at
+        said, took_s = _json(picture.answer, text), picture.answered_at - picture.at
     return _AskedQuestion(picture.at, picture.number, picture.method, picture.params, said, took_s)
 
 
-def _json(value: Any, words: RedactedText) -> Html:
-    return words.json(value, _QUESTION_SHOWN)
+def _json(value: Any, text: RedactedText) -> Html:
+    return text.json(value, _QUESTION_SHOWN)
 
 
-def _question_row(asked: _AskedQuestion, begun_at: float, words: RedactedText) -> Sequence[str]:
+def _question_row(asked: _AskedQuestion, begun_at: float, text: RedactedText) -> Sequence[str]:
     message = asked.params.get("message")
     rest = {key: value for key, value in asked.params.items() if key not in _TOLD}
-    said = words.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
+    said = text.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
     took = "" if asked.took_s is None else formatting.duration(max(asked.took_s, 0.0))
     return (
         formatting.duration(max(asked.at - begun_at, 0.0)),
-        words.line(asked.method),
-        joined((said, _json(rest, words) if rest else "")),
+        text.line(asked.method),
+        joined((said, _json(rest, text) if rest else "")),
         asked.answer,
         took,
         formatting.number(asked.number) if asked.number > 0 else "",
@@ -242,14 +242,14 @@ _TEXTS: Final = 20
 _SMALL: Final = 200
 
 
-def answer_parts(answer: RequestAnswered, words: RedactedText, characters: int) -> Html:
+def answer_parts(answer: RequestAnswered, text: RedactedText, characters: int) -> Html:
     """A reply: its texts, then the whole of it; each value limited to so many characters."""
     size = render("note", f"{formatting.size(answer.size)} received.")
     if answer.error is not None:
-        return joined((words.json(answer.error, characters), size))
-    texts = [words.block(said, characters) for said in _texts(answer.result)]
+        return joined((text.json(answer.error, characters), size))
+    texts = [text.block(said, characters) for said in _texts(answer.result)]
     label = render("note", "Complete result:") if texts else ""
-    whole = words.json(without_blobs(answer.result), characters)
+    whole = text.json(without_blobs(answer.result), characters)
     return joined((*texts, label, whole, size))
 
 
@@ -281,39 +281,39 @@ def told(job: JobSnapshot) -> str:
     """One sentence on the HTTP streams of a job; empty if none broke."""
     if job.stream is None:
         return ""
-    return f"HTTP: {streams.broken_and_resumed(job.stream)}."
+    return f"HTTP: {jobs.broken_and_resumed(job.stream)}."
 
 
-def stream_course(detail: JobDetail, words: RedactedText) -> Html:
+def stream_course(detail: JobDetail, text: RedactedText) -> Html:
     """Each break and resumption of the stream, oldest first."""
     begun_at = detail.snapshot.started_at
-    rows = [_stream_row(step, begun_at, words) for step in detail.stream_course]
+    rows = [_stream_row(step, begun_at, text) for step in detail.stream_course]
     return table(("After", "Event"), rows, numbers=(0,)) if rows else Html("")
 
 
-def _stream_row(step: StreamStep, begun_at: float, words: RedactedText) -> tuple[str, str]:
-    what, after = streams.row(step, begun_at)
-    return after, words.line(what)
+def _stream_row(step: StreamStep, begun_at: float, text: RedactedText) -> tuple[str, str]:
+    what, after = jobs.stream_row(step, begun_at)
+    return after, text.line(what)
 
 
 _TASK_TITLES: Final = ("Status", "Message", "After", "Source", "No.")
 
 
-def task_course(detail: JobDetail, words: RedactedText) -> Html:
+def task_course(detail: JobDetail, text: RedactedText) -> Html:
     """The task and its status history; empty for a job that is not a task."""
     job, task = detail.snapshot, detail.snapshot.task
     if task is None:
         return Html("")
-    known = facts(_facts(detail, task, words))
-    rows = [_task_row(step, job, words) for step in detail.task_course]
+    known = facts(_facts(detail, task, text))
+    rows = [_task_row(step, job, text) for step in detail.task_course]
     return joined((known, table(_TASK_TITLES, rows, numbers=(2, 4)) if rows else ""))
 
 
-def _facts(detail: JobDetail, task: TaskSnapshot, words: RedactedText) -> Iterator[tuple[str, str]]:
+def _facts(detail: JobDetail, task: TaskSnapshot, text: RedactedText) -> Iterator[tuple[str, str]]:
     job = detail.snapshot
-    yield "Task", words.line(task.id)
-    yield "Status", words.line(status_text(task.status))
-    yield "Created", words.line(task.created or "")
+    yield "Task", text.line(task.id)
+    yield "Status", text.line(status_text(task.status))
+    yield "Created", text.line(task.created or "")
     if task.expires_at is not None:
         kept_s = max(task.expires_at - job.started_at, 0.0)
         yield "Kept until", f"{formatting.duration(kept_s)} after the start"
@@ -326,15 +326,15 @@ def _facts(detail: JobDetail, task: TaskSnapshot, words: RedactedText) -> Iterat
         yield "Followed", "no, left on the server"
 
 
-def _task_row(step: TaskStep, job: JobSnapshot, words: RedactedText) -> Sequence[str]:
+def _task_row(step: TaskStep, job: JobSnapshot, text: RedactedText) -> Sequence[str]:
     after = formatting.duration(max(step.at - job.started_at, 0.0))
     number = "" if step.number is None else formatting.number(step.number)
-    said = words.line(step.message) if step.message else Html("")
+    said = text.line(step.message) if step.message else Html("")
     return (
-        words.line(status_text(step.status)),
+        text.line(status_text(step.status)),
         said,
         after,
-        words.line(status_source(step.how)),
+        text.line(status_source(step.how)),
         number,
     )
 
@@ -372,9 +372,9 @@ def meaning(state: JobState) -> str:
     return _MEANINGS[state]
 
 
-def summary(detail: JobDetail, words: RedactedText) -> str:
+def summary(detail: JobDetail, text: RedactedText) -> str:
     """The arguments on one line, without secrets."""
-    params = words.redaction.value(detail.params)
+    params = text.redaction.value(detail.params)
     return requests.summary(_StoryRequest(detail.snapshot.method, params))
 
 
@@ -386,18 +386,18 @@ class _StoryRequest:
         self.params = params
 
 
-def story(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> list[Html]:
+def story(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> list[Html]:
     """Paragraphs: the request, its progress, its end, and what that means."""
     paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
-    told = (joined(tell(detail, evidence, words), " ") for tell in paragraphs)
+    told = (joined(tell(detail, evidence, text), " ") for tell in paragraphs)
     return [paragraph for paragraph in told if paragraph]
 
 
-def _asked(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
+def _asked(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
     job = detail.snapshot
-    arguments = summary(detail, words)
-    server = render("bold", words.line(job.server))
-    name = render("bold", words.line(job.name))
+    arguments = summary(detail, text)
+    server = render("bold", text.line(job.server))
+    name = render("bold", text.line(job.name))
     method = f" ({job.method})" if job.name != job.method else ""
     request: tuple[str, ...]
     if job.method == CALL_TOOL:
@@ -408,13 +408,13 @@ def _asked(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str
         request = ("The server ", server, " requested ", name, method)
     yield joined((*request, f" at {formatting.date_and_clock(job.started_when)}"))
     if arguments:
-        yield joined(("with ", render("code", words.line(arguments))))
+        yield joined(("with ", render("code", text.line(arguments))))
     yield "without a progress token." if job.token is None else "with a progress token."
     if job.attempt_count > 1:
         yield f"The job was resumed: {formatting.count(job.attempt_count, 'attempt')} in total."
 
 
-def _course(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
+def _course(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is None:
         yield "The server reported no progress."
@@ -422,11 +422,11 @@ def _course(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[st
     yield f"Progress reached {_amount(job)} in {formatting.count(job.tick_count, 'tick')}."
     after = formatting.duration(max(job.last_tick_at - job.started_at, 0.0))
     if job.message:
-        yield _sentence(f"The last tick came {after} after the start: ", job.message, words)
+        yield _sentence(f"The last tick came {after} after the start: ", job.message, text)
     else:
         yield f"The last tick came {after} after the start, without a message."
     if len(detail.phases) > 1 and detail.phases[-1].message != job.message:
-        yield _sentence("The current phase was ", detail.phases[-1].message, words)
+        yield _sentence("The current phase was ", detail.phases[-1].message, text)
 
 
 def _stream(detail: JobDetail, _: JobFrames, __: RedactedText) -> Iterator[str]:
@@ -434,8 +434,8 @@ def _stream(detail: JobDetail, _: JobFrames, __: RedactedText) -> Iterator[str]:
         yield told(detail.snapshot)
 
 
-def _sentence(begin: str, said: str, words: RedactedText) -> Html:
-    return joined((begin, words.said(said), "" if said.endswith((".", "!", "?")) else "."))
+def _sentence(begin: str, said: str, text: RedactedText) -> Html:
+    return joined((begin, text.said(said), "" if said.endswith((".", "!", "?")) else "."))
 
 
 def _amount(job: JobSnapshot) -> str:
@@ -445,7 +445,7 @@ def _amount(job: JobSnapshot) -> str:
     return f"{known} of an unknown total" if job.total is None else known
 
 
-def _end(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> Iterator[str]:
+def _end(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is not None:
         yield _silence(job)
@@ -454,9 +454,9 @@ def _end(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> Iterato
     end = ", when the recording ends, it" if evidence.is_cut else " it"
     yield joined((f"{_after(job)}{end} {verb} ", state, "."))
     if job.failure is not None and job.state is not JobState.DONE:
-        yield from _failure(detail, job.failure, words)
+        yield from _failure(detail, job.failure, text)
     if job.resume_note:
-        yield _sentence("Why it stopped: ", job.resume_note, words)
+        yield _sentence("Why it stopped: ", job.resume_note, text)
     told = _CUT if evidence.is_cut else meaning(job.state)
     yield render("muted", told)
 
@@ -480,14 +480,14 @@ def _after(job: JobSnapshot) -> str:
     return f"After {worked} of work ({whole} from the first request to the last reply)"
 
 
-def _failure(detail: JobDetail, failure: Failure, words: RedactedText) -> Iterator[str]:
+def _failure(detail: JobDetail, failure: Failure, text: RedactedText) -> Iterator[str]:
     told_by = f"{_teller(detail, failure)}: "
     if "\n" in failure.message:
-        yield joined((told_by, words.block(failure.message, _LONG)))
+        yield joined((told_by, text.block(failure.message, _LONG)))
     else:
-        yield _sentence(told_by, failure.message, words)
+        yield _sentence(told_by, failure.message, text)
     if failure.data is not None:
-        yield joined(("Error data: ", words.json(failure.data, _LONG)))
+        yield joined(("Error data: ", text.json(failure.data, _LONG)))
 
 
 def _teller(detail: JobDetail, failure: Failure) -> str:
@@ -503,18 +503,18 @@ def _is_of_tool(detail: JobDetail) -> bool:
     return result is not None and result.get("isError") is True
 
 
-def _aftermath(detail: JobDetail, evidence: JobFrames, words: RedactedText) -> Iterator[str]:
+def _aftermath(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> Iterator[str]:
     """How the connection ended, and the server's last lines of standard error."""
     job, close = detail.snapshot, evidence.close
     if job.state is JobState.DONE:
         return
     if close is not None and _belongs_to_end(job, close):
-        yield _closing(job, close.at, words.line(close.reason), close.exit_code)
+        yield _closing(job, close.at, text.line(close.reason), close.exit_code)
     if evidence.stderr:
         count = formatting.count(len(evidence.stderr), "line")
         yield f"Last {count} of standard error:"
         lines = "\n".join(line.text for line in evidence.stderr)
-        yield words.block(lines, 2 * _LONG)
+        yield text.block(lines, 2 * _LONG)
         if evidence.stderr_before:
             yield f"{formatting.count(evidence.stderr_before, 'earlier line')} omitted."
     elif job.state in {JobState.FAILED, JobState.LOST, JobState.TIMED_OUT}:
@@ -536,14 +536,14 @@ def _closing(job: JobSnapshot, at: float, reason: Html, exit_code: int | None) -
     )
 
 
-def _marks(detail: JobDetail, _: JobFrames, words: RedactedText) -> Iterator[str]:
+def _marks(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
     marks = detail.snapshot.marks
     if not marks:
         return
     yield "Findings:"
-    yield render("listed", [_mark(mark, words) for mark in marks])
+    yield render("listed", [_mark(mark, text) for mark in marks])
 
 
-def _mark(mark: ViolationCount, words: RedactedText) -> tuple[Html, str]:
+def _mark(mark: ViolationCount, text: RedactedText) -> tuple[Html, str]:
     often = "" if mark.count == 1 else f", {formatting.number(mark.count)} times"
-    return words.line(mark.text), f"{often} (message no. {mark.first})."
+    return text.line(mark.text), f"{often} (message no. {mark.first})."

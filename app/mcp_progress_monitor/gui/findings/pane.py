@@ -411,7 +411,7 @@ class FindingsPane(QWidget):
         if finding is not None:
             self.details.setAccessibleName("Details of the finding")
             titled = finding._replace(server=self.model.titles.text(finding.server))
-            self.details.show_sections(wording.headline(titled), wording.sections(titled))
+            self.details.show_sections(wording.rule_title(titled.rule), wording.sections(titled))
 
     def _enable(self, finding: ReportedResult | None) -> None:
         for action in self._actions.values():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     Column.STATE: ColumnText("State", job_texts.state, _status_key),
     Column.MESSAGE: ColumnText("Message", job_texts.message, _message_key),
     Column.COUNT: ColumnText("Count", job_texts.count, lambda j: j.progress, is_number=True),
-    Column.RATE: ColumnText("Rate", figures.rate, lambda j: j.rate, is_number=True),
+    Column.RATE: ColumnText("Rate", job_texts.rounded_rate, lambda j: j.rate, is_number=True),
     Column.TIME_LEFT: ColumnText(
         "Time left", _time_left_text, lambda j: None if j.state.is_over else j.eta_s, is_number=True
     ),

@@ -40,9 +40,7 @@ from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, 
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
-from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
@@ -380,9 +378,9 @@ def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object
 def _words_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
     """What stands beside the bar; below it the count, and the message with its tone."""
     is_calm = job.failure is None or job.state is JobState.RESUMABLE
-    count = figures.count(job) if is_calm and job.fraction is not None else ""
+    count = job_texts.rounded_count(job) if is_calm and job.fraction is not None else ""
     tone = Tone.MUTED if is_calm else tone_of(job)
-    stream = stream_texts.urgent(job)
+    stream = job_texts.fresh_stream_note(job)
     if stream and job.stream is not None and job.stream.is_broken:
         tone = Tone.WARNING
     return job_texts.amount(job), count, stream or job_texts.message(job), tone
@@ -560,7 +558,7 @@ class JobDelegate(QStyledItemDelegate):
 def _tip(job: JobSnapshot, column: Column) -> str:
     parts: tuple[str, ...]
     if column is Column.PROGRESS:
-        said = filter(None, (stream_texts.note(job), job_texts.message(job)))
+        said = filter(None, (job_texts.stream_note(job), job_texts.message(job)))
         parts = (job_texts.exact(job), job_texts.percent(job), "\n".join(said))
     elif column is Column.SERVER:
         client = "" if job.watched_client is None else why_read_only(job.watched_client)

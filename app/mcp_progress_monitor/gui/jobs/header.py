@@ -32,9 +32,7 @@ from mcp_progress_monitor.gui.theme import (
 )
 from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
-from mcp_progress_monitor.wording import streams as stream_texts
 from mcp_progress_monitor.wording import watched as watched_texts
 
 if TYPE_CHECKING:
@@ -275,7 +273,7 @@ class JobHeader(QWidget):
         self._offer(job)
 
     def _show_stream(self, job: JobSnapshot) -> None:
-        words = stream_texts.note(job)
+        words = job_texts.stream_note(job)
         is_broken = job.stream is not None and job.stream.is_broken
         self._put(self._stream, words[:1].upper() + words[1:], _STREAM_TONES[is_broken])
         self._stream.setVisible(bool(words))
@@ -451,13 +449,13 @@ def _ids(job: JobSnapshot) -> str:
 
 def _numbers(job: JobSnapshot) -> str:
     parts = (
-        figures.count(job) if job.fraction is not None else "",
+        job_texts.rounded_count(job) if job.fraction is not None else "",
         job_texts.ticks(job),
         job_texts.attempts(job),
         job_texts.saved(job) if job.state is JobState.RESUMABLE else "",
         job_texts.next_attempt(job),
         job_texts.time_left(job),
-        figures.rate(job),
+        job_texts.rounded_rate(job),
         job_texts.elapsed(job),
         job_texts.last_tick(job) if job.silent_s >= job_texts.SILENT_AFTER_S else "",
     )

@@ -12,7 +12,7 @@ from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable, fill
 from mcp_progress_monitor.gui.jobs.chart import ProgressChart
-from mcp_progress_monitor.wording import streams as stream_texts
+from mcp_progress_monitor.wording import jobs
 from mcp_progress_monitor.wording.jobs import line
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class HistorySection(QWidget):
         self.marks_table = PlainTable(self.marks, "Findings", self)
         self.marks_table.setToolTip("Show the message in Traffic (Enter)")
         self.marks_table.activated.connect(self._on_mark_activated)
-        self.stream = PlainTableModel(stream_texts.TITLES, self)
+        self.stream = PlainTableModel(jobs.STREAM_TITLES, self)
         self.stream_table = PlainTable(self.stream, "Stream", self)
         self.stream_table.setToolTip("Show the message in Traffic (Enter)")
         self.stream_table.activated.connect(self._on_mark_activated)
@@ -140,7 +140,7 @@ class HistorySection(QWidget):
         self.marks.show_marks(job.marks)
         self._marks.setVisible(bool(job.marks))
         course = detail.stream_course
-        rows = [stream_texts.row(step, job.started_at) for step in course]
+        rows = [jobs.stream_row(step, job.started_at) for step in course]
         self.stream.show_rows(rows, [step.number for step in course])
         self._stream.setVisible(bool(rows))
 

@@ -23,8 +23,7 @@ from mcp_progress_monitor.gui.common.labels import Badge
 from mcp_progress_monitor.gui.jobs.actions import offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
-from mcp_progress_monitor.wording.jobs import spoken
-from mcp_progress_monitor.wording.streams import urgent
+from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -289,7 +288,7 @@ class JobsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
             badge = self.badge(snapshot)
             found = "" if badge is None else badge.spoken
-            return ", ".join(filter(None, (spoken(snapshot), urgent(snapshot), found)))
+            return ", ".join(filter(None, (spoken(snapshot), fresh_stream_note(snapshot), found)))
         if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.ACTIONS:
             return ", ".join(action.words() for action in offered(snapshot))
         column = COLUMNS[Column(index.column())]

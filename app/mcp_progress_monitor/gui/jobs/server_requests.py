@@ -12,7 +12,7 @@ from mcp_progress_monitor.gui.common.tables import PlainTable, fill
 from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.wording.jobs import moment
-from mcp_progress_monitor.wording.questions import answer_words, asked, result_text
+from mcp_progress_monitor.wording.questions import answer_text, request_text, result_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,10 +61,10 @@ def _rows(
 
 def _of_child(detail: JobDetail) -> ServerRequestRow:
     job = detail.snapshot
-    answer = answer_words(detail.answer)
+    answer = answer_text(detail.answer)
     if not answer:
         answer = job.state.value if job.state.is_over else "open"
-    words = (moment(job.started_when), asked(job.method, detail.params), answer)
+    words = (moment(job.started_when), request_text(job.method, detail.params), answer)
     return ServerRequestRow(
         job.request, job.started_at, (*words, formatting.duration(job.elapsed_s))
     )
@@ -76,7 +76,7 @@ def _of_reply(picture: ServerRequestSnapshot, now: float, *, is_over: bool) -> S
         answer, after = result_text(picture.answer), picture.answered_at - picture.at
     else:
         answer, after = "not answered" if is_over else "open", now - picture.at
-    words = (moment(picture.when), asked(picture.method, picture.params), answer)
+    words = (moment(picture.when), request_text(picture.method, picture.params), answer)
     return ServerRequestRow(
         picture.number, picture.at, (*words, formatting.duration(max(after, 0.0)))
     )

@@ -48,7 +48,7 @@ class TaskSection(QWidget):
         self.copy_id.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.copy_id.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copy_id.clicked.connect(self._on_copy)
-        self.model = PlainTableModel(task_texts.TITLES, self, text_columns=task_texts.TEXT_COLUMNS)
+        self.model = PlainTableModel(task_texts.TITLES, self, text_columns=(0, 1, 2, 3))
         self.table = PlainTable(self.model, "Task history", self, empty="No states yet")
         self.table.setToolTip("Show the message in Traffic (Enter)")
         self.table.activated.connect(self._on_activated)

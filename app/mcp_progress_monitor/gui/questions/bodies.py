@@ -19,8 +19,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospa
 from mcp_progress_monitor.json_schema import schema_problem
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused
-from mcp_progress_monitor.wording.addresses import url_parts
-from mcp_progress_monitor.wording.questions import ROOTS_REJECTED
+from mcp_progress_monitor.wording.questions import ROOTS_REJECTED, url_parts
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance

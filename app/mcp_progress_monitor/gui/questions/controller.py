@@ -10,8 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.snapshots.questions import BY_RULE
-from mcp_progress_monitor.wording.addresses import url_parts
-from mcp_progress_monitor.wording.questions import kind_text
+from mcp_progress_monitor.wording.questions import kind_text, url_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

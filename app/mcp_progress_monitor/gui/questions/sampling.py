@@ -34,7 +34,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasi
 from mcp_progress_monitor.snapshots.questions import Refused, Sampled
 from mcp_progress_monitor.wording.content import PartKind
 from mcp_progress_monitor.wording.json_values import pretty
-from mcp_progress_monitor.wording.questions import hinted_model, messages, sampled, wishes
+from mcp_progress_monitor.wording.questions import hinted_model, messages, sampled, sampling_options
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
@@ -64,7 +64,7 @@ class ConversationView(QScrollArea):
             self._add_heading(message.role or "Message")
             for part in message.parts:
                 self._add_part(part)
-        for name, words in wishes(params):
+        for name, words in sampling_options(params):
             self._add_heading(name)
             self._add_words(words, Tone.TEXT)
         self._column.addStretch(1)

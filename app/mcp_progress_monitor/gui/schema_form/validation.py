@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.gui.schema_form.schema import FieldKind, kind_of, string_member
 from mcp_progress_monitor.json_schema import find_errors
-from mcp_progress_monitor.wording.schemas import limits
+from mcp_progress_monitor.wording.json_values import schema_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _place(problem: SchemaViolation) -> tuple[list[str], str]:
 
 def range_text(schema: Schema) -> str:
     """Return such as `integer, 1 to 500, default 10`; without what the schema does not say."""
-    parts = [_type(schema), *limits(schema)]
+    parts = [_type(schema), *schema_limits(schema)]
     return ", ".join(part for part in parts if part)
 
 

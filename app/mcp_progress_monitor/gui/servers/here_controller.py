@@ -99,7 +99,7 @@ class ServersHere(QObject):
         client = (split_watched_key(origin.server_key) or (UNKNOWN_CLIENT, ""))[0]
         unknown = watched_texts.unknown_values(found.missing, found.hidden_count)
         has_url = found.definition.transport != "stdio"
-        request = watched_texts.request_of(client, has_url=has_url)
+        request = watched_texts.why_approve(client, has_url=has_url)
         note = "\n".join(filter(None, (request, unknown)))
         earlier = self._approvals.earlier([found.definition])
         dialog = ConsentDialog(

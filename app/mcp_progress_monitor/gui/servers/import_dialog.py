@@ -41,15 +41,15 @@ from mcp_progress_monitor.gui.servers.editor_fields import FieldBox
 from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, monospaced
 from mcp_progress_monitor.wording.imports import (
+    SECRETS_TEXTS,
+    STATUS_TEXTS,
     SecretsAs,
-    asked_in,
+    address_or_error,
+    contains_secrets,
     detail_lines,
     found_name,
-    holds_secrets,
     problem_lines,
-    secrets_words,
-    standing_word,
-    what_it_is,
+    required_inputs,
 )
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class ImportDialog(QDialog):
     def set_keyring(self, problem: ErrorDetails) -> None:
         """Report that there is no keyring, and select another place for secrets."""
         place = self.secrets.findData(SecretsAs.KEYRING.value)
-        words = f"{secrets_words(SecretsAs.KEYRING)}: {one_line(problem.what, 100)}"
+        words = f"{SECRETS_TEXTS[SecretsAs.KEYRING]}: {one_line(problem.what, 100)}"
         self.secrets.setItemText(place, words)
         model = self.secrets.model()
         if isinstance(model, QStandardItemModel):
@@ -291,7 +291,7 @@ class ImportDialog(QDialog):
         self._rows = list(rows)
         self._saved = saved
         self._fill(ticked)
-        self.inputs.show_asked(asked_in(self._rows), is_new=is_new)
+        self.inputs.show_asked(required_inputs(self._rows), is_new=is_new)
         self._show_problems(problem_lines(problems), are_all=not self._rows)
         self.tree.setCurrentIndex(self.tree.model().index(max(current, 0), _NAME))
         self._show_current()
@@ -355,7 +355,11 @@ class ImportDialog(QDialog):
 
     def _item(self, row: ImportRow, ticked: set[str] | None) -> QTreeWidgetItem:
         name = found_name(row)
-        words = [one_line(name, 100), standing_word(row.standing), one_line(what_it_is(row), 300)]
+        words = [
+            one_line(name, 100),
+            STATUS_TEXTS[row.standing],
+            one_line(address_or_error(row), 300),
+        ]
         item = QTreeWidgetItem(words)
         item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
         item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
@@ -404,7 +408,7 @@ class ImportDialog(QDialog):
         """Where secrets are stored: in the keyring if there is one, unless the user chooses."""
         choice = QuietComboBox(self)
         for each in SecretsAs:
-            choice.addItem(secrets_words(each), each.value)
+            choice.addItem(SECRETS_TEXTS[each], each.value)
         choice.setAccessibleName("Keep secrets")
         self._secrets_label = QLabel("&Keep secrets", self)
         self._secrets_label.setBuddy(choice)
@@ -480,7 +484,7 @@ class ImportDialog(QDialog):
         ticked = set(self.ticked())
         number = len(ticked)
         rows = [row for row in self._rows if found_name(row) in ticked]
-        has_secrets = any(map(holds_secrets, rows)) or bool(rows and self.inputs.secret_ids())
+        has_secrets = any(map(contains_secrets, rows)) or bool(rows and self.inputs.secret_ids())
         self.secrets.setVisible(has_secrets)
         self._secrets_label.setVisible(has_secrets)
         self._import.setEnabled(bool(number))

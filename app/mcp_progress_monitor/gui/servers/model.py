@@ -20,7 +20,7 @@ from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.tasks import TaskOffer
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
-from mcp_progress_monitor.wording.servers import about, state_word, story
+from mcp_progress_monitor.wording.servers import about, details, state_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,7 +223,7 @@ class ServersModel(QAbstractListModel):
         return {SERVER: row.server, ROW: row}.get(role)
 
     def _words(self, row: ServerRow, *, is_whole: bool = False) -> str:
-        words = story if is_whole else about
+        words = details if is_whole else about
         stray, now = self._stray.get(row.name, 0), self._now()
         return words(row.server, stray, now, row.entry, awaits_turn=row.awaits_turn)
 

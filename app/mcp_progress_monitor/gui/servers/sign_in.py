@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QPushButton, QSize
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospaced
-from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.questions import url_parts
 from mcp_progress_monitor.wording.servers import sign_in_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.models import Models
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.servers import SignIn
-    from mcp_progress_monitor.wording.addresses import UrlParts
+    from mcp_progress_monitor.wording.questions import UrlParts
 
 _LINES: Final = 3
 _LONGEST_NAME: Final = 60

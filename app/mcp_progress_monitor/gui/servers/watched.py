@@ -146,7 +146,7 @@ class WatchedModel(QAbstractListModel):
             found = "" if badge is None else f", {badge.spoken}"
             return f"{formatting.one_line(server.label)}, {watched_texts.about(server)}{found}"
         if role == Qt.ItemDataRole.ToolTipRole and server is not None:
-            return plain_tip(watched_texts.story(server))
+            return plain_tip(watched_texts.details(server))
         return None
 
     def _show(self, rows: list[_Row], changed: frozenset[str]) -> None:
@@ -375,4 +375,4 @@ class WatchedList(QWidget):
         elif key == "recording":
             self.recording_requested.emit(current.path)
         elif key == "copy":
-            QGuiApplication.clipboard().setText(watched_texts.story(current))
+            QGuiApplication.clipboard().setText(watched_texts.details(current))

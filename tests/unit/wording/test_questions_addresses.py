@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.questions import url_parts
 
 
 def test_the_host_is_set_apart_with_its_port_and_capitals() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.wording import figures
 from mcp_progress_monitor.wording import jobs as job_texts
 from tests.job_stand_ins import job
 
@@ -25,20 +24,24 @@ def test_the_unit_is_the_messages_where_its_numbers_are_the_progress(
     progress: float, total: float | None, message: str | None, count: str, rate: str
 ) -> None:
     shown = job(progress=progress, total=total, message=message, rate=6_244_657.0)
-    assert (figures.count(shown), figures.rate(shown)) == (count, rate)
+    assert (job_texts.rounded_count(shown), job_texts.rounded_rate(shown)) == (count, rate)
 
 
 def test_a_share_of_one_is_told_by_its_percentage() -> None:
     share = job(progress=0.7166666666666667, total=1.0, fraction=0.7166666666666667, rate=0.042)
-    assert (figures.count(share), figures.rate(share)) == ("", "4.2 %/s")
+    assert (job_texts.rounded_count(share), job_texts.rounded_rate(share)) == ("", "4.2 %/s")
     assert job_texts.exact(share) == "0.7166666666666667 / 1.0 · 0.042/s"
 
 
 def test_of_what_is_unknown_nothing_is_said() -> None:
     nothing = job(progress=None, total=None, rate=None, message="12 MB")
-    assert (figures.count(nothing), figures.rate(nothing), job_texts.exact(nothing)) == ("", "", "")
+    assert (
+        job_texts.rounded_count(nothing),
+        job_texts.rounded_rate(nothing),
+        job_texts.exact(nothing),
+    ) == ("", "", "")
 
 
 def test_a_hostile_message_names_no_unit() -> None:
     for message in ("1,2,3.. MB", "9" * 400 + " MB", "." * 300 + "MB", "\u0663 MB"):
-        assert figures.unit_of(job(progress=3, message=message)) is None
+        assert job_texts.unit_of(job(progress=3, message=message)) is None
