@@ -7,6 +7,7 @@ command of `KEY_TABLE` is an action that stands for parts in any window; they ta
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -221,19 +222,16 @@ class Shortcuts(QObject):
 
     def clashes(self) -> dict[str, list[Command]]:
         """The commands that cannot be told apart by their keys, by name."""
-        commands = [command for command in self.commands() if command.keys]
-        found: dict[str, list[Command]] = {}
-        for command in commands:
-            others = [
-                each
-                for each in commands
-                if each.name != command.name
-                and command.meets(each)
-                and any(key in each.keys for key in command.keys)
-            ]
-            if others:
-                found[command.name] = others
-        return found
+        sharing: dict[str, list[Command]] = {}
+        for command in self.commands():
+            for key in command.keys:
+                sharing.setdefault(key.toString(_PORTABLE), []).append(command)
+        found: dict[str, dict[str, Command]] = {}
+        for commands in sharing.values():
+            for command, other in itertools.permutations(commands, 2):
+                if command.name != other.name and command.meets(other):
+                    found.setdefault(command.name, {})[other.name] = other
+        return {name: list(others.values()) for name, others in found.items()}
 
     def _give(self, command: Command, keys: Sequence[QKeySequence]) -> None:
         """Give a command its keys; its parts have them too, and buttons that do the same say so."""

@@ -99,7 +99,6 @@ class KeysPage(QWidget):
         tree.setUniformRowHeights(True)
         tree.setAllColumnsShowFocus(True)
         tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         tree.header().setStretchLastSection(True)
         tree.setMinimumSize(QSize(300, 140))
         self.edit.setAccessibleName("Key of the chosen command")
@@ -137,6 +136,8 @@ class KeysPage(QWidget):
             item.setText(_KEYS, native([QKeySequence(key)]))
             item.setText(_WHERE, "Anywhere")
         self._refresh()
+        # Only now: until then every change would measure all rows.
+        self.tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
 
     def _listed(self, section: str, title: str) -> QTreeWidgetItem:
         """A new row below the title of its section."""
@@ -175,10 +176,8 @@ class KeysPage(QWidget):
             item.setFont(_KEYS, emphasised(font) if command.is_changed else font)
             others = clashes.get(name, [])
             also = "Also assigned to: " + ", ".join(each.title for each in others)
-            icon = self._appearance.icon("warning", Tone.WARNING)
-            item.setIcon(_KEYS, icon if others else self._appearance.icon("event"))
-            if not others:
-                item.setData(_KEYS, Qt.ItemDataRole.DecorationRole, None)
+            icon = self._appearance.icon("warning", Tone.WARNING) if others else None
+            item.setData(_KEYS, Qt.ItemDataRole.DecorationRole, icon)
             item.setToolTip(_KEYS, plain_tip(also if others else ""))
         self._show()
 
