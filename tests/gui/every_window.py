@@ -76,8 +76,7 @@ from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.gui.tasks.model import ListedTask
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
-from mcp_progress_monitor.gui.traffic.compare import MessagesDialog
-from mcp_progress_monitor.gui.traffic.details import NoteEditor
+from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
 from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
 from mcp_progress_monitor.gui.user_settings import ConfirmationSettings, NotificationSettings
 from mcp_progress_monitor.paths import resource

@@ -13,8 +13,7 @@ from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.gui.servers.model import ServersModel
 from mcp_progress_monitor.gui.servers.watched import WatchedModel
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
-from mcp_progress_monitor.gui.traffic.model import TrafficModel
+from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
 from mcp_progress_monitor.recording.notes import notes_path
 from mcp_progress_monitor.wording import watched as watched_texts
 

@@ -24,10 +24,8 @@ from mcp_progress_monitor.gui.common.controls import ElidedLabel
 from mcp_progress_monitor.gui.common.json_view import FilterRequest, JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.compare import MessagesDialog
-from mcp_progress_monitor.gui.traffic.details import NoteEditor
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
-from mcp_progress_monitor.gui.traffic.model import TrafficModel
+from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor
+from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel

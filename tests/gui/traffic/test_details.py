@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QTabWidget
 from mcp_progress_monitor.gui.common.json_view import JsonTree
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.paths import resource
 from tests.unit.gui.traffic.session import TrafficSession
 from tests.unit.gui.traffic.test_related_jobs import Jobs

@@ -14,7 +14,7 @@ from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE
 from mcp_progress_monitor.gui.traffic import view as view_module
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.delegate import RowLook, TrafficDelegate
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
 from tests.unit.gui.traffic.frames import ticks
 from tests.unit.gui.traffic.tape import TapedTraffic

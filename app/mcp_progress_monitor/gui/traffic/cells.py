@@ -3,19 +3,414 @@
 from __future__ import annotations
 
 import enum
+import json
+import re
+import urllib.parse
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from PySide6.QtCore import QObject
-
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.gui.traffic.summary import LARGE, TrafficRow, describe, plain
+from mcp_progress_monitor.formatting import count, duration, one_line, size, summary
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
-from mcp_progress_monitor.protocol.messages import DISCOVER
+from mcp_progress_monitor.protocol.jsonrpc import decode
+from mcp_progress_monitor.protocol.messages import DISCOVER, META, PROGRESS, PROGRESS_TOKEN
 from mcp_progress_monitor.recording.index import NONE, Segment
+from mcp_progress_monitor.wording.json_values import compact
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_progress_monitor.gui.common.labels import ServerTitles
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.jsonrpc import Envelope
     from mcp_progress_monitor.recording.timeline import Timeline
+
+LARGE = 64 * 1024  # bytes of a message that are read for a row; larger ones are not decoded for it
+
+_ENDS = 2_048
+_SIMPLE = rb'("(?:[^"\\]|\\.)*+"|-?[0-9][0-9.eE+-]*+)'
+_MEMBER = re.compile(rb'\s*+"(jsonrpc|id|method)"\s*+:\s*+' + _SIMPLE + rb"\s*+,")
+
+
+class Head(NamedTuple):
+    """The simple members before the payload as text; empty if absent."""
+
+    method: str
+    id: str
+
+
+def head_of(raw: bytes) -> Head:
+    """Read the method and the id if they precede the payload."""
+    members: dict[bytes, bytes] = {}
+    pos = raw[:_ENDS].find(b"{") + 1
+    while pos and (match := _MEMBER.match(raw, pos, pos + _ENDS)):
+        members[match[1]] = match[2]
+        pos = match.end()
+    return Head(_words(members.get(b"method")), _words(members.get(b"id")))
+
+
+def _words(value: bytes | None) -> str:
+    return "" if value is None else one_line(value.decode(errors="replace").strip('"'), 80)
+
+
+_LONG: Final = 300
+_LONGEST_NUMBER: Final = 15
+_HEADERS_SHOWN: Final = 10
+_CUT: Final = re.compile(rb'\{"event":"(http_[a-z]{1,20})","exchange":(\d{1,15})\D')
+
+
+class EventTexts(NamedTuple):
+    """The texts of the method and summary columns."""
+
+    method: str
+    summary: str
+
+
+def event_texts(name: str, fields: dict[str, Any]) -> EventTexts | None:
+    """The texts of an event, from whatever a recording has; None to list its fields instead."""
+    if name in _SHOWN_FIELDS:
+        summary = _joined(*(_text(fields, each) for each in _SHOWN_FIELDS[name]))
+    elif name in _READERS:
+        summary = _READERS[name](fields)
+    else:
+        return None
+    method = name
+    if name == "http_request":
+        method = _text(fields, "method", 20)
+    elif name == "http_response":
+        method = _number(fields, "status")
+    return EventTexts(method, summary) if summary else None
+
+
+def texts_of_cut(raw: bytes) -> EventTexts | None:
+    """The texts of an HTTP event of which only the beginning was read; None for other events."""
+    found = _CUT.match(raw)
+    if found is None:
+        return None
+    return EventTexts(found[1].decode(), f"large, of exchange {found[2].decode()}")
+
+
+def _connection_closed(fields: dict[str, Any]) -> str:
+    code = fields.get("exit_code")
+    reason = _text(fields, "reason")
+    is_told = type(code) is not int or str(code) in reason
+    unread = fields.get("unread")
+    left = f"{size(unread)} unread" if type(unread) is int else ""
+    return _joined(reason, "" if is_told else f"exit code {code}", left, _text(fields, "outlook"))
+
+
+def _output_checked(fields: dict[str, Any]) -> str:
+    for name, words in (
+        ("problems", "The result violates the tool's output schema: {}"),
+        ("unchecked", "The result was checked only in part: {}"),
+    ):
+        listed = fields.get(name)
+        texts = [e for e in listed if isinstance(e, str)] if isinstance(listed, list) else []
+        if texts:
+            return words.format(one_line("; ".join(texts), _LONG))
+    return ""
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
+
+
+def _detailed(words: str, detail: str) -> str:
+    return f"{words}: {detail}" if detail else words
+
+
+def _request(fields: dict[str, Any]) -> str:
+    request = f"{_text(fields, 'method', 20)} {_path(_text(fields, 'url', 2000))}".strip()
+    why = _PURPOSES.get(_text(fields, "purpose", 20), "")
+    return f"{request} → {_exchange(fields)}" + (f", {why}" if why else "")
+
+
+def _response(fields: dict[str, Any]) -> str:
+    after_s = _seconds(fields, "after_s")
+    kind = _content_type(fields.get("headers")) or _text(fields, "reason", 60)
+    words = f"{_number(fields, 'status')} {kind}".strip()
+    if after_s is not None:
+        words = f"{words} after {duration(after_s)}"
+    return f"{words}, {_exchange(fields)}"
+
+
+def _events(fields: dict[str, Any]) -> str:
+    found = fields.get("events")
+    entries = [e for e in found if isinstance(e, dict)] if isinstance(found, list) else []
+    total = sum(_count(entry) for entry in entries)
+    words = f"{count(total, 'event')} of {_exchange(fields)}"
+    last = next((id_ for entry in reversed(entries) if (id_ := _last_id(entry)) is not None), None)
+    return words if last is None else f"{words}, last id {one_line(last, 80)}"
+
+
+def _last_id(entry: dict[str, Any]) -> str | None:
+    ids = entry.get("ids")
+    found = ids[-1] if isinstance(ids, list) and ids else entry.get("id")
+    return found if isinstance(found, str) else None
+
+
+def _count(entry: dict[str, Any]) -> int:
+    """The number of events in an entry; one without a message counts as well."""
+    times: Any = entry.get("count")
+    return times if type(times) is int and 0 < times < 10**_LONGEST_NUMBER else 1
+
+
+def _body(fields: dict[str, Any]) -> str:
+    words = f"body of {_size(fields) or 'unknown size'}, {_exchange(fields)}"
+    return _detailed(words, _text(fields, "text"))
+
+
+def _ended(fields: dict[str, Any]) -> str:
+    parts = filter(None, [_text(fields, "reason"), _size(fields)])
+    return _detailed(f"end of {_exchange(fields)}", ", ".join(parts))
+
+
+def _broken(fields: dict[str, Any]) -> str:
+    retry_s = _seconds(fields, "retry_s")
+    words = _detailed(f"{_stream(fields)} broke", _text(fields, "reason"))
+    if retry_s is not None:
+        words += f"; reconnecting in {duration(retry_s)}"
+    return words + _place(fields)
+
+
+def _resumed(fields: dict[str, Any]) -> str:
+    return f"{_stream(fields)} resumed{_place(fields)}"
+
+
+def _closed(fields: dict[str, Any]) -> str:
+    return _detailed(f"{_stream(fields)} closed, which cancels it", _text(fields, "reason"))
+
+
+def _repeated(fields: dict[str, Any]) -> str:
+    found = fields.get("headers")
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    words = f"request {_number(fields, 'request')} repeated with other headers"
+    changed = one_line(", ".join(names[:_HEADERS_SHOWN]), _LONG)
+    return _joined(_detailed(words, _text(fields, "reason")), changed)
+
+
+def _stream(fields: dict[str, Any]) -> str:
+    return f"stream of request {_number(fields, 'request')}"
+
+
+def _exchange(fields: dict[str, Any]) -> str:
+    return f"exchange {_number(fields, 'exchange')}"
+
+
+def _place(fields: dict[str, Any]) -> str:
+    last, attempt = _text(fields, "last_event_id", 80), _number(fields, "attempt")
+    words = f" from event {last}" if last else ""
+    return words + (f", attempt {attempt}" if attempt != "?" else "")
+
+
+def _path(url: str) -> str:
+    """The part of a URL that the server is asked for."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError:
+        return url
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _content_type(headers: Any) -> str:
+    for pair in headers if isinstance(headers, list) else ():
+        match pair:
+            case [str(name), str(value)] if name.lower() == "content-type":
+                return one_line(value.partition(";")[0], 80)
+            case _:
+                pass
+    return ""
+
+
+def _text(fields: dict[str, Any], name: str, most: int = _LONG) -> str:
+    value = fields.get(name)
+    return one_line(value, most) if isinstance(value, str) else ""
+
+
+def _number(fields: dict[str, Any], name: str) -> str:
+    value: Any = fields.get(name)
+    return str(value) if type(value) is int and abs(value) < 10**_LONGEST_NUMBER else "?"
+
+
+def _seconds(fields: dict[str, Any], name: str) -> float | None:
+    value: Any = fields.get(name)
+    return value if type(value) in (int, float) and 0 <= value < 1e9 else None
+
+
+def _size(fields: dict[str, Any]) -> str:
+    """The recorded size; empty without one."""
+    value: Any = fields.get("bytes")
+    return size(value) if type(value) is int and 0 <= value < 10**_LONGEST_NUMBER else ""
+
+
+_PURPOSES: Final = {
+    "listen": "to listen",
+    "resume": "to resume a stream",
+    "end": "to end the session",
+    "auth": "to sign in",
+    "probe": "to check whether the server is reachable",
+}
+_SHOWN_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "failed": ("what", "where", "hint"),
+    "restarting": ("reason",),
+    "transport_changed": ("reason",),
+    "call_ended": ("outcome", "text"),
+    "timed_out": ("outcome", "text"),
+    "sign_in_required": ("text",),
+    "client_log": ("text",),
+}
+"""Events whose summary is the text of some of their fields."""
+_READERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "closed": _connection_closed,
+    "output_checked": _output_checked,
+    "http_request": _request,
+    "http_response": _response,
+    "http_events": _events,
+    "http_body": _body,
+    "http_ended": _ended,
+    "stream_broken": _broken,
+    "stream_resumed": _resumed,
+    "stream_closed": _closed,
+    "request_repeated": _repeated,
+}
+
+
+SUMMARY_LENGTH = 400  # characters of a summary; the details show all of it
+
+
+_LOOKS_TYPED = re.compile(r"[-+.\d\s\"].*|true|false|null|", re.DOTALL)
+
+
+class TrafficRow(NamedTuple):
+    """The texts of one row: `key` is the progress token if there is one, otherwise the id.
+
+    For an event, `method` is its name.
+    """
+
+    method: str
+    key: str
+    summary: str
+
+
+def describe(frame: Frame, kind: FrameKind, *, is_whole: bool = True) -> TrafficRow:
+    """Return the texts of a frame's row, safe to show and of bounded length.
+
+    If `raw` are only the first bytes, what precedes the payload is read.
+    """
+    if kind is FrameKind.STDERR:
+        return TrafficRow("", "", _head(frame.raw))
+    if kind is FrameKind.EVENT:
+        return _event(frame)
+    if not is_whole:
+        head = head_of(frame.raw)
+        return TrafficRow(head.method, head.id, _head(frame.raw))
+    envelope = decode(frame.raw, is_complete=frame.is_complete)
+    method = envelope.method if isinstance(envelope.method, str) else ""
+    return TrafficRow(one_line(method), _key(envelope), _summary(kind, envelope, frame.raw))
+
+
+def _event(frame: Frame) -> TrafficRow:
+    """Our own events are JSON objects with an `event` key, not JSON-RPC."""
+    fields = _event_fields(frame.raw)
+    name = str(fields.pop("event", ""))
+    texts = event_texts(name, fields) or (None if fields else texts_of_cut(frame.raw))
+    if texts is None:
+        listed = ", ".join(f"{key}: {compact(value, 120)}" for key, value in fields.items())
+        texts = EventTexts(one_line(name), listed)
+    return TrafficRow(texts.method, "", texts.summary[:SUMMARY_LENGTH])
+
+
+def _event_fields(raw: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(raw)
+    except ValueError:
+        return {"event": raw[:SUMMARY_LENGTH].decode(errors="replace")}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _key(envelope: Envelope) -> str:
+    """The token, which readers follow, or else the id."""
+    params = envelope.params if isinstance(envelope.params, dict) else {}
+    if envelope.method == PROGRESS and envelope.id is None:
+        return _value(params, PROGRESS_TOKEN)
+    meta = params.get(META)
+    if isinstance(meta, dict) and PROGRESS_TOKEN in meta:
+        return _value(meta, PROGRESS_TOKEN)
+    return "" if envelope.id is None else plain(envelope.id)
+
+
+def _value(members: dict[str, Any], name: str) -> str:
+    return plain(members[name]) if name in members else ""
+
+
+def plain(value: Any) -> str:
+    """Return a token or an id; a string without quotes, unless it looks like a number."""
+    if isinstance(value, str) and not _LOOKS_TYPED.fullmatch(value[:80]):
+        return one_line(value, 80)
+    return compact(value, 80)
+
+
+def _summary(kind: FrameKind, envelope: Envelope, raw: bytes) -> str:
+    match kind:
+        case FrameKind.UNREADABLE | FrameKind.BATCH:
+            return _head(raw)
+        case FrameKind.REPLY:
+            return _result(envelope.result)
+        case FrameKind.ERROR:
+            return _error(envelope.error)
+        case _:
+            return _params(envelope)
+
+
+def _head(raw: bytes) -> str:
+    return one_line(raw[: 4 * SUMMARY_LENGTH].decode(errors="backslashreplace"), SUMMARY_LENGTH)
+
+
+def _params(envelope: Envelope) -> str:
+    params = envelope.params
+    if not isinstance(params, dict):
+        return "" if params is None else compact(params, SUMMARY_LENGTH)
+    if envelope.method == PROGRESS:
+        return _progress(params)
+    shown = {name: value for name, value in params.items() if name != META}
+    named = [key for key in ("name", "uri") if isinstance(shown.get(key), str)][:1]
+    words = [one_line(shown.pop(key), SUMMARY_LENGTH) for key in named]
+    rest = shown.get("arguments", shown) if named else shown
+    if isinstance(rest, dict):
+        words.append(summary(rest, SUMMARY_LENGTH))
+    elif rest is not None:
+        words.append(compact(rest, SUMMARY_LENGTH))
+    return " ".join(words).rstrip()
+
+
+def _progress(params: dict[str, Any]) -> str:
+    """`632/1000 Processing batch 632`: exact numbers as received, whatever their type."""
+    words = compact(params["progress"], 60) if "progress" in params else "?"
+    if params.get("total") is not None:
+        words += "/" + compact(params["total"], 60)
+    message = params.get("message")
+    if isinstance(message, str):
+        words += " " + one_line(message, SUMMARY_LENGTH)
+    elif message is not None:
+        words += " " + compact(message, SUMMARY_LENGTH)
+    return words
+
+
+def _result(result: Any) -> str:
+    """The text of a tool's first content block, if there is one: what readers look for."""
+    if isinstance(result, dict):
+        content = result.get("content")
+        first = content[0] if isinstance(content, list) and content else None
+        if isinstance(first, dict) and isinstance(first.get("text"), str):
+            mark = "isError: " if result.get("isError") is True else ""
+            return mark + one_line(first["text"], SUMMARY_LENGTH)
+    return compact(result, SUMMARY_LENGTH)
+
+
+def _error(error: Any) -> str:
+    if isinstance(error, dict) and isinstance(error.get("message"), str):
+        return f"{compact(error.get('code'), 40)} {one_line(error['message'], SUMMARY_LENGTH)}"
+    return compact(error, SUMMARY_LENGTH)
+
 
 _Row = TypeVar("_Row")
 
@@ -24,6 +419,12 @@ _REMEMBERED: Final = 2_000  # rows whose texts are kept: several screens full
 # The columns' numbers are those of `TrafficColumn`.
 _TIME, _SERVER, _METHOD, _KEY, _SUMMARY = 0, 3, 5, 6, 7
 _REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
+_DIRECTIONS: Final = {
+    Channel.SENT: "→ sent",
+    Channel.RECEIVED: "← received",
+    Channel.STDERR: "← stderr",
+    Channel.EVENT: "· event",
+}
 
 
 class _Known(NamedTuple):
@@ -35,40 +436,23 @@ class _Known(NamedTuple):
     key: str | None
 
 
-class TrafficCells(QObject):
+class TrafficCells:
     """Texts of cells by place and column.
 
     Most come from the timeline's index; only the summary, ids and unusual methods need the frame's
     bytes, of which at most `LARGE` are read.
     """
 
-    def __init__(
-        self, timeline: Timeline, titles: ServerTitles, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, timeline: Timeline, titles: ServerTitles) -> None:
         self._timeline = timeline
         self._known: dict[int, _Known] = {}
         self._read: dict[int, TrafficRow] = {}
         self._titles = titles
-        self._directions = {
-            Channel.SENT: "→ " + "sent",
-            Channel.RECEIVED: "← " + "received",
-            Channel.STDERR: "← " + "stderr",
-            Channel.EVENT: "· " + "event",
-        }
-        self._kinds = self._kind_names()
-        self._headers = self._header_texts()
 
     def forget(self) -> None:
         """Forget all texts: the frames have changed."""
         self._known.clear()
         self._read.clear()
-
-    def title(self, column: int) -> str:
-        return self._headers[column][0]
-
-    def explanation(self, column: int) -> str:
-        return self._headers[column][1]
 
     def kind(self, place: int) -> FrameKind | None:
         """Return the kind of the frame at `place`; None if it is gone."""
@@ -155,9 +539,9 @@ class TrafficCells(QObject):
         words = (
             formatting.clock(columns.when(place, segment.ats[row])),
             "",
-            self._directions[source.channel],
+            _DIRECTIONS[source.channel],
             formatting.one_line(server_name(source.connection), 80),
-            self._kinds[kind],
+            kind.word,
             "",
             "",
             "",
@@ -187,34 +571,6 @@ class TrafficCells(QObject):
             _remember(self._read, place, row)
         return row
 
-    def _kind_names(self) -> dict[FrameKind, str]:
-        return {
-            FrameKind.REQUEST: "request",
-            FrameKind.REPLY: "reply",
-            FrameKind.ERROR: "error",
-            FrameKind.PROGRESS: "progress",
-            FrameKind.NOTIFICATION: "notification",
-            FrameKind.STDERR: "stderr",
-            FrameKind.EVENT: "event",
-            FrameKind.UNREADABLE: "unreadable",
-            FrameKind.BATCH: "batch",
-        }
-
-    def _header_texts(self) -> tuple[tuple[str, str], ...]:
-        return (
-            ("Time", "Local time"),
-            ("Δ s", "Seconds since the row above"),
-            ("⇄", "Direction: whether the message was sent or received"),
-            ("Server", "Name of the server"),
-            ("Kind", "Kind of message"),
-            ("Method", "Method of the request or notification"),
-            ("Token / id", "Progress token of the message or of its request; otherwise the id"),
-            ("Summary", "Short form of the message"),
-            ("Size", "Size in bytes without the line ending"),
-            ("Duration", "Time from request to reply"),
-            ("No.", "Number of the message in the session (Ctrl+G goes to one)"),
-        )
-
 
 def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:
     if len(rows) >= _REMEMBERED:
@@ -225,10 +581,6 @@ def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:
 def _duration(seconds: float) -> str:
     """`0 ms` would not look like a measured time."""
     return "< 1 ms" if 0 <= seconds < 0.001 else formatting.duration(seconds)
-
-
-if TYPE_CHECKING:
-    from mcp_progress_monitor.recording.timeline import Timeline
 
 
 class TrafficColumn(enum.IntEnum):
@@ -251,3 +603,17 @@ RIGHT_ALIGNED: Final = frozenset(
     {TrafficColumn.DELTA, TrafficColumn.SIZE, TrafficColumn.DURATION, TrafficColumn.NUMBER}
 )
 """Columns of numbers."""
+HEADERS: Final = (
+    ("Time", "Local time"),
+    ("Δ s", "Seconds since the row above"),
+    ("⇄", "Direction: whether the message was sent or received"),
+    ("Server", "Name of the server"),
+    ("Kind", "Kind of message"),
+    ("Method", "Method of the request or notification"),
+    ("Token / id", "Progress token of the message or of its request; otherwise the id"),
+    ("Summary", "Short form of the message"),
+    ("Size", "Size in bytes without the line ending"),
+    ("Duration", "Time from request to reply"),
+    ("No.", "Number of the message in the session (Ctrl+G goes to one)"),
+)
+"""The title of each column, and its tool tip."""

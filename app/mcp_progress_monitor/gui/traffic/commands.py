@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
 
     from mcp_progress_monitor.gui.theme import Appearance
-    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
-    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+    from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
     from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.gui.traffic.view import TrafficView
     from mcp_progress_monitor.protocol.frames import Frame
@@ -101,15 +100,13 @@ class TrafficActions(QObject):
             self._menu.addSeparator()
         self._group.triggered.connect(self._on_triggered)
         self._menu.aboutToHide.connect(self._on_menu_hiding)
-        appearance.changed.connect(self._on_appearance_changed)
+        appearance.changed.connect(self._use_icons)
         self._use_icons()
 
     def action(self, name: str) -> QAction:
-        """The action with that name."""
         return self._actions[name]
 
     def offer(self, name: str, *, is_offered: bool) -> None:
-        """Enable or disable an action."""
         self._actions[name].setEnabled(is_offered)
 
     def show_menu(self, at: QPoint) -> None:
@@ -148,6 +145,7 @@ class TrafficActions(QObject):
         if offer.icon:
             self._icons[offer.name] = offer.icon
 
+    @Slot()
     def _use_icons(self) -> None:
         for name, icon in self._icons.items():
             self._actions[name].setIcon(self._appearance.icon(icon))
@@ -160,10 +158,6 @@ class TrafficActions(QObject):
     def _on_menu_hiding(self) -> None:
         for name in LOOKED_UP:
             self._actions[name].setEnabled(True)
-
-    @Slot()
-    def _on_appearance_changed(self) -> None:
-        self._use_icons()
 
 
 COPIED_BYTES: Final = 64_000_000  # bytes copied at once, unless a single message has more
@@ -337,8 +331,11 @@ class TrafficCommands(QObject):
         self.number_wanted.emit(chosen)
 
     def _compare(self) -> None:
-        from mcp_progress_monitor.gui.traffic.compare import MessagesDialog  # late: few want it
-        from mcp_progress_monitor.gui.traffic.details import as_json, facts_of
+        from mcp_progress_monitor.gui.traffic.details import (
+            MessagesDialog,  # late: few want it
+            as_json,
+            facts_of,
+        )
 
         timeline, rows = self._model.timeline, self._view.selected_rows()
         places = [self._model.place(row) for row in rows[:2]]

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QTabWidget,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -20,6 +21,7 @@ from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding, texts
 from mcp_progress_monitor.formatting import duration, number, one_line, size, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
+from mcp_progress_monitor.gui.common.differences import DifferencesView
 from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
 from mcp_progress_monitor.gui.common.labels import ServerTitles
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
@@ -49,7 +51,8 @@ from mcp_progress_monitor.wording.json_values import pretty
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.gui.traffic.model import TrafficNotes
     from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.lenient_json import LenientJson
@@ -67,11 +70,6 @@ class Message(NamedTuple):
     value: Any
     is_json: bool
     envelope: Envelope | None
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Its violations as text."""
-        return () if self.envelope is None else self.envelope.problems
 
 
 def read_message(frame: Frame) -> Slices[Message]:
@@ -243,14 +241,17 @@ class MessageDetails(QWidget):
         self._mark = ""
         self._findings: tuple[Finding, ...] = ()
         self._timeline: Timeline | None = None
-        self._place = -1
-        self._frame: Frame | None = None
-        self._message: Message | None = None
+        self.place = -1
+        """The place of the shown frame; -1 without one."""
+        self.frame: Frame | None = None
+        """The shown frame, with at most `RAW_SHOWN` of its bytes."""
+        self.message: Message | None = None
+        """The decoded frame; None while it is being read."""
         self._job: JobId | None = None
         self._reading: Slices[Message] | None = None
         self._slices = QTimer(self)
         self._slices.setInterval(0)
-        self._slices.timeout.connect(self._on_slice_due)
+        self._slices.timeout.connect(self._read_slice)
         self._head = self._label()
         self._note = self._label()
         self._problems = self._label()
@@ -264,21 +265,6 @@ class MessageDetails(QWidget):
         self._lay_out()
         self._connect()
         self.clear()
-
-    @property
-    def frame(self) -> Frame | None:
-        """The shown frame, with at most `RAW_SHOWN` of its bytes."""
-        return self._frame
-
-    @property
-    def place(self) -> int:
-        """The place of the shown frame; -1 without one."""
-        return self._place
-
-    @property
-    def message(self) -> Message | None:
-        """The decoded frame; None while it is being read."""
-        return self._message
 
     def add_buttons(self, buttons: Sequence[QWidget]) -> None:
         for button in buttons:
@@ -313,14 +299,14 @@ class MessageDetails(QWidget):
         frame = timeline.frame(place, RAW_SHOWN)
         if frame is None:
             return False
-        self._timeline, self._place, self._mark = timeline, place, mark
+        self._timeline, self.place, self._mark = timeline, place, mark
         self._findings = findings
         self._show(frame, facts_of(timeline, self._titles, place, frame, delta))
         return True
 
     def _show(self, frame: Frame | None, facts: str) -> None:
-        self._frame = frame
-        self._message = None
+        self.frame = frame
+        self.message = None
         self._job = None
         self._reading = None
         self._open_job.hide()
@@ -346,7 +332,7 @@ class MessageDetails(QWidget):
             self._read_slice()
 
     def _is_cut(self, frame: Frame) -> bool:
-        return self._timeline is not None and self._timeline.size(self._place) > len(frame.raw)
+        return self._timeline is not None and self._timeline.size(self.place) > len(frame.raw)
 
     def _label(self) -> QLabel:
         label = plain_label(self)
@@ -383,9 +369,10 @@ class MessageDetails(QWidget):
         self._tree.filter_requested.connect(self.filter_requested)
         self._tree.bytes_requested.connect(self._on_bytes_requested)
         self._tabs.currentChanged.connect(self._on_tab_changed)
-        self._notes.changed.connect(self._on_notes_changed)
+        self._notes.changed.connect(self._show_note)
         self._appearance.changed.connect(self._on_appearance_changed)
 
+    @Slot()
     def _read_slice(self) -> None:
         reading = self._reading or self._reading_of_whole()
         if reading is None:
@@ -403,14 +390,14 @@ class MessageDetails(QWidget):
 
     def _reading_of_whole(self) -> Slices[Message] | None:
         """Read all of a large message; its bytes are held only meanwhile."""
-        if self._timeline is None or self._frame is None or self._message is not None:
+        if self._timeline is None or self.frame is None or self.message is not None:
             return None
-        whole = self._timeline.frame(self._place)
-        is_same = whole is not None and whole.number == self._frame.number
+        whole = self._timeline.frame(self.place)
+        is_same = whole is not None and whole.number == self.frame.number
         return read_message(whole) if whole is not None and is_same else None
 
     def _show_message(self, message: Message) -> None:
-        self._message = message
+        self.message = message
         self._show_problems(() if message.envelope is None else message.envelope.findings)
         self._tabs.setTabEnabled(_TREE, message.is_json)
         if message.is_json:
@@ -423,15 +410,14 @@ class MessageDetails(QWidget):
     def _show_problems(self, found: tuple[Finding, ...]) -> None:
         """Show why the message is marked, and errors in its form."""
         others = texts(each for each in found if each not in self._findings)
-        words = "Finding: {problems}".format(
-            problems="; ".join(filter(None, [self._mark, *others]))
-        )
+        words = f"Finding: {'; '.join(filter(None, [self._mark, *others]))}"
         self._problems.setText(one_line(words, _PROBLEMS_SHOWN))
         set_text_colour(self._problems, self._appearance, Tone.WARNING)
         self._problems.setVisible(bool(self._mark or others))
 
+    @Slot()
     def _show_note(self) -> None:
-        number = 0 if self._frame is None else self._frame.number
+        number = 0 if self.frame is None else self.frame.number
         note = self._notes.note(number)
         is_marked = self._notes.is_marked(number)
         words = ["Marked"] if is_marked else []
@@ -442,20 +428,20 @@ class MessageDetails(QWidget):
         self._note.setVisible(bool(words))
 
     def _show_cut(self) -> None:
-        is_cut = self._frame is not None and self._is_cut(self._frame)
+        is_cut = self.frame is not None and self._is_cut(self.frame)
         self._cut.setVisible(is_cut)
         if is_cut and self._timeline is not None:
             self._cut.setText(
                 f"Showing the first {size(RAW_SHOWN)} of "
-                f"{size(self._timeline.size(self._place))}. “Copy raw bytes” copies all of them "
+                f"{size(self._timeline.size(self.place))}. “Copy raw bytes” copies all of them "
                 "(Ctrl+Alt+C in the table)"
             )
 
     def _show_job(self, message: Message | None) -> None:
-        if self._frame is None or self._timeline is None or self._job is not None:
+        if self.frame is None or self._timeline is None or self._job is not None:
             return
         envelope = None if message is None else message.envelope
-        job = job_at(self._timeline, self._place, self._frame, envelope, self._jobs)
+        job = job_at(self._timeline, self.place, self.frame, envelope, self._jobs)
         if job is not None:
             self._job = job.id
             self._open_job.setText(f"Job: {_escaped(job.name)}")
@@ -470,19 +456,11 @@ class MessageDetails(QWidget):
     @Slot(object)
     def _on_bytes_requested(self, keys: Sequence[str | int]) -> None:
         """Show the bytes of a value, in a message so long that they are not there its first."""
-        if self._frame is None:
+        if self.frame is None:
             return
         self._tabs.setCurrentIndex(_RAW)
-        start, end = span_of(self._frame.raw, keys) or (0, 0)
+        start, end = span_of(self.frame.raw, keys) or (0, 0)
         self._raw.show_span(start, end)
-
-    @Slot()
-    def _on_slice_due(self) -> None:
-        self._read_slice()
-
-    @Slot()
-    def _on_notes_changed(self) -> None:
-        self._show_note()
 
     @Slot(int)
     def _on_tab_changed(self, at: int) -> None:
@@ -507,3 +485,32 @@ class MessageDetails(QWidget):
 def _escaped(name: str) -> str:
     """A server's text on a button, without mnemonics."""
     return one_line(name, 60).replace("&", "&&")
+
+
+_SIZE: Final = QSize(760, 560)
+
+
+class MessagesDialog(QDialog):
+    """The differences of two messages, each with what is known of it above."""
+
+    def __init__(
+        self,
+        facts: tuple[str, str],
+        texts: tuple[str, str],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        """`facts` say which messages they are, `texts` are their JSON."""
+        super().__init__(parent)
+        self.setWindowTitle("Compare messages")
+        self.text = DifferencesView(*texts, appearance, self)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setSpacing(GAP)
+        for sign, words in zip("-+", facts, strict=True):
+            column.addWidget(plain_label(self, f"{sign} {words}"))
+        column.addWidget(self.text, 1)
+        column.addWidget(buttons)
+        fit_to_screen(self, _SIZE)
+        self.text.setFocus()

@@ -22,7 +22,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from PySide6.QtGui import QResizeEvent
 
@@ -42,8 +42,9 @@ class RecentFilters(QToolButton):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._texts: list[str] = []
-        self._kept: list[str] = []
+        self.texts: list[str] = []
+        self.kept: list[str] = []
+        """The filters that the user keeps, the newest last."""
         self._current = ""
         self._keep = QAction("&Keep this filter", self)
         self._keep.setObjectName("traffic.keep-filter")
@@ -57,21 +58,12 @@ class RecentFilters(QToolButton):
         self.setToolTip("Choose a recent filter, or keep the one in use")
         self._show()
 
-    @property
-    def texts(self) -> Sequence[str]:
-        return self._texts
-
     def add(self, text: str) -> None:
         text = text.strip()
         if text and len(text) <= _LONGEST:
-            others = [other for other in self._texts if other != text]
-            self._texts = [text, *others][:MOST]
+            others = [other for other in self.texts if other != text]
+            self.texts = [text, *others][:MOST]
             self._show()
-
-    @property
-    def kept(self) -> Sequence[str]:
-        """The filters that the user keeps, in the order in which that was said."""
-        return self._kept
 
     def show_current(self, text: str) -> None:
         """Offer to keep the filter in use."""
@@ -79,21 +71,21 @@ class RecentFilters(QToolButton):
         self._show()
 
     def restore(self, texts: object, kept: object = None) -> None:
-        self._texts = []
-        self._kept = list(dict.fromkeys(_filters(kept)))
+        self.texts = []
+        self.kept = list(dict.fromkeys(_filters(kept)))
         for text in _filters(texts)[MOST - 1 :: -1]:
             self.add(text)
         self._show()
 
     def _show(self) -> None:
         blocker = QSignalBlocker(self._keep)
-        self._keep.setChecked(self._current in self._kept)
+        self._keep.setChecked(self._current in self.kept)
         self._keep.setEnabled(bool(self._current))
         blocker.unblock()
         self._menu.clear()
         self._menu.addAction(self._keep)
-        recent = [text for text in self._texts if text not in self._kept]
-        for texts in (self._kept, recent):
+        recent = [text for text in self.texts if text not in self.kept]
+        for texts in (self.kept, recent):
             self._menu.addSeparator()
             for text in texts:
                 action = self._menu.addAction(one_line(text, _SHOWN).replace("&", "&&"))
@@ -108,9 +100,9 @@ class RecentFilters(QToolButton):
 
     @Slot(bool)
     def _on_keep_toggled(self, is_kept: bool) -> None:
-        self._kept = [text for text in self._kept if text != self._current]
+        self.kept = [text for text in self.kept if text != self._current]
         if is_kept:
-            self._kept.append(self._current)
+            self.kept.append(self._current)
         self._show()
 
 
@@ -243,7 +235,7 @@ class TrafficFilterBar(QWidget):
         self._typing.setInterval(_TYPING_MS)
         self._field = FilterField(complete, appearance, self)
         self._mistake = plain_label(self)
-        self._recent = RecentFilters(self)
+        self.recent = RecentFilters(self)
         self._help = QToolButton(self)
         self._help_window: FilterHelp | None = None
         self._kinds = KindsButton(appearance, self)
@@ -256,11 +248,6 @@ class TrafficFilterBar(QWidget):
         self._lay_out()
         self._connect()
         self._use_icons()
-
-    @property
-    def recent(self) -> RecentFilters:
-        """The recently used filters."""
-        return self._recent
 
     @property
     def mistake(self) -> str:
@@ -350,7 +337,7 @@ class TrafficFilterBar(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _buttons(self) -> tuple[QToolButton, ...]:
-        return (self._recent, self._help, self._kinds, self._pause, self._clear, self._show_all)
+        return (self.recent, self._help, self._kinds, self._pause, self._clear, self._show_all)
 
     def _lay_out(self) -> None:
         self._row = row = QHBoxLayout()
@@ -367,18 +354,19 @@ class TrafficFilterBar(QWidget):
         self._field.popup.closed.connect(self._on_text_changed)
         self._field.confirmed.connect(self._on_confirmed)
         self._field.help_requested.connect(self._on_help_requested)
-        self._typing.timeout.connect(self._on_apply_due)
-        self._recent.chosen.connect(self._on_text_chosen)
+        self._typing.timeout.connect(self._apply)
+        self.recent.chosen.connect(self._on_text_chosen)
         self._help.clicked.connect(self._on_help_requested)
-        self._kinds.changed.connect(self._on_apply_due)
+        self._kinds.changed.connect(self._apply)
         self._pause.toggled.connect(self.paused_changed)
         self._clear.clicked.connect(self.clear_requested)
         self._show_all.clicked.connect(self.show_all_requested)
-        self._appearance.changed.connect(self._on_appearance_changed)
+        self._appearance.changed.connect(self._use_icons)
 
+    @Slot()
     def _use_icons(self) -> None:
         for button, name in (
-            (self._recent, "recent"),
+            (self.recent, "recent"),
             (self._help, "help"),
             (self._pause, "pause"),
             (self._clear, "clear"),
@@ -388,6 +376,7 @@ class TrafficFilterBar(QWidget):
         self._kinds.use_icons(self._appearance)
         set_text_colour(self._mistake, self._appearance, Tone.BAD)
 
+    @Slot()
     def _apply(self) -> None:
         from mcp_progress_monitor.filtering.filter import FilterError  # late: not needed at startup
         from mcp_progress_monitor.filtering.language import parse
@@ -406,7 +395,7 @@ class TrafficFilterBar(QWidget):
             wanted = wanted._replace(text=text)
         if wanted != self._filter:
             self._filter = wanted
-            self._recent.show_current(wanted.text)
+            self.recent.show_current(wanted.text)
             self.filter_changed.emit(wanted)
 
     def _show_mistake(self, error: FilterError | None) -> None:
@@ -416,15 +405,11 @@ class TrafficFilterBar(QWidget):
 
     def _remember(self) -> None:
         if self._field.text().strip() == self._filter.text:
-            self._recent.add(self._filter.text)
+            self.recent.add(self._filter.text)
 
     @Slot()
     def _on_text_changed(self) -> None:
         self._typing.start()
-
-    @Slot()
-    def _on_apply_due(self) -> None:
-        self._apply()
 
     @Slot()
     def _on_confirmed(self) -> None:
@@ -444,7 +429,3 @@ class TrafficFilterBar(QWidget):
             self._help_window.example_chosen.connect(self._on_text_chosen)
         self._help_window.show()
         self._help_window.raise_()
-
-    @Slot()
-    def _on_appearance_changed(self) -> None:
-        self._use_icons()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import time
 from array import array
 from collections.abc import Sequence
@@ -13,20 +14,124 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer
 from mcp_progress_monitor.filtering.filter import TrafficFilter
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.gui.common.labels import ServerTitles
-from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficCells, TrafficColumn
-from mcp_progress_monitor.gui.traffic.marks import TrafficFindings
+from mcp_progress_monitor.gui.traffic.cells import (
+    HEADERS,
+    RIGHT_ALIGNED,
+    TrafficCells,
+    TrafficColumn,
+)
 from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.recording.notes import Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
 
     from PySide6.QtCore import QPersistentModelIndex
 
+    from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
-    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
-    from mcp_progress_monitor.protocol.frames import Frame, FrameKind
+    from mcp_progress_monitor.protocol.frames import FrameKind
     from mcp_progress_monitor.recording.timeline import Timeline
+
+CAPACITY: Final = 200_000  # marks whose findings are kept; the timeline knows of every mark
+
+
+class TrafficFindings:
+    """Findings by frame number.
+
+    Numbers are added in ascending order, and the oldest are dropped: with their frames, or beyond
+    `capacity`.
+    """
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._found: dict[int, tuple[Finding, ...]] = {}
+        # A dictionary finds its first key more slowly with each deleted one.
+        self._order: collections.deque[int] = collections.deque()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def of(self, number: int) -> tuple[Finding, ...]:
+        """The findings of the frame with that number."""
+        return self._found.get(number, ())
+
+    def add(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
+        self._order.extend(number for number in marked if number not in self._found)
+        self._found.update(marked)
+        while len(self._order) > self._capacity:
+            del self._found[self._order.popleft()]
+
+    def forget_before(self, number: int) -> None:
+        """Drop the findings of older frames."""
+        while self._order and self._order[0] < number:
+            del self._found[self._order.popleft()]
+
+
+class TrafficNotes(QObject):
+    """The user's marks and notes; every change is emitted, and saved if there is a file."""
+
+    changed = Signal()  # marks or notes changed; rows are to be repainted
+    problem_found = Signal(object)
+    """The `ErrorDetails` of notes that cannot be read or saved; emitted once for each."""
+
+    def __init__(self, path: Path | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._path = path
+        self._notes = Notes(path)
+        self._told: ErrorDetails | None = None
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why notes are only in memory; None without an error."""
+        return self._notes.problem
+
+    def open(self, path: Path | None) -> None:
+        """Open the notes at `path` unless they are open, and add those made until now."""
+        if path == self._path:
+            return
+        self._path = path
+        before, self._notes = self._notes, Notes(path)
+        for number in before.numbers:
+            if before.is_marked(number):
+                self._notes.set_marked([number], is_marked=True)
+            if before.note(number):
+                self._notes.set_note(number, before.note(number))
+        self._tell()
+
+    def is_marked(self, number: int) -> bool:
+        return self._notes.is_marked(number)
+
+    def note(self, number: int) -> str:
+        """The note on the frame with that number; empty without one."""
+        return self._notes.note(number)
+
+    def after(self, number: int) -> int | None:
+        return self._notes.after(number)
+
+    def before(self, number: int) -> int | None:
+        return self._notes.before(number)
+
+    def toggle(self, numbers: Sequence[int]) -> None:
+        """Mark frames; remove the marks if all of them are marked."""
+        are_marked = all(self.is_marked(number) for number in numbers)
+        self._notes.set_marked(numbers, is_marked=not are_marked)
+        self._tell()
+
+    def set_note(self, number: int, text: str) -> None:
+        """Set the note on a frame; an empty one removes it."""
+        if text != self.note(number):
+            self._notes.set_note(number, text)
+            self._tell()
+
+    def _tell(self) -> None:
+        self.changed.emit()
+        problem = self._notes.problem
+        if problem is not None and problem != self._told:
+            self.problem_found.emit(problem)
+        self._told = problem
 
 
 class SparseRange(Sequence[int]):
@@ -100,9 +205,9 @@ class TrafficModel(QAbstractTableModel):
         super().__init__(parent)
         self.titles: Final = titles or ServerTitles(self)
         self.titles.changed.connect(self._on_titles_changed)
-        self._timeline = timeline
+        self.timeline: Final = timeline
         self._requests_of = requests_of
-        self._cells = TrafficCells(timeline, self.titles, self)
+        self._cells = TrafficCells(timeline, self.titles)
         self._marks = TrafficFindings()
         self._notes: TrafficNotes | None = None
         self._filter = TrafficFilter()
@@ -119,12 +224,7 @@ class TrafficModel(QAbstractTableModel):
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
         self._slices.setInterval(_SLICE_PAUSE_MS)
-        self._slices.timeout.connect(self._on_slice_due)
-
-    @property
-    def timeline(self) -> Timeline:
-        """The timeline of the frames."""
-        return self._timeline
+        self._slices.timeout.connect(self._catch_up)
 
     @property
     def filter(self) -> TrafficFilter:
@@ -138,7 +238,7 @@ class TrafficModel(QAbstractTableModel):
     @property
     def waiting(self) -> int:
         """The number of frames since the view was paused."""
-        return self._timeline.end - self._end if self._is_paused else 0
+        return self.timeline.end - self._end if self._is_paused else 0
 
     @property
     def hidden(self) -> int:
@@ -169,16 +269,16 @@ class TrafficModel(QAbstractTableModel):
         """
         if not self._is_watched:
             return
-        if self._timeline.columns is not self._columns:
+        if self.timeline.columns is not self._columns:
             self._restart()
-        first, gap = self._timeline.first, self._timeline.gap
+        first, gap = self.timeline.first, self.timeline.gap
         if (first, gap) != (self._gone, self._gap):
             self._gone, self._gap = first, gap
-            self._marks.forget_before(self._timeline.number(first))
+            self._marks.forget_before(self.timeline.number(first))
         if self._is_paused:
             self.waiting_changed.emit(self.waiting)
         else:
-            self._end = self._timeline.end
+            self._end = self.timeline.end
         self._catch_up()
 
     @Slot(bool)
@@ -189,7 +289,7 @@ class TrafficModel(QAbstractTableModel):
 
     @Slot(object)
     def mark(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
-        """Mark frames by number with their findings, also in the timeline."""
+        """Add the findings of newer frames, by number (`Feed.frames_marked`)."""
         self._marks.add(marked)
 
     def set_notes(self, notes: TrafficNotes) -> None:
@@ -214,76 +314,65 @@ class TrafficModel(QAbstractTableModel):
         self.refresh()
         self.waiting_changed.emit(self.waiting)
 
+    @Slot()
     def clear_view(self) -> None:
         """Hide all current rows; nothing is deleted, see `show_all`."""
         self._show_from(self._filter, self._end)
 
+    @Slot()
     def show_all(self) -> None:
         self._show_from(self._filter, 0)
 
-    def frame(self, row: int, limit: int | None = None) -> Frame | None:
-        """Return the frame of a row; None if there is no such row or its frame is gone.
-
-        With `limit`, `raw` has at most so many of its first bytes; see `size`.
-        """
-        if not 0 <= row < len(self._rows):
-            return None
-        return self._timeline.frame(self._rows[row], limit)
-
-    def size(self, row: int) -> int:
-        """Return the size of a row's frame in bytes; 0 if it is gone."""
-        return self._timeline.size(self._rows[row]) if 0 <= row < len(self._rows) else 0
-
     def place(self, row: int) -> int:
-        """Return the place of an existing row; it does not change while rows come and go."""
+        """The place of an existing row; it does not change while rows come and go."""
         return self._rows[row]
 
     def row_of(self, place: int) -> int | None:
-        """Return the row at `place`; None if it is not shown."""
+        """The row at `place`; None if it is not shown."""
         row = bisect.bisect_left(self._rows, place)
         return row if row < len(self._rows) and self._rows[row] == place else None
 
     def row_from(self, place: int) -> int:
-        """Return the first row at or after `place`; the number of rows if there is none."""
+        """The first row at or after `place`; the number of rows if there is none."""
         return bisect.bisect_left(self._rows, place)
 
     def row_of_number(self, number: int) -> int | None:
-        """Return the row of the frame with that number; None if it is gone or not shown."""
-        place = self._timeline.place_of(number)
+        """The row of the frame with that number; None if it is gone or not shown."""
+        place = self.timeline.place_of(number)
         return None if place is None else self.row_of(place)
 
     def kind(self, row: int) -> FrameKind | None:
-        """Return the kind of a row's frame."""
+        """The kind of a row's frame."""
         return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
 
     def is_expected(self, row: int) -> bool:
-        """Return whether a row's frame is an error that our own request provokes."""
+        """Whether a row's frame is an error that our own request provokes."""
         return 0 <= row < len(self._rows) and self._cells.is_expected(self._rows[row])
 
     def mark_of(self, row: int) -> str:
-        """Return the finding of a row's frame as text; empty without one."""
+        """The finding of a row's frame as text; empty without one."""
         if not 0 <= row < len(self._rows):
             return ""
         found = self.findings_of(row)
-        if not found and self._timeline.is_marked(self._rows[row]):
+        if not found and self.timeline.is_marked(self._rows[row]):
             return "violates a rule; which one is no longer in memory"
         return joined(found)
 
     def findings_of(self, row: int) -> tuple[Finding, ...]:
-        """Return the known findings of a row's frame."""
+        """The known findings of a row's frame."""
         is_row = 0 <= row < len(self._rows) and len(self._marks) > 0
-        return self._marks.of(self._timeline.number(self._rows[row])) if is_row else ()
+        return self._marks.of(self.timeline.number(self._rows[row])) if is_row else ()
 
     def is_marked(self, row: int) -> bool:
-        """Return whether the user marked a row's frame."""
+        """Whether the user marked a row's frame."""
         return self._notes is not None and self._notes.is_marked(self._number(row))
 
     def note_of(self, row: int) -> str:
-        """Return the note on a row's frame; empty without one."""
+        """The note on a row's frame; empty without one."""
         return "" if self._notes is None else self._notes.note(self._number(row))
 
     def text(self, row: int, column: int) -> str:
-        """Return the text of one cell; empty if the frame is gone."""
+        """The text of one cell; empty if the frame is gone."""
         if not 0 <= row < len(self._rows):
             return ""
         if column == TrafficColumn.DELTA:
@@ -291,12 +380,12 @@ class TrafficModel(QAbstractTableModel):
         return self._cells.text(self._rows[row], column)
 
     def between_s(self, first: int, last: int) -> float:
-        """Return the seconds from one existing row to another."""
-        one, other = (self._timeline.columns.locate(self._rows[row]) for row in (first, last))
+        """The seconds from one existing row to another."""
+        one, other = (self.timeline.columns.locate(self._rows[row]) for row in (first, last))
         return 0.0 if one is None or other is None else other[0].ats[other[1]] - one[0].ats[one[1]]
 
     def tip(self, row: int, column: int) -> str:
-        """Return what a cell elides; empty for most."""
+        """What a cell elides; empty for most."""
         return self._cells.tip(self._rows[row], column) if 0 <= row < len(self._rows) else ""
 
     def longest_server(self) -> int:
@@ -307,14 +396,8 @@ class TrafficModel(QAbstractTableModel):
         names = {server_name(source.connection) for source in found if source is not None}
         return max((len(self.titles.text(name)) for name in names), default=0)
 
-    @Slot()
-    def _on_titles_changed(self) -> None:
-        if self._rows:
-            last = self.index(len(self._rows) - 1, TrafficColumn.SERVER)
-            self.dataChanged.emit(self.index(0, TrafficColumn.SERVER), last)
-
     def line(self, row: int) -> str:
-        """Return a row as one line, with tabs between its cells; its finding comes last."""
+        """A row as one line, with tabs between its cells; its finding comes last."""
         cells = [self.text(row, column) for column in TrafficColumn]
         return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
 
@@ -325,7 +408,7 @@ class TrafficModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(TrafficColumn)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
-        """Return a cell's text, or a row's kind or finding."""
+        """A cell's text, or a row's kind or finding."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self.text(index.row(), index.column())
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -339,14 +422,12 @@ class TrafficModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Return a column's title, and its meaning as the tool tip."""
-        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(TrafficColumn):
+        """A column's title, and its meaning as the tool tip."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(HEADERS):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._cells.title(TrafficColumn(section))
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._cells.explanation(TrafficColumn(section))
-        return None
+            return HEADERS[section][0]
+        return HEADERS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _spoken(self, row: int, column: int) -> str:
         words = self.text(row, column)
@@ -361,13 +442,13 @@ class TrafficModel(QAbstractTableModel):
         return ". ".join([*signs, words])
 
     def _number(self, row: int) -> int:
-        return self._timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
+        return self.timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
 
     def _restart(self) -> None:
         """Start again at place 0: a replay was restarted."""
-        self._columns = self._timeline.columns
-        self._gone, self._end = self._timeline.first, self._timeline.end
-        self._gap = self._timeline.gap
+        self._columns = self.timeline.columns
+        self._gone, self._end = self.timeline.first, self.timeline.end
+        self._gap = self.timeline.gap
         self._cells.forget()
         self._marks = TrafficFindings()
         self._show_from(self._filter, 0)
@@ -379,7 +460,7 @@ class TrafficModel(QAbstractTableModel):
         first = max(self._gone, floor)
         finding = None
         if not wanted.shows_all:
-            finding = TrafficSearch(wanted, self._timeline, self._requests_of, first)
+            finding = TrafficSearch(wanted, self.timeline, self._requests_of, first)
         self.beginResetModel()
         self._filter, self._floor, self._finding = wanted, floor, finding
         self._rows = self._range(first) if finding is None else array("q")
@@ -387,6 +468,7 @@ class TrafficModel(QAbstractTableModel):
         self.endResetModel()
         self._catch_up()
 
+    @Slot()
     def _catch_up(self) -> None:
         """Synchronise the rows with the timeline: drop what is gone, add what is new."""
         if self._rows and self._rows[0] < self._gone:
@@ -449,11 +531,14 @@ class TrafficModel(QAbstractTableModel):
             self.endInsertRows()
 
     @Slot()
-    def _on_slice_due(self) -> None:
-        self._catch_up()
+    def _on_titles_changed(self) -> None:
+        self._on_column_changed(TrafficColumn.SERVER)
 
     @Slot()
     def _on_notes_changed(self) -> None:
+        self._on_column_changed(TrafficColumn.SUMMARY)
+
+    def _on_column_changed(self, column: TrafficColumn) -> None:
         if self._rows:
-            last = self.index(len(self._rows) - 1, TrafficColumn.SUMMARY)
-            self.dataChanged.emit(self.index(0, TrafficColumn.SUMMARY), last)
+            last = self.index(len(self._rows) - 1, column)
+            self.dataChanged.emit(self.index(0, column), last)

@@ -16,7 +16,7 @@ from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, TrafficActions, TrafficCommands
 from mcp_progress_monitor.gui.traffic.filter_bar import TrafficFilterBar
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 from mcp_progress_monitor.gui.traffic.view import TrafficView
 
 if TYPE_CHECKING:
@@ -66,44 +66,28 @@ class TrafficPane(QWidget):
     ) -> None:
         super().__init__(parent)
         self._model = model
-        self._notes = TrafficNotes(parent=self) if notes is None else notes
-        self._bar = TrafficFilterBar(self._complete, appearance, self)
-        self._view = TrafficView(model, appearance, self)
+        self.notes = TrafficNotes(parent=self) if notes is None else notes
+        self.bar = TrafficFilterBar(self._complete, appearance, self)
+        self.view = TrafficView(model, appearance, self)
         self._jobs = jobs
         self._appearance = appearance
         self._made_details: MessageDetails | None = None
-        self._actions = TrafficActions(self._view, self, appearance)
-        self._commands = TrafficCommands(model, self._view, self._notes, jobs, self._actions)
+        self.actions_ = TrafficActions(self.view, self, appearance)
+        """The actions on a row."""
+        self._commands = TrafficCommands(model, self.view, self.notes, jobs, self.actions_)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._notice = QLabel(self)
         self._is_divided = False
-        model.set_notes(self._notes)
+        model.set_notes(self.notes)
         self._lay_out()
         self._connect_bar()
         self._connect()
         self._show_status()
 
     @property
-    def view(self) -> TrafficView:
-        return self._view
-
-    @property
     def details(self) -> MessageDetails:
         """The selected message in full; created on first use."""
         return self._made_details or self.make_details()
-
-    @property
-    def bar(self) -> TrafficFilterBar:
-        return self._bar
-
-    @property
-    def actions_(self) -> TrafficActions:
-        """The actions on a row."""
-        return self._actions
-
-    @property
-    def notes(self) -> TrafficNotes:
-        return self._notes
 
     def make_details(self) -> MessageDetails:
         """Create the details, still hidden and empty."""
@@ -112,9 +96,9 @@ class TrafficPane(QWidget):
         from mcp_progress_monitor.gui.traffic.details import MessageDetails
 
         details = self._made_details = MessageDetails(
-            self._jobs, self._notes, self._appearance, self, titles=self._model.titles
+            self._jobs, self.notes, self._appearance, self, titles=self._model.titles
         )
-        details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), details))
+        details.add_buttons(self.actions_.buttons((*JUMPS, *MARKS), details))
         details.setMinimumHeight(_LEAST_DETAILS)
         details.hide()
         self._splitter.replaceWidget(1, details)
@@ -128,10 +112,10 @@ class TrafficPane(QWidget):
 
     def wanted_for_export(self) -> TrafficFilter:
         """The filter in use, narrowed to the selected messages where there are several."""
-        wanted, number_of = self._bar.filter(), self._number_of
-        if self._view.selected_count() < 2:
+        wanted, number_of = self.bar.filter(), self._number_of
+        if self.view.selected_count() < 2:
             return wanted
-        spans = self._view.selected_spans()
+        spans = self.view.selected_spans()
         chosen = " or ".join(
             f"number >= {number_of(first)} and number <= {number_of(last)}" for first, last in spans
         )
@@ -142,11 +126,11 @@ class TrafficPane(QWidget):
 
     def set_read_only(self) -> None:
         """Offer nothing that needs a server."""
-        self._actions.action("edit").setVisible(False)
+        self.actions_.action("edit").setVisible(False)
 
     def set_filter(self, wanted: TrafficFilter) -> None:
         """Show only what `wanted` matches."""
-        self._bar.set_filter(wanted)
+        self.bar.set_filter(wanted)
 
     @Slot(object)
     def search_for(self, words: str) -> None:
@@ -175,7 +159,7 @@ class TrafficPane(QWidget):
             self._say(f"Message no. {number(frame_number)} is no longer in Traffic.")
             return
         self._say("")
-        self._view.choose(row)
+        self.view.choose(row)
 
     @property
     def notice(self) -> str:
@@ -189,9 +173,9 @@ class TrafficPane(QWidget):
         """Esc leads back: from the details or the filter to the rows, from those to all rows."""
         if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
-        elif not self._view.hasFocus():
-            self._view.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        elif self._bar.filter().text:
+        elif not self.view.hasFocus():
+            self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif self.bar.filter().text:
             self._set_text("")
         else:
             super().keyPressEvent(event)
@@ -207,16 +191,16 @@ class TrafficPane(QWidget):
     def state(self) -> dict[str, Any]:
         """Return the state to save, as JSON values."""
         return {
-            **self._view.columns.state(),
+            **self.view.columns.state(),
             "sizes": self._splitter.sizes(),
-            "recent": list(self._bar.recent.texts),
-            "kept": list(self._bar.recent.kept),
+            "recent": list(self.bar.recent.texts),
+            "kept": list(self.bar.recent.kept),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore saved state; invalid parts are ignored."""
-        self._view.columns.restore(state)
-        self._bar.recent.restore(state.get("recent"), state.get("kept"))
+        self.view.columns.restore(state)
+        self.bar.recent.restore(state.get("recent"), state.get("kept"))
         sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
@@ -228,10 +212,10 @@ class TrafficPane(QWidget):
         self._notice.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         self._notice.hide()
-        self._bar.add_button(self._view.jump)
-        self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        RowKeys(self._view)
-        self._splitter.addWidget(self._view)
+        self.bar.add_button(self.view.jump)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        RowKeys(self.view)
+        self._splitter.addWidget(self.view)
         self._place = QWidget(self)  # of the details
         self._splitter.addWidget(self._place)
         self._place.hide()  # the table has the whole room until a message is selected
@@ -239,21 +223,21 @@ class TrafficPane(QWidget):
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
         self._splitter.setCollapsible(0, False)
-        in_column(self._bar, self._notice, (self._splitter, 1), of=self, margins=0, spacing=0)
+        in_column(self.bar, self._notice, (self._splitter, 1), of=self, margins=0, spacing=0)
 
     def _connect_bar(self) -> None:
-        add_keys(self, "traffic.find", self._bar.focus_search)
-        self._bar.filter_changed.connect(self._on_filter_changed)
-        self._bar.paused_changed.connect(self._on_paused_changed)
-        self._bar.clear_requested.connect(self._on_clear_requested)
-        self._bar.show_all_requested.connect(self._on_show_all_requested)
+        add_keys(self, "traffic.find", self.bar.focus_search)
+        self.bar.filter_changed.connect(self._on_filter_changed)
+        self.bar.paused_changed.connect(self._on_paused_changed)
+        self.bar.clear_requested.connect(self._model.clear_view)
+        self.bar.show_all_requested.connect(self._model.show_all)
 
     def _connect(self) -> None:
-        self._view.customContextMenuRequested.connect(self._on_menu_requested)
-        self._view.selectionModel().selectionChanged.connect(self._on_selection_changed)
-        self._view.activated.connect(self._on_activated)
-        self._view.copy_requested.connect(self._commands.copy_lines)
-        self._view.place_chosen.connect(self._on_place_chosen)
+        self.view.customContextMenuRequested.connect(self._on_menu_requested)
+        self.view.selectionModel().selectionChanged.connect(self._show_status)
+        self.view.activated.connect(self._on_activated)
+        self.view.copy_requested.connect(self._commands.copy_lines)
+        self.view.place_chosen.connect(self._on_place_chosen)
         self._commands.term_wanted.connect(self._on_term_wanted)
         self._commands.filter_wanted.connect(self._set_text)
         self._commands.place_wanted.connect(self._on_place_wanted)
@@ -263,11 +247,11 @@ class TrafficPane(QWidget):
         self._commands.said.connect(self._say)
         self._commands.snippet_requested.connect(self.snippet_requested)
         self._commands.export_requested.connect(self._on_export_requested)
-        self._model.waiting_changed.connect(self._on_counts_changed)
-        self._model.search_changed.connect(self._on_counts_changed)
+        self._model.waiting_changed.connect(self._show_status)
+        self._model.search_changed.connect(self._show_status)
         self._model.rowsInserted.connect(self._on_rows_changed)
         self._model.rowsRemoved.connect(self._on_rows_changed)
-        self._model.modelReset.connect(self._on_model_reset)
+        self._model.modelReset.connect(self._show_status)
 
     def _complete(self, text: str, cursor: int) -> Completion:
         from mcp_progress_monitor.filtering.completion import (
@@ -278,7 +262,7 @@ class TrafficPane(QWidget):
 
     @Slot(object)
     def _set_text(self, text: str) -> None:
-        self.set_filter(self._bar.filter()._replace(text=text))
+        self.set_filter(self.bar.filter()._replace(text=text))
 
     @Slot(object)
     def _say(self, words: str) -> None:
@@ -286,14 +270,15 @@ class TrafficPane(QWidget):
         self._notice.setText(words)
         self._notice.setVisible(bool(words))
 
+    @Slot()
     def _show_status(self) -> None:
-        self._bar.set_status(*self._status_words())
-        self._bar.set_hidden(self._model.hidden)
+        self.bar.set_status(*self._status_words())
+        self.bar.set_hidden(self._model.hidden)
 
     def _status_words(self) -> Iterator[str]:
-        selected = self._view.selected_count()
+        selected = self.view.selected_count()
         if selected > 1:  # this first: what comes later is left out where there is no room
-            spans = self._view.selected_spans()
+            spans = self.view.selected_spans()
             first, last = spans[0][0], spans[-1][1]
             yield f"{number(selected)} selected, {self._model.between_s(first, last):,.3f} s"
         rows, total = self._model.rowCount(), self._model.total
@@ -329,10 +314,6 @@ class TrafficPane(QWidget):
     def _on_export_requested(self) -> None:
         self.export_requested.emit(self.wanted_for_export())
 
-    @Slot()
-    def _on_selection_changed(self) -> None:
-        self._show_status()
-
     @Slot(QModelIndex)
     def _on_activated(self, _index: QModelIndex) -> None:
         """Go on to what the row holds, from where Esc leads back."""
@@ -348,7 +329,7 @@ class TrafficPane(QWidget):
     def _on_place_wanted(self, place: int) -> None:
         row = self._model.row_of(place)
         if row is not None:
-            self._view.choose(row)
+            self.view.choose(row)
             return
         self._show_place(place)
         self._say(
@@ -358,7 +339,7 @@ class TrafficPane(QWidget):
 
     @Slot(object)
     def _on_menu_requested(self, at: QPoint) -> None:
-        self._commands.show_menu(self._view.viewport().mapToGlobal(at))
+        self._commands.show_menu(self.view.viewport().mapToGlobal(at))
 
     @Slot(object)
     def _on_value_chosen(self, request: FilterRequest) -> None:
@@ -368,13 +349,13 @@ class TrafficPane(QWidget):
 
         term = value_term(request.keys, request.value)
         if term:
-            self._bar.add_term(term, is_excluded=request.is_excluded)
+            self.bar.add_term(term, is_excluded=request.is_excluded)
         else:
             self._say("This value cannot be used in a filter.")
 
     @Slot(object, bool)
     def _on_term_wanted(self, term: str, is_excluded: bool) -> None:
-        self._bar.add_term(term, is_excluded=is_excluded)
+        self.bar.add_term(term, is_excluded=is_excluded)
 
     @Slot(object)
     def _on_filter_changed(self, wanted: TrafficFilter) -> None:
@@ -387,18 +368,6 @@ class TrafficPane(QWidget):
         self._model.set_paused(paused)
         self._show_status()
 
-    @Slot()
-    def _on_clear_requested(self) -> None:
-        self._model.clear_view()
-
-    @Slot()
-    def _on_show_all_requested(self) -> None:
-        self._model.show_all()
-
-    @Slot(object)
-    def _on_counts_changed(self, _count: int) -> None:
-        self._show_status()
-
     @Slot(QModelIndex, int, int)
     def _on_rows_changed(self, _parent: QModelIndex, _first: int, _last: int) -> None:
         if not self.isHidden():  # as behind another tab
@@ -407,8 +376,4 @@ class TrafficPane(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up with changes while hidden."""
         super().showEvent(event)
-        self._show_status()
-
-    @Slot()
-    def _on_model_reset(self) -> None:
         self._show_status()

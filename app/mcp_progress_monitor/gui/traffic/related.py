@@ -76,34 +76,18 @@ def _test_for(frame: Frame, envelope: Envelope) -> Callable[[JobSnapshot], bool]
     other = Side.SERVER if author is Side.CLIENT else Side.CLIENT
     params = envelope.params if isinstance(envelope.params, dict) else {}
     if envelope.kind in (Kind.RESULT, Kind.ERROR):
-        return _Reply(other, envelope.id)
+        return _matches(other, "request_id", envelope.id)
     if envelope.method == PROGRESS and PROGRESS_TOKEN in params:
-        return _Tick(other, params[PROGRESS_TOKEN])
+        return _matches(other, "token", params[PROGRESS_TOKEN])
     if envelope.method == CANCELLED and "requestId" in params:
-        return _Reply(author, params["requestId"])
+        return _matches(author, "request_id", params["requestId"])
     return None
 
 
-class _Reply:
-    """Matches jobs that `sender` requested under an id."""
-
-    def __init__(self, sender: Side, request_id: Any) -> None:
-        self._sender = sender
-        self._key = _typed(request_id)
-
-    def __call__(self, job: JobSnapshot) -> bool:
-        return job.sender is self._sender and _typed(job.request_id) == self._key
-
-
-class _Tick:
-    """Matches jobs that `sender` requested with a token."""
-
-    def __init__(self, sender: Side, token: Any) -> None:
-        self._sender = sender
-        self._key = _typed(token)
-
-    def __call__(self, job: JobSnapshot) -> bool:
-        return job.sender is self._sender and _typed(job.token) == self._key
+def _matches(sender: Side, field: str, value: Any) -> Callable[[JobSnapshot], bool]:
+    """Matches jobs that `sender` requested with that `request_id` or `token`."""
+    key = _typed(value)
+    return lambda job: job.sender is sender and _typed(getattr(job, field)) == key
 
 
 def _typed(value: Any) -> tuple[str, object]:

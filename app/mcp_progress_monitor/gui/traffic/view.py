@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
+    QByteArray,
     QElapsedTimer,
     QEvent,
     QItemSelectionModel,
     QModelIndex,
+    QObject,
     QPoint,
     QRect,
     QSize,
@@ -22,13 +24,14 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractScrollArea,
     QHeaderView,
+    QMenu,
     QTableView,
     QToolButton,
     QWidget,
 )
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
-from mcp_progress_monitor.gui.common.tables import RowHover, paint_empty
+from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.theme import (
     ACTIVE,
     SELECTED,
@@ -38,17 +41,207 @@ from mcp_progress_monitor.gui.theme import (
     monospaced,
 )
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.columns import TrafficColumns
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
 
-    from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex
-    from PySide6.QtGui import QFocusEvent, QMouseEvent, QPaintEvent, QShowEvent
+    from PySide6.QtCore import QPersistentModelIndex
+    from PySide6.QtGui import QAction, QFocusEvent, QMouseEvent, QPaintEvent, QShowEvent
 
     from mcp_progress_monitor.gui.traffic.delegate import RowLook
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
+
+FIRST: Final = {
+    TrafficColumn.TIME: 12,
+    TrafficColumn.DELTA: 8,
+    TrafficColumn.DIRECTION: 2,
+    TrafficColumn.SERVER: 9,
+    TrafficColumn.KIND: 10,
+    TrafficColumn.METHOD: 22,
+    TrafficColumn.KEY: 12,
+    TrafficColumn.SUMMARY: 28,
+    TrafficColumn.SIZE: 8,
+    TrafficColumn.DURATION: 10,
+    TrafficColumn.NUMBER: 9,
+}
+"""Characters in each column if there is room; the summary takes the remainder as well."""
+
+_MOST_OF_SERVER: Final = 24
+_WIDER: Final = ((TrafficColumn.KEY, 24), (TrafficColumn.METHOD, 28))
+_EASY_SUMMARY: Final = 70
+"""What columns grow to, in characters, where that leaves so many to the summary."""
+_OPTIONAL: Final = frozenset({TrafficColumn.NUMBER})  # what is shown only to those who choose it
+
+_STEPS: Final = (
+    (TrafficColumn.SIZE, 0),
+    (TrafficColumn.DURATION, 8),
+    (TrafficColumn.DELTA, 0),
+    (TrafficColumn.METHOD, 12),
+    (TrafficColumn.KIND, 10),
+    (TrafficColumn.SERVER, 8),
+    (TrafficColumn.KEY, 9),
+    (TrafficColumn.DURATION, 0),
+    (TrafficColumn.SUMMARY, 22),
+    (TrafficColumn.METHOD, 0),
+    (TrafficColumn.SERVER, 0),
+    (TrafficColumn.SUMMARY, 12),
+)
+"""What shrinks first if there is less room, to how many characters; 0 hides the column.
+
+The arrow shows the direction, the kind most of a method, and the details size and delta.
+"""
+
+
+def fitted(
+    room: int,
+    width_of: Callable[[int], int],
+    own: Mapping[TrafficColumn, int],
+    hidden: Collection[TrafficColumn],
+    shown: Collection[TrafficColumn],
+    server: int = 0,
+) -> dict[TrafficColumn, int]:
+    """The width of every column for `room` pixels, 0 for hidden ones.
+
+    `own` widths are kept as the user made them, `hidden` columns stay away, and of those `shown`
+    none is left out. `width_of` is the width of so many characters, `server` how many the longest
+    server has.
+    """
+    left_out = {*hidden, *(_OPTIONAL - set(shown))}
+    widest = max(FIRST[TrafficColumn.SERVER], min(server, _MOST_OF_SERVER))
+    wanted = {**FIRST, TrafficColumn.SERVER: widest}
+    widths = {
+        column: 0 if column in left_out else own.get(column, width_of(characters))
+        for column, characters in wanted.items()
+    }
+    for column, characters in _STEPS:
+        if sum(widths.values()) <= room:
+            break
+        is_fixed = column in own or (column in shown and not characters)
+        if widths[column] and not is_fixed:
+            widths[column] = width_of(characters) if characters else 0
+    left = room - sum(widths.values())
+    for column, characters in _WIDER:
+        more = width_of(characters) - widths[column]
+        is_easy = widths[TrafficColumn.SUMMARY] + left - more >= width_of(_EASY_SUMMARY)
+        if widths[column] and column not in own and is_easy:
+            widths[column] += more
+            left -= more
+    widths[TrafficColumn.SUMMARY] += max(0, left)
+    return widths
+
+
+class TrafficColumns(QObject):
+    """Fits the columns of `view` to its width, except those that the user has resized."""
+
+    def __init__(
+        self, view: QTableView, width_of: Callable[[int], int], longest_server: Callable[[], int]
+    ) -> None:
+        super().__init__(view)
+        self._view = view
+        self._width_of = width_of
+        self._longest_server = longest_server
+        self._own: dict[TrafficColumn, int] = {}
+        self._hidden: set[TrafficColumn] = set()
+        self._shown: set[TrafficColumn] = set()
+        self._is_fitting = False
+        header = FlatHeader(view)
+        view.setHorizontalHeader(header)
+        header.setMinimumSectionSize(1)
+        header.setSectionsMovable(True)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_menu_requested)
+        header.sectionResized.connect(self._on_section_resized)
+
+    @Slot()
+    def fit(self) -> None:
+        """Set every column's width for the current room."""
+        if self._is_fitting:
+            return
+        self._is_fitting = True
+        room = self._view.viewport().width()
+        server = self._longest_server()
+        widths = fitted(room, self._width_of, self._own, self._hidden, self._shown, server)
+        for column, width in widths.items():
+            self._view.setColumnHidden(column, not width)
+            if width:
+                self._view.setColumnWidth(column, width)
+        self._is_fitting = False
+
+    def state(self) -> dict[str, Any]:
+        """The state to save, as JSON values: order of the columns, and the user's widths."""
+        header = self._view.horizontalHeader().saveState().toBase64().toStdString()
+        return {
+            "header": header,
+            "widths": {column.name: width for column, width in self._own.items()},
+            "hidden": sorted(column.name for column in self._hidden),
+            "shown": sorted(column.name for column in self._shown),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore saved state; invalid parts are ignored."""
+        header, widths = state.get("header"), state.get("widths")
+        if isinstance(header, str):
+            self._is_fitting = True
+            raw = QByteArray.fromBase64(QByteArray(header.encode(errors="replace")))
+            self._view.horizontalHeader().restoreState(raw)
+            self._is_fitting = False
+        named = widths if isinstance(widths, dict) else {}
+        self._own = {
+            TrafficColumn[name]: min(width, 4_000)
+            for name, width in named.items()
+            if name in TrafficColumn.__members__ and isinstance(width, int) and width > 0
+        }
+        self._hidden = _columns(state.get("hidden")) - {TrafficColumn.SUMMARY}
+        self._shown = _columns(state.get("shown"))
+        self.fit()
+
+    @Slot(int, int, int)
+    def _on_section_resized(self, section: int, _old: int, new: int) -> None:
+        if self._is_fitting or not new:
+            return
+        if section != TrafficColumn.SUMMARY:
+            self._own[TrafficColumn(section)] = new
+            self.fit()
+
+    @Slot(object)
+    def _on_menu_requested(self, point: QPoint) -> None:
+        menu = QMenu(self._view)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for column in TrafficColumn:
+            title = self._view.model().headerData(column, Qt.Orientation.Horizontal)
+            action = menu.addAction(str(title))
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self._view.isColumnHidden(column))
+            action.setEnabled(column is not TrafficColumn.SUMMARY)
+        menu.addSeparator()
+        menu.addAction("Fit columns to width")
+        menu.triggered.connect(self._on_column_chosen)
+        menu.popup(self._view.horizontalHeader().mapToGlobal(point))
+
+    @Slot(object)
+    def _on_column_chosen(self, action: QAction) -> None:
+        if not action.isCheckable():
+            self._own.clear()
+            self._hidden.clear()
+            self._shown.clear()
+        else:
+            column = TrafficColumn(action.data())
+            to, out_of = self._shown, self._hidden
+            if not action.isChecked():
+                to, out_of = out_of, to
+            to.add(column)
+            out_of.discard(column)
+        self.fit()
+
+
+def _columns(names: object) -> set[TrafficColumn]:
+    found = names if isinstance(names, list) else []
+    return {TrafficColumn[name] for name in found if name in TrafficColumn.__members__}
+
 
 _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
 
@@ -77,7 +270,7 @@ class TrafficView(QTableView):
     ) -> None:
         super().__init__(parent)
         self._model = model
-        self._appearance = appearance
+        self.appearance = appearance
         self._is_following = True
         self._is_moving = False
         self._is_choosing_again = False
@@ -89,7 +282,8 @@ class TrafficView(QTableView):
         self._place: int | None = None
         self._delegate = TrafficDelegate(model, appearance, self)
         self._hover = RowHover(self, is_painted=False)
-        self._jump = QToolButton(self)
+        self.jump = QToolButton(self)
+        """Visible only while the newest row is not followed; placed by the pane."""
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._turn = QTimer(self)
@@ -105,8 +299,13 @@ class TrafficView(QTableView):
         # ten million selected that took minutes.
         titles = self.horizontalHeader()
         titles.setSelectionModel(QItemSelectionModel(model, titles))
-        self._columns = TrafficColumns(self, self._delegate.width_of, model.longest_server)
+        self.columns = TrafficColumns(self, self._delegate.width_of, model.longest_server)
         self._sources = 0
+        self._row_slots = (
+            (model.rowsRemoved, self._on_rows_removed),
+            (model.rowsInserted, self._on_rows_inserted),
+            (model.modelReset, self._on_model_reset),
+        )
         self._set_up_jump()
         self._connect()
 
@@ -114,39 +313,21 @@ class TrafficView(QTableView):
     def is_following(self) -> bool:
         return self._is_following
 
-    @property
-    def appearance(self) -> Appearance:
-        """The colours in use."""
-        return self._appearance
-
-    @property
-    def columns(self) -> TrafficColumns:
-        """The columns, with their visibility and widths."""
-        return self._columns
-
-    @property
-    def jump(self) -> QToolButton:
-        """Goes to the newest row; the pane places it where it covers no row.
-
-        Visible only while the newest row is not followed.
-        """
-        return self._jump
-
     def selected_rows(self) -> list[int]:
-        """Return the selected rows in order, at most `COPIED_AT_MOST` of them."""
+        """The selected rows in order, at most `COPIED_AT_MOST` of them."""
         rows: list[int] = []
-        for selected in sorted(self._selection(), key=_top):
-            room = COPIED_AT_MOST - len(rows)
-            rows.extend(range(selected.top(), min(selected.bottom() + 1, selected.top() + room)))
+        for top, bottom in self.selected_spans():
+            rows.extend(range(top, min(bottom + 1, top + COPIED_AT_MOST - len(rows))))
         return rows
 
     def selected_count(self) -> int:
-        """Return the number of selected rows."""
-        return sum(selected.height() for selected in self._selection())
+        return sum(bottom + 1 - top for top, bottom in self.selected_spans())
 
     def selected_spans(self) -> list[tuple[int, int]]:
-        """Return the first and the last row of each stretch of selected rows, in order."""
-        return sorted((each.top(), each.bottom()) for each in self._selection())
+        """The first and the last row of each stretch of selected rows, in order."""
+        selection = self.selectionModel().selection()
+        stretches = (selection.at(position) for position in range(selection.count()))
+        return sorted((each.top(), each.bottom()) for each in stretches)
 
     def choose(self, row: int) -> None:
         """Make `row` the current one and scroll to it."""
@@ -170,12 +351,13 @@ class TrafficView(QTableView):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
             self._use_font()
-            self._disconnect_rows()
+            for signal, slot in self._row_slots:
+                signal.disconnect(slot)
             self._connect_rows()
-            self._columns.fit()
+            self.columns.fit()
         elif event.type() is QEvent.Type.PaletteChange:
-            self._appearance.follow(QGuiApplication.palette())
-            self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
+            self.appearance.follow(QGuiApplication.palette())
+            self.jump.setIcon(self.appearance.icon("follow", Tone.ACCENT))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint whole rows: Qt would paint each cell separately."""
@@ -268,10 +450,10 @@ class TrafficView(QTableView):
         """Frame the current cell; the whole view while no row is selected."""
         current = self.currentIndex()
         if self._is_framed():
-            painter.setPen(self._appearance.colour(Tone.ACCENT))
+            painter.setPen(self.appearance.colour(Tone.ACCENT))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
         elif self.hasFocus():
-            painter.setPen(self._appearance.colour(Tone.TEXT))
+            painter.setPen(self.appearance.colour(Tone.TEXT))
             painter.drawRect(self.visualRect(current).adjusted(0, 0, -1, -1))
 
     def _is_framed(self) -> bool:
@@ -343,7 +525,7 @@ class TrafficView(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns to the width, and keep the visible part of the current row."""
         super().resizeEvent(event)
-        self._columns.fit()
+        self.columns.fit()
         if self._is_following:
             self._settle.start(0)
         elif self.currentIndex().isValid():
@@ -381,10 +563,6 @@ class TrafficView(QTableView):
         if current.isValid() and current.row() != previous.row() and not self._is_choice_held:
             self.place_chosen.emit(self._model.place(current.row()))
 
-    def _selection(self) -> list[QItemSelectionRange]:
-        selection = self.selectionModel().selection()
-        return [selection.at(position) for position in range(selection.count())]
-
     def _set_up_table(self) -> None:
         self.setAccessibleName("Traffic of all servers")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -398,34 +576,28 @@ class TrafficView(QTableView):
         self.setCornerButtonEnabled(False)
 
     def _set_up_jump(self) -> None:
-        self._jump.setAutoRaise(True)
-        self._jump.setAccessibleName("Jump to newest")
-        self._jump.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._jump.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
-        self._jump.setToolTip("Jump to the newest row and follow new ones (End)")
-        self._jump.hide()
+        self.jump.setAutoRaise(True)
+        self.jump.setAccessibleName("Jump to newest")
+        self.jump.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.jump.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.jump.setIcon(self.appearance.icon("follow", Tone.ACCENT))
+        self.jump.setToolTip("Jump to the newest row and follow new ones (End)")
+        self.jump.hide()
 
     def _connect(self) -> None:
         self._settle.timeout.connect(self._on_settled)
         self._turn.timeout.connect(self._on_turn)
-        self._jump.clicked.connect(self.follow)
+        self.jump.clicked.connect(self.follow)
         self._model.rows_dropping.connect(self._on_rows_dropping)
         self._model.modelAboutToBeReset.connect(self._on_about_to_reset)
-        self._model.titles.changed.connect(self._columns.fit)
+        self._model.titles.changed.connect(self.columns.fit)
         self._connect_rows()
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     def _connect_rows(self) -> None:
         """Connect after the header: else the scroll bar does not know the last row yet."""
-        self._model.rowsRemoved.connect(self._on_rows_removed)
-        self._model.rowsInserted.connect(self._on_rows_inserted)
-        self._model.modelReset.connect(self._on_model_reset)
-
-    def _disconnect_rows(self) -> None:
-        self._model.rowsRemoved.disconnect(self._on_rows_removed)
-        self._model.rowsInserted.disconnect(self._on_rows_inserted)
-        self._model.modelReset.disconnect(self._on_model_reset)
+        for signal, slot in self._row_slots:
+            signal.connect(slot)
 
     def _use_font(self) -> None:
         font = monospaced(QWidget.font(self))
@@ -436,11 +608,8 @@ class TrafficView(QTableView):
     def _show_jump(self) -> None:
         is_shown = not self._is_following and self._model.rowCount() > 0
         if is_shown:
-            words = "Jump to newest"
-            if self._new:
-                words = "Jump to newest, {count} new".format(count=f"{self._new:,}")
-            self._jump.setText(words)
-        self._jump.setVisible(is_shown)
+            self.jump.setText("Jump to newest" + (f", {self._new:,} new" if self._new else ""))
+        self.jump.setVisible(is_shown)
 
     def _stop_following(self) -> None:
         if self._is_following:
@@ -509,7 +678,7 @@ class TrafficView(QTableView):
         sources = len(self._model.timeline.columns.sources)
         if sources != self._sources:
             self._sources = sources
-            self._columns.fit()
+            self.columns.fit()
         if not self._is_following:
             self._new += last - first + 1
             self._show_jump()
@@ -563,7 +732,3 @@ def _rows_of_height(height: int) -> QHeaderView:
     rows.setDefaultSectionSize(height)
     rows.hide()
     return rows
-
-
-def _top(selected: QItemSelectionRange) -> int:
-    return selected.top()

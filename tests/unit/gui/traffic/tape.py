@@ -70,6 +70,11 @@ class TapedTraffic(TrafficModel):
         self.jobs = jobs or {}
         super().__init__(self.tape.timeline, self._requests)
 
+    def frame(self, row: int, limit: int | None = None) -> Frame | None:
+        """The frame of a row, with at most `limit` of its bytes."""
+        is_row = 0 <= row < self.rowCount()
+        return self.timeline.frame(self.place(row), limit) if is_row else None
+
     def append(self, frames: Sequence[Frame]) -> None:
         """Enter frames as the newest, and show them."""
         self.tape.append(frames)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle
-from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.summary import LARGE
+from mcp_progress_monitor.gui.traffic.cells import LARGE, TrafficColumn
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.gui.traffic.frames import frame, progress
 from tests.unit.gui.traffic.tape import TapedTraffic

@@ -20,7 +20,8 @@ def test_a_message_keeps_members_that_no_envelope_knows() -> None:
 def test_garbage_is_described() -> None:
     message = finish(read_message(frame(1, b"Listening on port 80")))
     assert not message.is_json
-    assert "not JSON" in message.problems[0]
+    assert message.envelope is not None
+    assert "not JSON" in message.envelope.problems[0]
 
 
 def test_stderr_and_blank_lines_are_no_json() -> None:
@@ -43,7 +44,8 @@ def test_a_large_message_is_read_in_slices() -> None:
 
 def test_large_garbage_is_described() -> None:
     message = finish(read_message(frame(1, b"{" + b"x" * 2 * OVERSIZED)))
-    assert message.problems == ("not JSON",)
+    assert message.envelope is not None
+    assert message.envelope.problems == ("not JSON",)
 
 
 def test_deep_nesting_is_outlined() -> None:

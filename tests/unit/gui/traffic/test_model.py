@@ -35,8 +35,7 @@ def _no_requests(_job: int) -> tuple[int, ...]:
 
 
 def _numbers(model: TrafficModel) -> list[int]:
-    frames = [model.frame(row) for row in range(model.rowCount())]
-    return [each.number for each in frames if each is not None]
+    return [model.timeline.number(model.place(row)) for row in range(model.rowCount())]
 
 
 def _found(model: TrafficModel, qtbot: QtBot) -> list[int]:
@@ -75,7 +74,7 @@ def test_a_row_says_time_difference_and_size(model: TapedTraffic) -> None:
     assert model.text(1, TrafficColumn.DIRECTION) == "← received"
     assert model.line(0).split("\t")[TrafficColumn.KEY] == "abc"
     assert model.headerData(TrafficColumn.SERVER, Qt.Orientation.Horizontal) == "Server"
-    assert (model.size(1), model.size(2)) == (5, 0)
+    assert model.timeline.size(model.place(1)) == 5
 
 
 def test_a_frames_first_bytes_can_be_had_alone(model: TapedTraffic) -> None:
@@ -107,7 +106,7 @@ def test_a_part_that_goes_before_it_is_told_of_leaves_empty_rows_and_no_defect(
     model.tape.drop()
     assert model.frame(2) is None
     assert {model.text(2, column) for column in TrafficColumn} == {""}
-    assert (model.kind(2), model.size(2), model.mark_of(2)) == (None, 0, "")
+    assert (model.kind(2), model.mark_of(2)) == (None, "")
     model.refresh()
     assert _numbers(model) == [4, 5]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.gui.traffic.summary import SUMMARY_LENGTH, TrafficRow, describe
+from mcp_progress_monitor.gui.traffic.cells import SUMMARY_LENGTH, TrafficRow, describe
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, kind_of
 from tests.unit.gui.traffic.frames import frame, progress
@@ -77,7 +77,7 @@ def test_the_first_bytes_of_a_message_are_never_decoded(monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("decoded")
 
-    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.summary.decode", fail)
+    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.cells.decode", fail)
     head = frame(1, b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"text":"' + b"x" * 3_000)
     row = describe(head, FrameKind.REQUEST, is_whole=False)
     assert (row.method, row.key) == ("x", "7")

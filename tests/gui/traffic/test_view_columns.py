@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QMenu, QTableWidget
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.columns import FIRST, fitted
 from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
-from mcp_progress_monitor.gui.traffic.view import TrafficView
+from mcp_progress_monitor.gui.traffic.view import FIRST, TrafficView, fitted
 from tests.unit.gui.traffic.frames import ticks
 from tests.unit.gui.traffic.tape import TapedTraffic
 

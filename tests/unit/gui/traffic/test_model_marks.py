@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_progress_monitor.findings.finding import joined
-from mcp_progress_monitor.gui.traffic.marks import TrafficFindings
+from mcp_progress_monitor.gui.traffic.model import TrafficFindings
 from tests.findings import finding
 
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.gui.traffic.summary import summary_of
+from mcp_progress_monitor.gui.traffic.cells import event_texts
+
+
+def summary_of(name: str, fields: dict[str, Any]) -> str:
+    """The text of an event; empty if its fields are listed instead."""
+    found = event_texts(name, fields)
+    return "" if found is None else found.summary
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.gui.traffic.summary import Head, head_of
+from mcp_progress_monitor.gui.traffic.cells import Head, head_of
 
 _BIG = b'{"text":"' + b"x" * 5_000
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.gui.traffic.summary import describe, words_of, words_of_cut
+from mcp_progress_monitor.gui.traffic.cells import describe, event_texts, texts_of_cut
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from tests.unit.protocol.wire import JSON
@@ -100,7 +100,7 @@ JSON_TYPE = ["Content-Type", "text/event-stream; charset=utf-8"]
 def test_each_event_says_what_happened(
     name: str, fields: dict[str, Any], method: str, summary: str
 ) -> None:
-    assert words_of(name, fields) == (method, summary)
+    assert event_texts(name, fields) == (method, summary)
     raw = encode({"event": name, **fields})
     row = describe(Frame(1, "s#1", Channel.EVENT, 1e9, 1.0, raw), FrameKind.EVENT)
     assert (row.method, row.summary) == (method, summary)
@@ -117,7 +117,7 @@ def test_each_event_says_what_happened(
     ),
 )
 def test_whatever_a_recording_has_is_said_on_one_line(name: str, fields: dict[str, Any]) -> None:
-    words = words_of(name, fields)
+    words = event_texts(name, fields)
     assert words is not None
     assert "\n" not in words.summary
     assert len(words.summary) < 3000
@@ -125,11 +125,11 @@ def test_whatever_a_recording_has_is_said_on_one_line(name: str, fields: dict[st
 
 def test_the_beginning_of_a_large_event_still_names_its_exchange() -> None:
     raw = b'{"event":"http_events","exchange":12,"events":[{"before":"data: '
-    assert words_of_cut(raw) == ("http_events", "large, of exchange 12")
+    assert texts_of_cut(raw) == ("http_events", "large, of exchange 12")
     row = describe(Frame(1, "s#1", Channel.EVENT, 1e9, 1.0, raw), FrameKind.EVENT)
     assert row.summary == "large, of exchange 12"
-    assert words_of_cut(b'{"event":"opened"') is None
+    assert texts_of_cut(b'{"event":"opened"') is None
 
 
 def test_other_events_are_left_to_others() -> None:
-    assert words_of("opened", {"pid": 1}) is None
+    assert event_texts("opened", {"pid": 1}) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficNotes
 
 if TYPE_CHECKING:
     from pathlib import Path

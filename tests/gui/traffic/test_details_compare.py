@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QLabel
 
-from mcp_progress_monitor.gui.traffic.compare import MessagesDialog
+from mcp_progress_monitor.gui.traffic.details import MessagesDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
