@@ -50,19 +50,16 @@ from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.notifications.notification_settings import NotificationPage
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
-from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
+from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 from mcp_progress_monitor.gui.recordings.replay import Replay
-from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
-from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
-from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
 from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
-from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.settings.pages import (
     AppearancePage,
@@ -70,10 +67,11 @@ from mcp_progress_monitor.gui.settings.pages import (
     LimitsPage,
     PrivacyPage,
     RecordingsPage,
+    SettingsDialog,
+    SettingsPage,
 )
 from mcp_progress_monitor.gui.status_bar import StatusBar
-from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
-from mcp_progress_monitor.gui.tasks.model import ListedTask
+from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.traffic.details import MessagesDialog, NoteEditor

@@ -16,7 +16,7 @@ from mcp_progress_monitor.gui.main_window import dropped
 from mcp_progress_monitor.gui.program import Program
 from mcp_progress_monitor.gui.recordings import controller as recordings_controller
 from mcp_progress_monitor.gui.servers.editor import ServerEditor
-from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog
 from mcp_progress_monitor.recording.format import HEADER
 from mcp_progress_monitor.recording.recent import recent_recordings
 from tests.gui.programs import until, until_quit

@@ -18,9 +18,8 @@ from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter, J
 from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.servers.actions import LevelMenu, ResourceMenu
-from mcp_progress_monitor.gui.servers.delegate import face_of
 from mcp_progress_monitor.gui.servers.model import ServerRow, ServersModel
-from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList
+from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList, face_of
 from mcp_progress_monitor.protocol.offers import Resource
 from mcp_progress_monitor.snapshots.servers import (
     Health,

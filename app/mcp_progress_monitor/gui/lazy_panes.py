@@ -136,7 +136,7 @@ class LazyPanes(QObject):
                 each.pane()
 
     def _make_job_pane(self) -> JobPane:
-        from mcp_progress_monitor.gui.findings.of_job import JobFindings
+        from mcp_progress_monitor.gui.findings.view import JobFindings
         from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
 
         findings = JobFindings(self._models.findings, self._appearance)

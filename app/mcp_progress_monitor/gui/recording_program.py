@@ -22,10 +22,9 @@ from mcp_progress_monitor.gui.lifetime import CANCELLED, Failures, Lifetime
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
 from mcp_progress_monitor.gui.preferences import Preferences
-from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
-from mcp_progress_monitor.gui.recordings.import_controller import import_file
+from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
+from mcp_progress_monitor.gui.recordings.controller import import_file
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
-from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.window_program import WindowProgram
 from mcp_progress_monitor.path_checks import absolute

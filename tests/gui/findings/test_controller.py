@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.gui.findings.model import FINDING
-from mcp_progress_monitor.gui.findings.of_job import JobFindings
+from mcp_progress_monitor.gui.findings.view import JobFindings
 from mcp_progress_monitor.gui.jobs.model import BADGE, SNAPSHOT
 from mcp_progress_monitor.gui.launch_options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram

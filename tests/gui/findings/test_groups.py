@@ -25,8 +25,8 @@ from mcp_progress_monitor.gui.findings.model import (
     TEXT,
     FindingsModel,
 )
-from mcp_progress_monitor.gui.findings.of_job import JobFindings
 from mcp_progress_monitor.gui.findings.pane import FindingsPane
+from mcp_progress_monitor.gui.findings.view import JobFindings
 from mcp_progress_monitor.protocol.facts import Side
 from tests.gui.findings.test_model import BLANK, FLOOD, LEFT, result
 

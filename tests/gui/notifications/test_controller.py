@@ -13,7 +13,7 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
 from mcp_progress_monitor.gui.main_window import MainWindow
 from mcp_progress_monitor.gui.models import Models
-from mcp_progress_monitor.gui.notifications import controller, tray
+from mcp_progress_monitor.gui.notifications import controller, desktop
 from mcp_progress_monitor.gui.notifications.controller import NotificationsController
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.status_bar import StatusBar
@@ -71,7 +71,7 @@ class Parts:
 @pytest.fixture
 def parts(qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     monkeypatch.setattr(controller, "GATHERED_MS", 20)
-    monkeypatch.setattr(tray, "LOOK_MS", 20)
+    monkeypatch.setattr(desktop, "LOOK_MS", 20)
     made = Parts(qapp, tmp_path, job(id=1), job(id=2))
     yield made
     made.made.close()

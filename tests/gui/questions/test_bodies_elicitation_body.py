@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPlainTextEdit, QWidget
 
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, refused_at
-from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation
+from mcp_progress_monitor.gui.schema_form.schema import SchemaViolation
 from mcp_progress_monitor.snapshots.questions import Accept, Decline
 from tests.question_stand_ins import SCHEMA, form
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.program import Program
-from mcp_progress_monitor.gui.questions.sampling import SamplingBody
+from mcp_progress_monitor.gui.questions.bodies import SamplingBody
 from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.programs import until, until_quit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from mcp_progress_monitor.engine.call import Outcome
-    from mcp_progress_monitor.gui.questions.view import QuestionView
+    from mcp_progress_monitor.gui.questions.panel import QuestionView
     from mcp_progress_monitor.snapshots.definitions import Era
 
 pytestmark = pytest.mark.anyio

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.questions import panel as panels
 from mcp_progress_monitor.gui.questions.model import QuestionsModel
-from mcp_progress_monitor.gui.questions.panel import QuestionPanel
-from mcp_progress_monitor.gui.questions.view import QuestionView
+from mcp_progress_monitor.gui.questions.panel import QuestionPanel, QuestionView
 from mcp_progress_monitor.gui.theme import Tone, contrast
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss
 from tests.gui.jobs.job_lists import CONTROL, heard

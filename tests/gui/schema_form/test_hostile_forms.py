@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from mcp_progress_monitor.gui.questions.bodies import ElicitationBody, defaults_of
-from mcp_progress_monitor.gui.schema_form.build import MOST_FIELDS
+from mcp_progress_monitor.gui.schema_form.field import MOST_FIELDS
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import UNSET
 from mcp_progress_monitor.snapshots.questions import Accept

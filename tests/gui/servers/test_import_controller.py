@@ -10,8 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
-from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ServerExportDialog
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.gui.programs import until
 from tests.gui.saved import asked, names_shown, running, save, told, written_by

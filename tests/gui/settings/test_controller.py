@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QCheckBox
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.program import Program
-from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
 from mcp_progress_monitor.gui.settings.keys import KeysPage
 from mcp_progress_monitor.gui.settings.pages import (
     AppearancePage,
@@ -19,6 +18,7 @@ from mcp_progress_monitor.gui.settings.pages import (
     LimitsPage,
     PrivacyPage,
     RecordingsPage,
+    SettingsDialog,
 )
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.limits import DEFAULT_LIMITS, DefaultLimits

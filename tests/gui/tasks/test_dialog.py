@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
-from mcp_progress_monitor.gui.tasks.model import ListedTask
+from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
 from mcp_progress_monitor.protocol.facts import TaskView
 
 if TYPE_CHECKING:

@@ -46,8 +46,7 @@ from mcp_progress_monitor.gui.common.tables import dress_rows
 from mcp_progress_monitor.gui.common.typed_input import JsonInputError
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
-from mcp_progress_monitor.gui.schema_form.schema import UNSET
-from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, validate
+from mcp_progress_monitor.gui.schema_form.schema import UNSET, SchemaViolation, validate
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
 from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice

@@ -12,10 +12,14 @@ from PySide6.QtWidgets import QApplication
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.jobs.filter_model import JobGroup
-from mcp_progress_monitor.gui.notifications.desktop import BusHere, DesktopNotifier, TaskBarButton
+from mcp_progress_monitor.gui.notifications.desktop import (
+    BusHere,
+    DesktopNotifier,
+    StayAwake,
+    TaskBarButton,
+    TrayIcon,
+)
 from mcp_progress_monitor.gui.notifications.events import JobEvents, is_wanted, notice_of
-from mcp_progress_monitor.gui.notifications.staying_awake import StayAwake
-from mcp_progress_monitor.gui.notifications.tray import TrayIcon
 from mcp_progress_monitor.gui.theme import Appearance, Tone
 
 if TYPE_CHECKING:

@@ -9,22 +9,26 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QObject, QProcess, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon
 
 from mcp_progress_monitor import paths
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.wording import jobs as job_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from PySide6.QtWidgets import QSystemTrayIcon, QWidget
+    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.gui.notifications.events import Notice
     from mcp_progress_monitor.gui.notifications.session_bus import SessionBus
-    from mcp_progress_monitor.tracker.snapshot import JobId
+    from mcp_progress_monitor.gui.theme import Appearance, Tone
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 _CLICK: Final = "default"
 _KEPT: Final = 100
@@ -183,3 +187,216 @@ class BusHere:
 
             self._made = SessionBus(self._parent)
         return self._made
+
+
+_SIDE: Final = 64
+_LISTED: Final = 8
+_LONGEST: Final = 40
+LOOK_MS: Final = 10_000
+"""Between two looks for a tray, at 0.3 ms each; one that was there and returns is Qt's matter."""
+
+
+class TrayIcon(QObject):
+    """An icon in the tray, while it is wanted and the desktop has a place for it."""
+
+    shown = Signal()  # the window is to come to the front
+    job_opened = Signal(object)  # a `JobId` that was chosen from the menu
+    icon_changed = Signal()  # there is an icon, or none any more
+
+    def __init__(
+        self,
+        window: QWidget,
+        appearance: Appearance,
+        running: Callable[[], Sequence[JobSnapshot]],
+        actions: Sequence[QAction],
+    ) -> None:
+        """`running` are the jobs that the menu lists; `actions` are its last ones."""
+        super().__init__(window)
+        self._appearance = appearance
+        self._running = running
+        self._actions = actions
+        self._text = ""
+        self._tone: Tone | None = None
+        self.icon: QSystemTrayIcon | None = None  # the system's own; None while there is none
+        self._look = QTimer(self)
+        self._look.setInterval(LOOK_MS)
+        self._look.timeout.connect(self._show_icon)
+        self._menu = QMenu(window)
+        self._menu.aboutToShow.connect(self._fill)
+        self._menu.triggered.connect(self._on_triggered)
+        self._fill()
+
+    def set_wanted(self, *, is_wanted: bool) -> None:
+        if is_wanted and self.icon is None:
+            self._look.start()
+            self._show_icon()
+        elif not is_wanted:
+            self._look.stop()
+            if self.icon is not None:
+                self.icon.hide()
+                self.icon.deleteLater()
+                self.icon = None
+                self.icon_changed.emit()
+
+    @Slot()
+    def _show_icon(self) -> None:
+        """Show the icon once there is a tray: a panel may start after this program."""
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        self._look.stop()
+        self.icon = QSystemTrayIcon(self)
+        self.icon.setContextMenu(self._menu)
+        self.icon.activated.connect(self._on_activated)
+        self._draw()
+        self.icon.show()
+        self.icon_changed.emit()
+
+    def show_state(self, text: str, tone: Tone | None) -> None:
+        """Say `text`, and mark the icon in the colour of `tone`; None leaves it plain."""
+        if (text, tone) != (self._text, self._tone):
+            self._text, self._tone = text, tone
+            self._draw()
+
+    def _draw(self) -> None:
+        if self.icon is None:
+            return
+        self.icon.setToolTip(plain_tip(self._text or "No running jobs"))
+        self.icon.setIcon(self._drawn())
+
+    def _drawn(self) -> QIcon:
+        plain = QIcon(str(paths.resource("icons/app.svg")))
+        if self._tone is None:
+            return plain
+        picture = QPixmap(plain.pixmap(_SIDE, _SIDE))
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        side = picture.width()
+        for share, colour in ((0.5, Qt.GlobalColor.white), (0.42, None)):
+            dot = round(side * share)
+            rim = round(side * (0.5 - share) / 2)
+            painter.setBrush(colour or self._appearance.colour(self._tone))
+            painter.drawEllipse(side - dot - rim, side - dot - rim, dot, dot)
+        painter.end()
+        return QIcon(picture)
+
+    @Slot()
+    def _fill(self) -> None:
+        menu = self._menu
+        menu.clear()
+        show = menu.addAction("&Show window")
+        show.triggered.connect(self.shown)
+        menu.setDefaultAction(show)
+        menu.addSeparator()
+        jobs = self._running()
+        for job in jobs[:_LISTED]:
+            name = one_line(job_texts.name(job), _LONGEST).replace("&", "&&")
+            words = ", ".join(filter(None, (name, job_texts.amount(job), job.state.value.lower())))
+            menu.addAction(words).setData(job.id)
+        if not jobs:
+            menu.addAction("No running jobs").setEnabled(False)
+        menu.addSeparator()
+        menu.addActions(list(self._actions))
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        if isinstance(action.data(), int):
+            self.job_opened.emit(action.data())
+
+    @Slot(QSystemTrayIcon.ActivationReason)
+    def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason in {
+            QSystemTrayIcon.ActivationReason.Trigger,
+            QSystemTrayIcon.ActivationReason.DoubleClick,
+        }:
+            self.shown.emit()
+
+
+_NAME: Final = "MCP Progress Monitor"
+_WHY: Final = "Jobs are running"
+_SUSPENDING: Final = 4  # what is held up, in GNOME's terms: to suspend an idle session
+_ES_CONTINUOUS, _ES_SYSTEM_REQUIRED = 0x80000000, 0x00000001
+
+
+class _Service(NamedTuple):
+    """A service of the session bus: how it is asked, and which method takes that back."""
+
+    name: str
+    signature: str
+    body: tuple[Any, ...]
+    release: str
+
+
+_SERVICES: Final = (
+    _Service("power", "ss", (_NAME, _WHY), "UnInhibit"),
+    _Service("gnome", "susu", (_NAME, 0, _WHY, _SUSPENDING), "Uninhibit"),
+)
+
+
+class StayAwake(QObject):
+    """Asks the system when it is wanted first, and takes that back when it is wanted no more."""
+
+    def __init__(self, bus: Callable[[], SessionBus | None], parent: QObject) -> None:
+        super().__init__(parent)
+        self._bus_here = bus
+        self._is_wanted = False
+        self._is_asking = False
+        self._held: tuple[_Service, int] | None = None
+        self._process: QProcess | None = None
+
+    def set_wanted(self, *, is_wanted: bool) -> None:
+        """Stay awake, or let the system do as it does; asked again, nothing changes."""
+        if is_wanted == self._is_wanted:
+            return
+        self._is_wanted = is_wanted
+        if sys.platform == "win32":
+            _set_state(is_wanted)
+        elif sys.platform == "darwin":
+            self._run(is_wanted)
+        elif not is_wanted:
+            self._release()
+        elif not self._is_asking:
+            self._ask(0)
+
+    def _ask(self, place: int) -> None:
+        """Ask the services one after the other until one of them agrees."""
+        bus = self._bus_here()
+        self._is_asking = self._is_wanted and bus is not None and place < len(_SERVICES)
+        if self._is_asking and bus is not None:
+            service = _SERVICES[place]
+            take = partial(self._on_answered, place)
+            bus.call(service.name, "Inhibit", service.signature, service.body, take)
+
+    def _on_answered(self, place: int, answer: tuple[Any, ...] | None) -> None:
+        if not answer:
+            self._ask(place + 1)
+            return
+        self._is_asking = False
+        self._held = _SERVICES[place], answer[0]
+        if not self._is_wanted:
+            self._release()
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        bus = self._bus_here()
+        if held is not None and bus is not None:
+            service, cookie = held
+            bus.call(service.name, service.release, "u", (cookie,))
+
+    def _run(self, is_wanted: bool) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.deleteLater()
+            self._process = None
+        if is_wanted:
+            self._process = QProcess(self)
+            self._process.start("caffeinate", ["-i", "-w", str(os.getpid())])
+
+
+def _set_state(is_wanted: bool) -> None:
+    """Tell Windows; it holds for this thread until it is told otherwise, or the thread ends."""
+    if sys.platform == "win32":
+        import ctypes
+
+        state = _ES_CONTINUOUS | (_ES_SYSTEM_REQUIRED if is_wanted else 0)
+        ctypes.windll.kernel32.SetThreadExecutionState(ctypes.c_uint(state))

@@ -7,23 +7,62 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    mark_invalid,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+    typed_text,
+)
+from mcp_progress_monitor.gui.common.image_view import ImageView
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
-from mcp_progress_monitor.gui.schema_form.schema import UNSET, Schema, properties_of
-from mcp_progress_monitor.gui.schema_form.validation import Path, SchemaViolation
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospaced
+from mcp_progress_monitor.gui.schema_form.schema import (
+    UNSET,
+    Path,
+    Schema,
+    SchemaViolation,
+    properties_of,
+)
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised, monospaced
 from mcp_progress_monitor.json_schema import schema_problem
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused
-from mcp_progress_monitor.wording.questions import ROOTS_REJECTED, url_parts
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.wording.content import PartKind
+from mcp_progress_monitor.wording.json_values import pretty
+from mcp_progress_monitor.wording.questions import (
+    ROOTS_REJECTED,
+    hinted_model,
+    messages,
+    sampled,
+    sampling_options,
+    url_parts,
+)
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.snapshots.questions import Answer, Question
+    from mcp_progress_monitor.wording.content import ResultPart
 
 
 class QuestionBody(QWidget):
@@ -249,3 +288,178 @@ class UrlBody(QuestionBody):
     def _on_open_clicked(self) -> None:
         self.note.setText("Opened in your browser. Confirm here when you are done.")
         self.link_opened.emit(self._url)
+
+
+_SHOWN: Final = 20_000  # characters of one part; the job's request has the whole
+_IMAGES_AT_MOST: Final = 8
+_THUMBNAIL: Final = 160  # pixels
+
+
+class ConversationView(QScrollArea):
+    """The conversation as plain text and thumbnails, with roles."""
+
+    def __init__(
+        self, params: JsonObject, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._images = 0
+        self.setAccessibleName("Conversation")
+        page = QWidget(self)
+        self._column = QVBoxLayout(page)
+        self._column.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        self._column.setSpacing(GAP_S)
+        for message in messages(params):
+            self._add_heading(message.role or "Message")
+            for part in message.parts:
+                self._add_part(part)
+        for name, words in sampling_options(params):
+            self._add_heading(name)
+            self._add_words(words, Tone.TEXT)
+        self._column.addStretch(1)
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Prompt for the model")
+
+    def words(self) -> str:
+        """All that is written here, in order."""
+        return "\n".join(label.text() for label in self.findChildren(QLabel))
+
+    def _add_heading(self, words: str) -> None:
+        label = plain_label(self, words)
+        label.setFont(emphasised(label.font()))
+        set_text_colour(label, self._appearance, Tone.MUTED)
+        self._column.addWidget(label)
+
+    def _add_part(self, part: ResultPart) -> None:
+        if part.kind is PartKind.IMAGE:
+            self._add_image(part.value)
+            return
+        is_text = part.kind is PartKind.TEXT
+        words = part.value if is_text else f"{part.title}\n{pretty(part.value)}"
+        self._add_words(words, Tone.BAD if part.is_error else Tone.TEXT)
+
+    def _add_words(self, words: str, tone: Tone) -> None:
+        shown = formatting.visible(formatting.elide(words, _SHOWN), keep_line_ends=True)
+        label = plain_label(self, shown)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_text_colour(label, self._appearance, tone)
+        self._column.addWidget(label)
+
+    def _add_image(self, encoded: str) -> None:
+        """A thumbnail; of the many images there may be, the first few are decoded."""
+        self._images += 1
+        if self._images > _IMAGES_AT_MOST:
+            self._add_words("One more image, not shown here.", Tone.MUTED)
+            return
+        view = ImageView(self._appearance, self)
+        view.show_base64(encoded)
+        view.shrink(_THUMBNAIL)
+        view.setFixedHeight(_THUMBNAIL if not view.image.isNull() else 40)
+        self._column.addWidget(view)
+
+
+_STOP_REASONS: Final = ("endTurn", "maxTokens", "stopSequence", "toolUse")
+_MODEL: Final = "answered-by-hand"
+
+
+class SamplingBody(QuestionBody):
+    """The answer at the right of the conversation (2025-11-25 "Sampling").
+
+    Text and JSON are two sides of one answer: turning to the JSON takes the text along, and back
+    again what of the JSON is text.
+    """
+
+    def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(question, appearance, parent)
+        self.accept_words = "&Send answer"
+        self.decline_words = "Re&fuse"
+        self._aside = ConversationView(question.params, appearance, self)
+        self.words = QPlainTextEdit(self)
+        self.words.setTabChangesFocus(True)
+        self.words.setPlaceholderText("Enter the assistant's answer")
+        self.words.setAccessibleName("Assistant's answer")
+        self.model = QLineEdit(hinted_model(question.params) or _MODEL, self)
+        self.model.setAccessibleName("Model name")
+        self.model.setToolTip("Set the model name to send to the server")
+        self.stop = QuietComboBox(self)
+        self.stop.setEditable(True)
+        self.stop.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.stop.addItems(list(_STOP_REASONS))
+        reason = QLineEdit(self.stop)
+        self.stop.setLineEdit(reason)
+        reason.setCursorPosition(0)
+        self.stop.setAccessibleName("Stop reason")
+        self.stop.setToolTip("Set the stop reason (optional)")
+        self.problem = plain_label(self)
+        set_text_colour(self.problem, appearance, Tone.BAD)
+        self.problem.hide()
+        self.editor = JsonEditor(appearance, self, name="Answer")
+        self._pages = QStackedLayout(self)
+        self._lay_out()
+
+    def accepted(self) -> Answer | None:
+        """Send what was written, unless that is nothing, or no JSON."""
+        if self._pages.currentWidget() is self.editor:
+            self.editor.apply()
+            return None if self.editor.mistake else Sampled(self.editor.value())
+        is_empty = not typed_text(self.words.document()).strip()
+        self._say("Write an answer first, or decline." if is_empty else "")
+        mark_invalid(self.words, self.appearance, is_wrong=is_empty)
+        return None if is_empty else Sampled(self._result())
+
+    def declined(self) -> Answer:
+        return Refused()
+
+    def show_json(self, *, is_shown: bool) -> None:
+        """Turn to the JSON and back; what was written goes along."""
+        if is_shown:
+            self.editor.show_value(self._result())
+        else:
+            self.editor.apply()
+            self._take(self.editor.value())
+        self._pages.setCurrentIndex(1 if is_shown else 0)
+        self.remade.emit()
+
+    def show_refusal(self, lines: str) -> None:
+        self._say(lines)
+
+    def aside(self) -> QWidget:
+        return self._aside
+
+    def _lay_out(self) -> None:
+        page = QWidget(self)
+        grid = QGridLayout(page)
+        grid.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        grid.setSpacing(GAP_S)
+        grid.addWidget(self.words, 0, 0, 1, 4)
+        grid.addWidget(self.problem, 1, 0, 1, 4)
+        grid.addWidget(QLabel("Model", page), 2, 0)
+        grid.addWidget(self.model, 2, 1)
+        grid.addWidget(QLabel("Stop reason", page), 2, 2)
+        grid.addWidget(self.stop, 2, 3)
+        for column, (field, share) in {1: (self.model, 1), 3: (self.stop, 1)}.items():
+            field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            grid.setColumnStretch(column, share)
+        grid.setRowStretch(0, 1)
+        self._pages.addWidget(page)
+        self._pages.addWidget(self.editor)
+
+    def _result(self) -> dict[str, object]:
+        words = typed_text(self.words.document())
+        return sampled(words, self.model.text(), self.stop.currentText())
+
+    def _take(self, result: dict[str, object]) -> None:
+        content, model, stop = (result.get(key) for key in ("content", "model", "stopReason"))
+        words = content.get("text") if isinstance(content, dict) else None
+        if isinstance(words, str):
+            self.words.setPlainText(words)
+        if isinstance(model, str):
+            self.model.setText(model)
+        self.stop.setCurrentText(stop if isinstance(stop, str) else "")
+
+    def _say(self, words: str) -> None:
+        self.problem.setText(words)
+        self.problem.setVisible(bool(words))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices
@@ -14,7 +15,8 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.layout import open_dialog
-from mcp_progress_monitor.imports.convert import SUFFIXES
+from mcp_progress_monitor.gui.common.work_bar import WorkBar
+from mcp_progress_monitor.imports.convert import SUFFIXES, convert
 from mcp_progress_monitor.path_checks import is_folder
 from mcp_progress_monitor.paths import program_command
 from mcp_progress_monitor.recording.folder import RecordingsFolder
@@ -25,10 +27,14 @@ from mcp_progress_monitor.recording.settings import FOLDER, load_settings, save_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from PySide6.QtGui import QCloseEvent
+
     from mcp_progress_monitor.file_association import AssociationResult
     from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.lifetime import Lifetime
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+    from mcp_progress_monitor.imports.convert import ImportForm
     from mcp_progress_monitor.recording.folder import RecordingEntry
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
@@ -63,7 +69,7 @@ class RecordingsController(QObject):
         self._tell = tell
         self._data_dir = data_dir.absolute()
         self._remembers = remembers
-        self._folder = RecordingsFolder(self._data_dir / FOLDER)
+        self.folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
         do = window.actions_
         do.open_recording.triggered.connect(self.ask_for_recording)
@@ -71,10 +77,6 @@ class RecordingsController(QObject):
         do.associate.triggered.connect(self.ask_to_associate)
         window.recent_menu.aboutToShow.connect(self._fill_recent)
         window.recent_menu.triggered.connect(self._on_recent_triggered)
-
-    @property
-    def folder(self) -> RecordingsFolder:
-        return self._folder
 
     @Slot()
     def ask_for_recording(self) -> None:
@@ -88,8 +90,8 @@ class RecordingsController(QObject):
                 "All files (*)",
             ]
         )
-        if is_folder(self._folder.path):
-            dialog.setDirectory(str(self._folder.path))
+        if is_folder(self.folder.path):
+            dialog.setDirectory(str(self.folder.path))
         dialog.fileSelected.connect(self.open_recording)
         open_dialog(dialog)
 
@@ -155,7 +157,7 @@ class RecordingsController(QObject):
 
     async def _show_recordings(self) -> None:
         settings, problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
-        entries = await anyio.to_thread.run_sync(self._folder.entries)
+        entries = await anyio.to_thread.run_sync(self.folder.entries)
         if problem is not None:
             self._tell(problem)
         if self._dialog is None:
@@ -166,7 +168,7 @@ class RecordingsController(QObject):
     def _make_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
         from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
 
-        dialog = RecordingsDialog(self._folder.path, settings, self._window)
+        dialog = RecordingsDialog(self.folder.path, settings, self._window)
         dialog.open_requested.connect(self.open_recording)
         dialog.folder_requested.connect(self._on_folder_requested)
         dialog.delete_requested.connect(self._on_delete_requested)
@@ -185,7 +187,7 @@ class RecordingsController(QObject):
 
     @Slot()
     def _on_folder_requested(self) -> None:
-        self._show_folder(self._folder.path)
+        self._show_folder(self.folder.path)
 
     def _show_folder(self, path: Path) -> None:
         if not is_folder(path):
@@ -200,10 +202,10 @@ class RecordingsController(QObject):
     async def _delete(self, entries: Sequence[RecordingEntry]) -> None:
         for entry in entries:
             try:
-                await anyio.to_thread.run_sync(self._folder.delete, entry)
+                await anyio.to_thread.run_sync(self.folder.delete, entry)
             except UserError as error:
                 self._tell(error.details)
-        left = await anyio.to_thread.run_sync(self._folder.entries)
+        left = await anyio.to_thread.run_sync(self.folder.entries)
         if self._dialog is not None:
             self._dialog.show_entries(left)
 
@@ -279,3 +281,75 @@ def _message(window: MainWindow, title: str) -> QMessageBox:
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return box
+
+
+_LOOK_S: Final = 0.1
+_MARGIN: Final = 12
+
+
+class _StoppedError(Exception):
+    """The user cancelled the import."""
+
+
+class _ImportWindow(WorkBar):
+    """A window while there is no other; closing it cancels."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"Importing {path.name}")
+        self.setWindowTitle(path.name)
+        self.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Cancel; the window closes once the thread has stopped."""
+        self.cancel_requested.emit()
+        event.ignore()
+
+
+class _Import:
+    """One import: what the thread has read, and whether to continue."""
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+    def note(self, share: float) -> None:
+        """Called in the thread."""
+        self.share = share
+        if self.is_stopped:
+            raise _StoppedError
+
+
+async def import_file(path: Path, form: ImportForm, target: Path, life: Lifetime) -> bool:
+    """Create the recording `target`; False if the user cancels or quits.
+
+    Raises:
+        UserError: as for `convert`.
+    """
+    work, window = _Import(), _ImportWindow(path)
+    window.cancel_requested.connect(work.stop)
+    problem: UserError | None = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(_show, window, work, life)
+        try:
+            await anyio.to_thread.run_sync(convert, path, form, target, work.note)
+        except _StoppedError:
+            work.stop()
+        except UserError as error:
+            problem = error
+        group.cancel_scope.cancel()
+    window.hide()
+    window.deleteLater()
+    if problem is not None:
+        raise problem
+    return not work.is_stopped
+
+
+async def _show(window: WorkBar, work: _Import, life: Lifetime) -> None:
+    while True:
+        window.show_share(work.share)
+        if life.is_over:
+            work.stop()
+        await anyio.sleep(_LOOK_S)

@@ -14,14 +14,20 @@ from mcp_progress_monitor.formatting import number, one_line
 from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
 from mcp_progress_monitor.gui.common.layout import in_column
-from mcp_progress_monitor.gui.schema_form.build import MOST_FIELDS, FormBuild
 from mcp_progress_monitor.gui.schema_form.composite import (
     ArrayField,
+    ObjectField,
     SelectionField,
     ValueField,
     VariantField,
 )
-from mcp_progress_monitor.gui.schema_form.field import FieldContext, FormField, laid_out_once
+from mcp_progress_monitor.gui.schema_form.field import (
+    MOST_FIELDS,
+    FieldContext,
+    FormBuild,
+    FormField,
+    laid_out_once,
+)
 from mcp_progress_monitor.gui.schema_form.inputs import (
     BooleanField,
     ChoiceField,
@@ -30,19 +36,20 @@ from mcp_progress_monitor.gui.schema_form.inputs import (
     NumberField,
     TextField,
 )
-from mcp_progress_monitor.gui.schema_form.object_field import ObjectField
 from mcp_progress_monitor.gui.schema_form.schema import (
     DEEPEST,
     UNSET,
     FieldKind,
     Schema,
+    SchemaViolation,
+    Validation,
     has_large_default,
     is_beyond,
     kind_of,
     properties_of,
     resolved,
+    validate,
 )
-from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, Validation, validate
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
 
 if TYPE_CHECKING:
@@ -121,20 +128,16 @@ class SchemaForm(QWidget):
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._editor = JsonEditor(appearance, self, name=self._name)
+        self.editor = JsonEditor(appearance, self, name=self._name)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self._checking = QTimer(self)
         self._checking.setSingleShot(True)
         self._checking.setInterval(_CHECK_MS)
-        self._checking.timeout.connect(self._on_check_due)
-        self._editor.value_changed.connect(self._on_json_changed)
-        self._editor.mistake_changed.connect(self._on_mistake_changed)
+        self._checking.timeout.connect(self._checked)
+        self.editor.value_changed.connect(self._on_json_changed)
+        self.editor.mistake_changed.connect(self._on_mistake_changed)
         self._lay_out()
         self.set_schema({})
-
-    @property
-    def editor(self) -> JsonEditor:
-        return self._editor
 
     @property
     def is_finished(self) -> bool:
@@ -171,7 +174,7 @@ class SchemaForm(QWidget):
         if before is not None:
             before.deleteLater()
         self._area.hide()
-        self._editor.show()
+        self.editor.show()
         words = "The schema is too large for a form: enter the values as JSON."
         if field_count > MOST_FIELDS:
             words = "The schema has {count} fields, too many for a form: enter the values as JSON."
@@ -179,14 +182,14 @@ class SchemaForm(QWidget):
         if value is not UNSET and is_beyond(value, _LARGEST_DEFAULT):
             value = UNSET
             words += " " + "The suggested values are too large to display."
-        self._editor.show_value({} if value is UNSET else value)
+        self.editor.show_value({} if value is UNSET else value)
         self._note.setText(words)
         self._note.show()
 
     def _show_fields(self, schema: Schema, value: object) -> None:
         self._note.hide()
         self._area.show()
-        self._editor.setVisible(self._is_json_shown)
+        self.editor.setVisible(self._is_json_shown)
         # Arguments are always an object, whatever a server writes.
         shown = schema if schema.get("type") == "object" else {**schema, "type": "object"}
         page = QWidget()
@@ -205,7 +208,7 @@ class SchemaForm(QWidget):
         self._field = field
         if self._work.is_finished:
             self._area.setWidget(page)
-            self._editor.show_value(self.value())
+            self.editor.show_value(self.value())
         else:  # laid out once, when all of it is there
             self._page = page
             self._area.setWidget(plain_label(self._area, "Building the form…"))
@@ -213,7 +216,7 @@ class SchemaForm(QWidget):
     def show_json(self, *, is_shown: bool) -> None:
         """Show the JSON beside the form, or the form alone; both stay in step."""
         self._is_json_shown = is_shown
-        self._editor.setVisible(is_shown or self._field is None)
+        self.editor.setVisible(is_shown or self._field is None)
 
     def show_refused(self, problems: Sequence[SchemaViolation]) -> None:
         if self._field is None:
@@ -224,29 +227,29 @@ class SchemaForm(QWidget):
 
     def set_value(self, value: object) -> None:
         if self._field is None:
-            self._editor.show_value(value)
+            self.editor.show_value(value)
         else:
             with laid_out_once(self._field):
                 self._field.set_value(value)
-            self._editor.show_value(self.value())
+            self.editor.show_value(self.value())
         self.remade.emit()
 
     def value(self) -> dict[str, Any]:
-        value = self._editor.value() if self._field is None else self._field.value()
+        value = self.editor.value() if self._field is None else self._field.value()
         return value if isinstance(value, dict) else {}
 
     def check(self) -> list[SchemaViolation]:
         """Return everything that is wrong, and from now on show what is missing as well."""
-        self._editor.apply()
+        self.editor.apply()
         self._insists = True
         self._checking.stop()
-        if self._editor.mistake:
-            return [SchemaViolation((), self._editor.mistake)]
+        if self.editor.mistake:
+            return [SchemaViolation((), self.editor.mistake)]
         return self._checked()
 
     def _lay_out(self) -> None:
         self._splitter.addWidget(self._area)
-        self._splitter.addWidget(self._editor)
+        self._splitter.addWidget(self.editor)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(False)
@@ -255,6 +258,7 @@ class SchemaForm(QWidget):
         set_text_colour(self._note, self._appearance, Tone.WARNING)
         set_text_colour(self._unchecked, self._appearance, Tone.WARNING)
 
+    @Slot()
     def _checked(self) -> list[SchemaViolation]:
         found: Validation = validate(self._schema, self.value())
         self._show_unchecked(found.unchecked)
@@ -292,13 +296,13 @@ class SchemaForm(QWidget):
         if self._page is not None:
             page, self._page = self._page, None
             self._area.setWidget(page)
-        if not self._editor.mistake:
-            self._editor.show_value(self.value())
+        if not self.editor.mistake:
+            self.editor.show_value(self.value())
         self.remade.emit()
 
     @Slot()
     def _on_form_changed(self) -> None:
-        self._editor.show_value(self.value())
+        self.editor.show_value(self.value())
         self._checking.start()
         self.remade.emit()
         self.changed.emit()
@@ -315,10 +319,6 @@ class SchemaForm(QWidget):
     @Slot(object)
     def _on_mistake_changed(self, mistake: str) -> None:
         self._area.setEnabled(not mistake)
-
-    @Slot()
-    def _on_check_due(self) -> None:
-        self._checked()
 
 
 def _is_too_large(schema: Schema) -> bool:

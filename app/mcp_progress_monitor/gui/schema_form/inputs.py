@@ -19,12 +19,12 @@ from mcp_progress_monitor.gui.schema_form.field import FieldContext, FormField
 from mcp_progress_monitor.gui.schema_form.schema import (
     UNSET,
     FieldKind,
+    SchemaViolation,
     choices,
     is_same,
     kind_of,
     string_member,
 )
-from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation
 from mcp_progress_monitor.gui.theme import monospaced
 
 _LINES: Final = 4

@@ -12,8 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from mcp_progress_monitor.engine.call import Call
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import one_line
-from mcp_progress_monitor.gui.servers.consent_gate import Consents
-from mcp_progress_monitor.gui.servers.saved_servers import FILE_NAME, SavedServers
+from mcp_progress_monitor.gui.servers.saved_servers import FILE_NAME, Consents, SavedServers
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 from mcp_progress_monitor.snapshots.servers import not_connected
 from mcp_progress_monitor.wording.approval import not_approved

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.consent import ConsentDialog
-    from mcp_progress_monitor.gui.servers.consent_gate import Consents
-    from mcp_progress_monitor.gui.servers.saved_servers import SavedServers
+    from mcp_progress_monitor.gui.servers.saved_servers import Consents, SavedServers
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.store.chains import Origin
     from mcp_progress_monitor.tracker.snapshot import JobId

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.reading import ConfigFile
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.servers.controller import ServersController
-    from mcp_progress_monitor.gui.servers.export_dialog import (
+    from mcp_progress_monitor.gui.servers.import_export_dialogs import (
+        ImportDialog,
         ImportRequest,
         ServerExportDialog,
         ServerExportRequest,
     )
-    from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
@@ -58,7 +58,7 @@ class ImportController(QObject):
     @Slot()
     def ask_to_import(self) -> None:
         """Offer to import from the known files, or any other."""
-        from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+        from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog
 
         if self._import is None:
             dialog = ImportDialog((), self._appearance, self._parent)
@@ -84,7 +84,7 @@ class ImportController(QObject):
     def ask_to_export(self) -> None:
         """Offer to write the saved servers in a client's format."""
         from mcp_progress_monitor.catalogue.clients import FORMS, OURS
-        from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
+        from mcp_progress_monitor.gui.servers.import_export_dialogs import ServerExportDialog
 
         if self._export is None:
             names = list(self._cataloguing.saved.entries)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.gui.preferences import Preferences
     from mcp_progress_monitor.gui.recordings.controller import RecordingsController
-    from mcp_progress_monitor.gui.settings.dialog import SettingsDialog, SettingsPage
+    from mcp_progress_monitor.gui.settings.pages import SettingsDialog, SettingsPage
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.recording.settings import RecordingSettings
     from mcp_progress_monitor.snapshots.limits import DefaultLimits
@@ -88,7 +88,7 @@ class SettingsController(QObject):
         self._dialog.activateWindow()
 
     async def _open(self, key: str) -> None:
-        from mcp_progress_monitor.gui.settings.dialog import SettingsDialog
+        from mcp_progress_monitor.gui.settings.pages import SettingsDialog
         from mcp_progress_monitor.recording.settings import load_settings
 
         try:
@@ -105,7 +105,7 @@ class SettingsController(QObject):
         dialog.open()
 
     def _pages(self, recording: RecordingSettings) -> Sequence[SettingsPage]:
-        from mcp_progress_monitor.gui.settings.dialog import SettingsPage
+        from mcp_progress_monitor.gui.settings.pages import SettingsPage
 
         live = (
             SettingsPage("general", "General", "settings", self._general),

@@ -155,7 +155,7 @@ class KeysPage(QWidget):
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._on_searched)
-        self.tree.currentItemChanged.connect(self._on_chosen)
+        self.tree.currentItemChanged.connect(self._show)
         self.tree.itemActivated.connect(self._on_activated)
         self.edit.keySequenceChanged.connect(self._on_key_pressed)
         self.assign.clicked.connect(self._on_assign)
@@ -214,10 +214,6 @@ class KeysPage(QWidget):
             shown += seen
         if shown and self.tree.currentItem() not in shown:
             self.tree.setCurrentItem(shown[0])
-
-    @Slot(QTreeWidgetItem, QTreeWidgetItem)
-    def _on_chosen(self) -> None:
-        self._show()
 
     @Slot(QTreeWidgetItem, int)
     def _on_activated(self) -> None:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.engine import Engine
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.main_window import MainWindow
-    from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
-    from mcp_progress_monitor.gui.tasks.model import ListedTask
+    from mcp_progress_monitor.gui.tasks.dialog import ListedTask, TasksDialog
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -82,7 +81,7 @@ class TasksController(QObject):
             return
         dialog = self._dialogs.get(server)
         if dialog is not None:
-            from mcp_progress_monitor.gui.tasks.model import ListedTask
+            from mcp_progress_monitor.gui.tasks.dialog import ListedTask
 
             find = self._engine.tasks.job_of
             dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in views])

@@ -2,24 +2,112 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, QTimer, Signal, Slot
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHeaderView, QWidget
 
+from mcp_progress_monitor import formatting
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.gui.common.controls import plain_label, push_button, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
-from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.common.tables import PlainTable, TitledTable
 from mcp_progress_monitor.gui.key_table import give_keys
-from mcp_progress_monitor.gui.tasks.model import LISTED, ListedTask, ServerTasksModel
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
-from mcp_progress_monitor.protocol.facts import is_terminal
+from mcp_progress_monitor.protocol.facts import is_terminal, parsed_moment
+from mcp_progress_monitor.wording.jobs import line, moment
+from mcp_progress_monitor.wording.tasks import status_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.protocol.facts import TaskView
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+LISTED: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `ListedTask`
+TITLES: Final = ("Id", "Status", "Message", "Created", "Kept for", "Job")
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class ListedTask(NamedTuple):
+    """A task as its server listed it, and its job here, if it has one."""
+
+    view: TaskView
+    job: JobId | None
+
+
+class ServerTasksModel(TitledTable):
+    """Rows in the server's order."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(TITLES, parent)
+        self._tasks: Sequence[ListedTask] = ()
+
+    def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
+        self.beginResetModel()
+        self._tasks = tasks
+        self.endResetModel()
+
+    def row_of(self, task: str) -> int | None:
+        return next((row for row, each in enumerate(self._tasks) if each.view.id == task), None)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self._tasks)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        listed = self._tasks[index.row()]
+        if role == LISTED:
+            return listed
+        return _words(listed)[index.column()] if role == Qt.ItemDataRole.DisplayRole else None
+
+
+def _words(listed: ListedTask) -> tuple[str, ...]:
+    view = listed.view
+    job = "none" if listed.job is None else f"job {listed.job}"
+    return (
+        line(view.id) or "(empty id)",
+        status_text(view.status),
+        line(view.message or ""),
+        _created(view),
+        _kept(view),
+        job,
+    )
+
+
+def _created(view: TaskView) -> str:
+    when = parsed_moment(view.created)
+    return line(view.created or "") if when is None else moment(when)
+
+
+def _kept(view: TaskView) -> str:
+    """How long the task is kept after its creation, and how much of that is left."""
+    if view.ttl_ms is None:
+        return "unknown"
+    length_s = min(view.ttl_ms, 1e15) / 1000
+    when = parsed_moment(view.created)
+    if when is None:
+        return formatting.duration(length_s)
+    left_s = max(when + length_s - time.time(), 0.0)
+    words = "{length}, {left} left"
+    return words.format(
+        length=formatting.duration(length_s), left=formatting.duration(math.ceil(left_s))
+    )
+
 
 _SECOND_MS = 1000
 _ID, _MESSAGE = 0, 2
@@ -40,7 +128,7 @@ class TasksDialog(QDialog):
         self.model = ServerTasksModel(self)
         self.table = PlainTable(self.model, "Tasks on the server", self)
         self.table.setFrameShape(self.table.Shape.StyledPanel)
-        self.table.activated.connect(self._on_activated)
+        self.table.activated.connect(self._on_open)
         self.table.selectionModel().selectionChanged.connect(self._enable)
         self.message = plain_label(self)
         self.refresh = push_button(self, "&Refresh", "Refresh the list of tasks (F5)")
@@ -124,7 +212,3 @@ class TasksDialog(QDialog):
         listed = self._selected()
         if listed is not None and listed.job is not None:
             self.job_opened.emit(listed.job)
-
-    @Slot(QModelIndex)
-    def _on_activated(self, _index: QModelIndex) -> None:
-        self._on_open()

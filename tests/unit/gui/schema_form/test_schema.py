@@ -13,12 +13,12 @@ from mcp_progress_monitor.gui.schema_form.schema import (
     choices,
     fits_kind,
     kind_of,
+    range_text,
     required_of,
     resolved,
     variant_title,
     variants,
 )
-from mcp_progress_monitor.gui.schema_form.validation import range_text
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QStandardItemModel, QTextOption
+from PySide6.QtGui import QGuiApplication, QStandardItemModel, QTextOption
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QDialog,
     QDialogButtonBox,
@@ -17,6 +18,8 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
+    QListWidget,
+    QListWidgetItem,
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
@@ -28,17 +31,22 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.catalogue.import_preview import ImportStatus
-from mcp_progress_monitor.formatting import count, one_line
+from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
     plain_label,
     plain_tip,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_row, order_tabs
+from mcp_progress_monitor.gui.common.layout import (
+    ScreenFit,
+    fit_to_screen,
+    in_column,
+    in_row,
+    order_tabs,
+)
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
-from mcp_progress_monitor.gui.servers.editor_fields import FieldBox
-from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
+from mcp_progress_monitor.gui.servers.editor_pages import FieldBox
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, monospaced
 from mcp_progress_monitor.wording.imports import (
     SECRETS_TEXTS,
@@ -51,15 +59,187 @@ from mcp_progress_monitor.wording.imports import (
     problem_lines,
     required_inputs,
 )
+from mcp_progress_monitor.wording.servers import replaced_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcp_progress_monitor.catalogue.clients import FoundFile
+    from mcp_progress_monitor.catalogue.clients import FoundFile, McpClient
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.catalogue.import_preview import ImportRow
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.wording.imports import AskedInput
+
+
+class ServerExportRequest(NamedTuple):
+    """Servers by name, the key of a client's format, and a file; without one, only the text."""
+
+    names: tuple[str, ...]
+    form: str
+    path: Path | None = None
+    with_secrets: bool = False
+
+
+class ImportRequest(NamedTuple):
+    """An import: the servers of a file by their names in it, with the required values."""
+
+    path: Path
+    names: tuple[str, ...]
+    answers: dict[str, str]
+    secrets: SecretsAs = SecretsAs.KEYRING
+
+
+_SHOWN: Final = 20_000  # characters of the text that are shown; copying and saving use all of it
+_LEFT_OUT: Final = 20
+
+
+class ServerExportDialog(QDialog):
+    """Chooses servers and format with a preview; requests the text by a signal."""
+
+    text_requested = Signal(object)
+    """An `ExportRequest` without a path, to be previewed."""
+    export_requested = Signal(object)
+    """An `ExportRequest` with the path of the file to write."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        forms: Sequence[McpClient],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Export servers")
+        self._appearance = appearance
+        self._forms = tuple(forms)
+        self._text = ""
+        self.servers = self._make_list(names)
+        self.form = QuietComboBox(self)
+        self.form.addItems([client.title for client in self._forms])
+        self.form.setAccessibleName("Format")
+        self.form.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.with_secrets = QCheckBox("&Include values of variables and headers", self)
+        self.shown = QPlainTextEdit(self)
+        self.note = plain_label(self)
+        self.copy = QPushButton("&Copy", self)
+        self.save = QPushButton("&Save as…", self)
+        self._set_up()
+        self._lay_out()
+        self.servers.itemChanged.connect(self.ask)
+        self.form.currentIndexChanged.connect(self.ask)
+        self.with_secrets.toggled.connect(self.ask)
+        self.copy.clicked.connect(self._on_copy)
+        self.save.clicked.connect(self._on_save)
+        fit_to_screen(self, QSize(760, 520))
+        order_tabs(self)
+
+    def request(self, path: Path | None = None) -> ServerExportRequest:
+        """The current selection."""
+        items = (self.servers.item(row) for row in range(self.servers.count()))
+        names = tuple(
+            item.data(Qt.ItemDataRole.UserRole)
+            for item in items
+            if item.checkState() is Qt.CheckState.Checked
+        )
+        client = self._forms[self.form.currentIndex()]
+        return ServerExportRequest(
+            names, client.key, path, with_secrets=self.with_secrets.isChecked()
+        )
+
+    @Slot()
+    def ask(self) -> None:
+        """Request the text of the current selection."""
+        self.text_requested.emit(self.request())
+
+    def show_text(self, text: str, left_out: Sequence[str]) -> None:
+        """Show what would be written, and what is left out."""
+        self._text = text
+        shown = elide(visible(text, keep_line_ends=True), _SHOWN)
+        self.shown.setPlainText(shown)
+        words = [one_line(each) for each in left_out[:_LEFT_OUT]]
+        if len(left_out) > _LEFT_OUT:
+            words.append(f"and {len(left_out) - _LEFT_OUT} more")
+        if words:
+            self._say("Omitted: {}".format("; ".join(words)), Tone.WARNING)
+        elif self.with_secrets.isChecked():
+            self._say("Contains secrets in plain text.", Tone.WARNING)
+        else:
+            self._say("", Tone.MUTED)
+        for button in (self.copy, self.save):
+            button.setEnabled(bool(self.request().names))
+
+    def show_saved(self, path: Path, kept: Path | None = None) -> None:
+        """Report that the file was written; `kept` is a copy of the previous one."""
+        words = [f"Saved: {visible(str(path))}"]
+        if kept is not None:
+            words.append(replaced_text(kept))
+        self._say("\n".join(words), Tone.GOOD)
+
+    def show_refusal(self, problem: ErrorDetails) -> None:
+        """Show why it could not be written."""
+        self._say(problem.as_text(), Tone.BAD)
+
+    def _make_list(self, names: Sequence[str]) -> QListWidget:
+        servers = QListWidget(self)
+        dress_rows(servers)
+        servers.setAccessibleName("Servers to export")
+        for name in names:
+            item = QListWidgetItem(one_line(name, 100))
+            item.setData(Qt.ItemDataRole.UserRole, name)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(Qt.CheckState.Checked)
+            servers.addItem(item)
+        return servers
+
+    def _set_up(self) -> None:
+        self.shown.setReadOnly(True)
+        self.shown.setTabChangesFocus(True)
+        self.shown.setFont(monospaced(self.font()))
+        self.shown.setWordWrapMode(QTextOption.WrapMode.NoWrap)
+        self.shown.setAccessibleName("Preview")
+        self.with_secrets.setToolTip(
+            "Include the values; otherwise they are references to environment variables"
+        )
+
+    def _lay_out(self) -> None:
+        label = QLabel("&Format", self)
+        label.setBuddy(self.form)
+        top = in_row(label, self.form, self.with_secrets, 1)
+        middle = in_row((self.servers, 1), (self.shown, 3))
+        buttons = QDialogButtonBox(self)
+        for button in (self.copy, self.save):
+            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+            button.setAutoDefault(False)
+        buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        in_column(top, (middle, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
+
+    def _say(self, words: str, tone: Tone) -> None:
+        self.note.setText(words)
+        set_text_colour(self.note, self._appearance, tone)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+        copied = count(len(self.request().names), "server")
+        self._say(f"Copied: {copied}", Tone.GOOD)
+
+    @Slot()
+    def _on_save(self) -> None:
+        dialog = QFileDialog(self, "Save servers as")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        is_toml = self.request().form == "codex"
+        dialog.selectFile("config.toml" if is_toml else "mcp.json")
+        # Other content of an existing file is kept: it is updated, not overwritten.
+        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
+        dialog.fileSelected.connect(self._on_file_selected)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file_selected(self, path: str) -> None:
+        self.export_requested.emit(self.request(Path(path)))
+
 
 _ROWS_SHOWN: Final = 4
 _LABEL: Final = 240

@@ -18,8 +18,7 @@ from mcp_progress_monitor.catalogue.import_preview import preview
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
-from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+from mcp_progress_monitor.gui.servers.import_export_dialogs import ImportDialog, ImportRequest
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.imports import SecretsAs
 

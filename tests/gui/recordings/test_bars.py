@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from mcp_progress_monitor.gui.recordings.bars import ReplayBar
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
-from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
 from tests.unit.gui.recordings.test_replay import FakePlayer
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.gui.command_palette.matching import match
+from mcp_progress_monitor.gui.command_palette.palette import match
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
+from mcp_progress_monitor.gui.recordings.bars import RecordingBanner
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtCore import QObject, QProcess
 
-from mcp_progress_monitor.gui.notifications.staying_awake import StayAwake
+from mcp_progress_monitor.gui.notifications.desktop import StayAwake
 from tests.gui.notifications.test_desktop import FakeBus
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, validate
+from mcp_progress_monitor.gui.schema_form.schema import SchemaViolation, validate
 
 _SCHEMA = {
     "type": "object",

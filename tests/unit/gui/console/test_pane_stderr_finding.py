@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mcp_progress_monitor.gui.console.search import HITS_IN_A_LINE, PATIENCE, LineFinder
+from mcp_progress_monitor.gui.console.pane import HITS_IN_A_LINE, PATIENCE, LineFinder
 from mcp_progress_monitor.timed_regex import BadPatternError
 
 

@@ -11,7 +11,10 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor.catalogue.clients import CODEX, OURS
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog, ServerExportRequest
+from mcp_progress_monitor.gui.servers.import_export_dialogs import (
+    ServerExportDialog,
+    ServerExportRequest,
+)
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.gui.common import work_bar
 from mcp_progress_monitor.gui.common.work_bar import WorkBar
-from mcp_progress_monitor.gui.recordings import import_controller
-from mcp_progress_monitor.gui.recordings.import_controller import import_file
+from mcp_progress_monitor.gui.recordings import controller
+from mcp_progress_monitor.gui.recordings.controller import import_file
 from mcp_progress_monitor.imports.convert import HAR, MCP_REC
 from tests.unit.imports.imported import SAMPLES
 
@@ -47,7 +47,7 @@ async def test_cancelling_and_quitting_leave_nothing(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_quit: bool
 ) -> None:
     monkeypatch.setattr(work_bar, "_PATIENCE_S", 0.0)
-    monkeypatch.setattr(import_controller, "_LOOK_S", 0.005)
+    monkeypatch.setattr(controller, "_LOOK_S", 0.005)
 
     def endless(
         _path: Path, _form: object, _target: Path, on_share: Callable[[float], None]
@@ -55,7 +55,7 @@ async def test_cancelling_and_quitting_leave_nothing(
         while True:
             on_share(0.5)
 
-    monkeypatch.setattr(import_controller, "convert", endless)
+    monkeypatch.setattr(controller, "convert", endless)
 
     async with anyio.create_task_group() as group:
         if not is_quit:

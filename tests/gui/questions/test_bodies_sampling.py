@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from mcp_progress_monitor.gui.common.image_view import ImageView
-from mcp_progress_monitor.gui.questions.sampling import ConversationView, SamplingBody
+from mcp_progress_monitor.gui.questions.bodies import ConversationView, SamplingBody
 from mcp_progress_monitor.snapshots.questions import Refused, Sampled
 from tests.question_stand_ins import drawn, said, sampling
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.engine.updates import Listeners, Update
-from mcp_progress_monitor.gui.findings import watch as watching
+from mcp_progress_monitor.gui.findings import model as watching
 from mcp_progress_monitor.gui.findings.model import FindingsModel
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from mcp_progress_monitor.gui.findings.watch import FindingsWatch
+    from mcp_progress_monitor.gui.findings.model import FindingsWatch
 
 GOLDEN = (
     *("PROG-3", "PROG-6", "PROG-9", "CAN-1", "JR-2", "TSK-5", "SCHEMA-1", "HDR-1"),
