@@ -1,57 +1,54 @@
 r"""The filter language of the log, exports and the command line.
 
-A filter says which messages are shown::
+A filter selects the messages to show::
 
     method == notifications/progress and token == "abc" and dt > 2
     kind in (error, unreadable) or text matches "time(d )?out"
     not (server == demo) "connection reset"
 
-**Text.** A word, or a text in quotes, is searched in the message as it came, in any case. A letter
-is found as UTF-8 and as the escape that JSON has for it: `über` finds `\u00dcber`. Quotes can be
-double or single; within them `\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes, other
-backslashes stand for themselves.
+**Text.** A word or quoted text is searched in the raw message, ignoring case. A letter is found as
+UTF-8 and as a JSON escape: `über` finds `\u00dcber`. Quotes may be double or single; within them
+`\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes, and other backslashes are literal.
 
-**Together.** `not` comes before `and`, `and` before `or`; parentheses group. Two conditions side by
-side are joined by `and`.
+**Precedence.** `not` binds tighter than `and`, `and` tighter than `or`; parentheses group. Two
+adjacent conditions are joined by `and`.
 
-**Comparisons** are `field operator value`; spaces are needed only between words. The value needs
-quotes if it has spaces, quotes or parentheses in it. A message that has no such field is never
-shown by a comparison, not by `!=` either: `code != 5` shows errors with other codes. `not` turns
-that round: `not code == 5` shows all other messages.
+**Comparisons** are `field operator value`; spaces are needed only between words. A value that
+contains spaces, quotes or parentheses needs quotes. A comparison never matches a message without
+the field, not even with `!=`: `code != 5` matches errors with other codes, `not code == 5` all
+other messages.
 
-- `==` `!=`: equal, and of one type. For `id`, `token`, `progress`, `total`, `code` and paths, a
-  number is a number, `true`, `false`, `null` are themselves, and all else is a text, as is
-  everything in quotes: `token == 7` is not `token == "7"`. `7` and `7.0` are equal. For fields that
-  are texts, all values are. `in (a, b)`: equal to one of the list.
-- `<` `<=` `>` `>=`: numbers with numbers, texts with texts in the order of their characters,
-  `level` by severity, with one of the protocol's levels. A message whose value is of the other
-  type is not shown.
-- `contains`: has the text in it, in any case; `matches`: has a match of the regular expression, in
-  this case (`(?i)` for any). Both look at texts; of a number, list or object they look at its
-  JSON, without spaces and with letters as such: `params contains "order"`.
+- `==` `!=`: equal, and of the same type. For `id`, `token`, `progress`, `total`, `code` and paths,
+  an unquoted number is a number, unquoted `true`, `false` and `null` are constants, and everything
+  else is text: `token == 7` differs from `token == "7"`. `7` and `7.0` are equal. For text fields
+  every value is text. `in (a, b)`: equal to one of the list.
+- `<` `<=` `>` `>=`: numbers with numbers, text with text by code point, `level` by severity, with
+  one of the protocol's levels. Values of another type do not match.
+- `contains`: contains the text, ignoring case. `matches`: has a match of the regular expression,
+  case-sensitive unless it starts with `(?i)`. Both search text; of a number, list or object they
+  search its compact JSON without escapes: `params contains "order"`.
 
-**Paths** begin with `params`, `result` or `error` and go on with `.name`, `["odd name"]` or `[0]`:
-`params.arguments.n`, `result.content[0].text`. Only requests and notifications have `params`, only
-replies `result`, only error replies `error`.
+**Paths** start with `params`, `result` or `error` and continue with `.name`, `["odd name"]` or
+`[0]`: `params.arguments.n`, `result.content[0].text`. Only requests and notifications have
+`params`, only replies `result`, only error replies `error`.
 
-**Units.** `dt` and `duration` are seconds, or with `us ms s min h d`, compared to the microsecond;
-`size` is bytes, or with `B kB MB GB KiB MiB GiB`. `time` takes a local time of day (`12:01`,
-`12:01:07.5`) or a date (`2026-11-20`, `"2026-11-20 12:01"`, UTC with a `Z` at its end); a time is
-as long as it is vague: `time == 12:01` is that minute, `time > 12:01` begins with the next, and
-times of day recur daily.
+**Units.** `dt` and `duration` are in seconds or have a unit (`us ms s min h d`), compared to
+the microsecond; `size` is in bytes or has a unit (`B kB MB GB KiB MiB GiB`). `time` takes a local
+time of day (`12:01`, `12:01:07.5`) or a date (`2026-11-20`, `"2026-11-20 12:01"`, UTC if it ends in
+`Z`). The precision of a time is its length: `time == 12:01` is that minute, `time > 12:01` starts
+with the next one. Times of day recur daily.
 
-**What fields mean.** A reply, a cancel and a tick have the token of their request. `dt` is the time
-since the message before with the same token, or without a token since any message before; the same
-text on another connection, or of a request of the other side, is another token. `job` and `request`
-are those that a message belongs to: the request, its ticks, its cancel, its reply; `job != 3` shows
-messages of requests that are none of job 3's. `size` is that on disk. `task` is the task's id
-wherever the protocol puts it. The fields are listed in `filtering.fields`.
+**Fields.** A reply, a cancel and a tick have the token of their request. `dt` is the time since the
+previous message with the same token or, without a token, since any message; a token belongs to one
+side of one connection. `job` and `request` apply to the request, its ticks, its cancel and its
+reply; `job != 3` matches messages of requests that do not belong to job 3. `size` is the size on
+disk. `task` is the id of the task, wherever the protocol puts it. `filtering.fields` lists all.
 
-**Bounds.** A regular expression that runs for longer than a hundredth of a second on a message does
-not match it; such messages are counted. In texts of more than 128,000 characters, matches of up to
-16,000 are found for sure. Values of more than a megabyte, within messages of more than that, are
-not decoded: of the operators, `contains` looks at their JSON as it came, and the others fail.
+**Limits.** A regular expression that takes longer than 10 ms on a message does not match; such
+messages are counted. In text of more than 128,000 characters, matches of up to 16,000 characters
+are always found. Values of more than a megabyte are not decoded: `contains` searches their JSON,
+and other operators do not match.
 
-A filter is looked at in the order of cost: first what the index in memory tells, then words in the
-bytes, then decoded values, then patterns; what one condition leaves out, the next does not see.
+Conditions are tested from cheap to expensive: the index in memory, text in the raw bytes, decoded
+values, patterns. Each tests only what the previous ones left.
 """

@@ -1,4 +1,4 @@
-"""Completions at the cursor of a filter: fields, operators, values seen in the log."""
+"""Completions at the cursor of a filter: fields, operators, and values seen in the log."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ _TOKEN: Final = re.compile(
 _WHOLE_OPERATORS: Final = ("==", "!=", "<=", ">=")
 _OPERATOR_SIGNS: Final = "=!<>"
 _BEFORE_A_CONDITION: Final = ("(", "and", "or", "not")
-_JOINS: Final = {"and": "both are true", "or": "one is true", "not": "what follows is false"}
 
 
 class Candidate(NamedTuple):
-    """A candidate, as the language writes it, and its meaning (or nothing)."""
+    """A candidate in the filter language, and its meaning, which may be empty."""
 
     text: str
     meaning: str
 
 
+_JOINS: Final = (
+    Candidate("and", "both are true"),
+    Candidate("or", "one is true"),
+    Candidate("not", "what follows is false"),
+)
+
+
 class Completion(NamedTuple):
-    """Replacements for the characters from `start` up to `end`; the likeliest first."""
+    """Replacements for the characters from `start` to `end`, the likeliest first."""
 
     start: int
     end: int
@@ -52,7 +58,7 @@ class _Piece(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """The fields that there are, those that have members, and the values seen of a field."""
+    """The fields of a filter, those with members, and the values seen of a field."""
 
     fields: Mapping[str, FieldDefinition]
     roots: Collection[str]
@@ -60,12 +66,12 @@ class Vocabulary(NamedTuple):
 
 
 def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
-    """The completions at `cursor` (characters from 0); takes some milliseconds at most."""
+    """The completions at `cursor` (characters from 0); takes a few milliseconds at most."""
     return completed(text, cursor, Vocabulary(FIELDS, ROOTS, lambda name: _seen(name, timeline)))
 
 
-def completed(text: str, cursor: int, words: Vocabulary) -> Completion:
-    """The completions at `cursor` (characters from 0) in some other language's words."""
+def completed(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
+    """The completions at `cursor` (characters from 0) from any vocabulary."""
     cursor = max(0, min(cursor, len(text)))
     if len(text) > _LONGEST:
         return Completion(cursor, cursor, [])
@@ -76,21 +82,22 @@ def completed(text: str, cursor: int, words: Vocabulary) -> Completion:
     typed = text[start:cursor]
     if here is not None and typed in _WHOLE_OPERATORS:
         before, start, end, typed = [*before, here], cursor, cursor, ""
-    return Completion(start, end, _fitting(_offered(before, typed, words), typed))
+    return Completion(start, end, _fitting(_offered(before, typed, vocabulary), typed))
 
 
-def _offered(before: list[_Piece], typed: str, text: Vocabulary) -> Iterable[Candidate]:
-    field = _compared(before, text)
+def _offered(before: list[_Piece], typed: str, vocabulary: Vocabulary) -> Iterable[Candidate]:
+    field = _compared(before, vocabulary)
     if field is not None:
-        return _values(field, text)
-    field = _field(before[-1].text, text) if before and before[-1].kind == "word" else None
+        return _values(field, vocabulary)
+    last = before[-1] if before else None
+    field = _field(last.text, vocabulary) if last and last.kind == "word" else None
     if field is not None:
-        return [*_operators(field), *_joins()]
+        return [*_operators(field), *_JOINS]
     if typed[:1] in _OPERATOR_SIGNS and typed:
         return ()
-    is_first = not before or before[-1].text.lower() in _BEFORE_A_CONDITION
-    fields = [Candidate(field.name, field.meaning) for field in text.fields.values()]
-    return [*fields, *_joins()] if typed or is_first else [*_joins(), *fields]
+    is_first = last is None or last.text.lower() in _BEFORE_A_CONDITION
+    fields = [Candidate(field.name, field.meaning) for field in vocabulary.fields.values()]
+    return [*fields, *_JOINS] if typed or is_first else [*_JOINS, *fields]
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
@@ -98,13 +105,13 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield _Piece(found.lastgroup or "", found[0], found.start(), found.end())
 
 
-def _field(text: str, words: Vocabulary) -> FieldDefinition | None:
-    root = re.split(r"[.\[]", text, maxsplit=1)[0]
-    return words.fields.get(text) or (words.fields[root] if root in words.roots else None)
+def _field(text: str, vocabulary: Vocabulary) -> FieldDefinition | None:
+    fields, root = vocabulary.fields, re.split(r"[.\[]", text, maxsplit=1)[0]
+    return fields.get(text) or (fields[root] if root in vocabulary.roots else None)
 
 
-def _compared(before: list[_Piece], text: Vocabulary) -> FieldDefinition | None:
-    """The field whose value comes next; None if something else does."""
+def _compared(before: list[_Piece], vocabulary: Vocabulary) -> FieldDefinition | None:
+    """The field whose value comes next; None if something else comes next."""
     rest = list(before)
     if _is_list(rest):
         while rest[-1].text != "(":
@@ -114,7 +121,7 @@ def _compared(before: list[_Piece], text: Vocabulary) -> FieldDefinition | None:
         return None
     if len(rest) < 2 or rest[-1].text.lower() not in OPERATORS or rest[-2].kind != "word":
         return None
-    return _field(rest[-2].text, text)
+    return _field(rest[-2].text, vocabulary)
 
 
 def _is_list(before: list[_Piece]) -> bool:
@@ -126,29 +133,24 @@ def _is_list(before: list[_Piece]) -> bool:
 
 def _operators(field: FieldDefinition) -> Iterator[Candidate]:
     for op, meaning in OPERATORS.items():
-        if _makes_sense(op, field.type):
+        if _applies(op, field.type):
             yield Candidate(op, meaning)
 
 
-def _makes_sense(op: str, kind: FieldType) -> bool:
+def _applies(op: str, kind: FieldType) -> bool:
     if op in ("contains", "matches"):
         return kind.is_textual
     return kind.is_ordered or op in ("==", "!=", "in")
 
 
-def _joins() -> Iterator[Candidate]:
-    for word, meaning in _JOINS.items():
-        yield Candidate(word, meaning)
-
-
-def _values(field: FieldDefinition, text: Vocabulary) -> Iterator[Candidate]:
+def _values(field: FieldDefinition, vocabulary: Vocabulary) -> Iterator[Candidate]:
     yield from (Candidate(choice, "") for choice in field.choices)
-    seen = dict.fromkeys(text.seen(field.name))
+    seen = dict.fromkeys(vocabulary.seen(field.name))
     yield from (Candidate(written(field.name, value), "") for value in seen)
 
 
 def _seen(name: str, timeline: Timeline) -> Iterable[str | int]:
-    """Values in the tables of the index, the newest first."""
+    """Values in the tables of the index, newest first."""
     columns = timeline.columns
     if name in ("method", "token"):
         names = columns.methods if name == "method" else columns.tokens

@@ -1,4 +1,4 @@
-"""The fields of the filter language: their names, their types, and what they mean."""
+"""The fields of the filter language: names, types and meanings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 
 
 class FieldType(enum.Enum):
-    """What a field is compared with. The values are texts for people."""
+    """What a field is compared with; the values are shown in errors."""
 
     TEXT = "a text"
     JSON = "a number, text, true, false or null"
@@ -42,20 +42,15 @@ class FieldDefinition(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def _kinds() -> tuple[str, ...]:
-    return tuple(kind.word for kind in FrameKind)
-
-
-def _directions() -> tuple[str, ...]:
-    return tuple(channel.name.lower() for channel in Channel)
-
+_KINDS: Final = tuple(kind.word for kind in FrameKind)
+_DIRECTIONS: Final = tuple(channel.name.lower() for channel in Channel)
 
 FIELDS: Final[dict[str, FieldDefinition]] = {
     field.name: field
     for field in (
         FieldDefinition("method", FieldType.TEXT, "method of the request or notification"),
-        FieldDefinition("kind", FieldType.CHOICE, "kind of message", _kinds()),
-        FieldDefinition("dir", FieldType.CHOICE, "direction, or source of the line", _directions()),
+        FieldDefinition("kind", FieldType.CHOICE, "kind of message", _KINDS),
+        FieldDefinition("dir", FieldType.CHOICE, "direction, or source of the line", _DIRECTIONS),
         FieldDefinition("server", FieldType.TEXT, "name of the server"),
         FieldDefinition(
             "connection",
@@ -100,7 +95,7 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
         FieldDefinition("error", FieldType.JSON, "error of the reply: error.data.reason"),
     )
 }
-ROOTS: Final = ("params", "result", "error")  # the fields that paths begin with
+ROOTS: Final = ("params", "result", "error")  # the fields that paths start with
 OPERATORS: Final[dict[str, str]] = {
     "==": "is equal to",
     "!=": "exists and is not equal to",

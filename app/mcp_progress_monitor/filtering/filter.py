@@ -1,6 +1,6 @@
 """A filter as data: the user's choice, the expression tree, quantities with units, the error.
 
-`str()` of each node gives text that parses to the same tree. Light: loads no parser.
+`str()` of a node is text that parses to the same tree. Importing this loads no parser.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 class FilterError(ValueError):
     """A filter is invalid.
 
-    `str()` says what, where and what to try, in one line. The error is at `position` (characters
-    from 0) and is `length` characters long, 0 if something is missing at the end. `hint` may be
-    empty.
+    `str()` is one line: what is wrong, where, and what to try. The error spans `length` characters
+    from `position`; `length` is 0 if something is missing at the end. `hint` may be empty.
     """
 
     def __init__(self, what: str, position: int, length: int = 0, hint: str = "") -> None:
@@ -33,10 +32,10 @@ class FilterError(ValueError):
 
 
 class TrafficFilter(NamedTuple):
-    """Which frames are shown: those that `text` matches, of the chosen channels and kinds.
+    """Which frames are shown: those that match `text`, of the chosen channels and kinds.
 
-    `text` is an expression of the filter language, see `filtering`; `irregular_only` leaves out all
-    that break no rule.
+    `text` is an expression of the filter language, see `filtering`; with `irregular_only`, only
+    frames that violate a rule are shown.
     """
 
     text: str = ""
@@ -50,7 +49,7 @@ class TrafficFilter(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether frames are left out by the choices, and not by the text."""
+        """Whether channels, kinds or `irregular_only` exclude frames."""
         is_whole = self.channels >= set(Channel) and self.kinds >= set(FrameKind)
         return self.irregular_only or not is_whole
 
@@ -62,9 +61,9 @@ _SHORT: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A span of time, from `begin` up to before `end`, written as `text`.
+    """A span of time, from `begin` to before `end`, written as `text`.
 
-    Seconds since the epoch or, when `is_daily`, since a day's beginning, local time.
+    In seconds since the epoch or, if `is_daily`, since local midnight.
     """
 
     text: str
@@ -105,7 +104,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Everything that `part` leaves out."""
+    """Matches what `part` does not match."""
 
     part: Expression
 
@@ -115,7 +114,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all `parts` match."""
+    """Matches what all `parts` match."""
 
     parts: tuple[Expression, ...]
 
@@ -125,7 +124,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What one of the `parts` matches."""
+    """Matches what any of the `parts` matches."""
 
     parts: tuple[Expression, ...]
 
@@ -141,7 +140,7 @@ def _inner(part: Expression) -> str:
 
 
 def path_text(field: str, path: Path) -> str:
-    """A field with a path as the language writes it: `params.arguments["odd name"][0]`."""
+    """A field with a path in the filter language: `params.arguments["odd name"][0]`."""
     return field + "".join(map(_step, path))
 
 
@@ -152,7 +151,7 @@ def _step(step: str | int) -> str:
 
 
 def value_text(value: Scalar | tuple[Scalar, ...]) -> str:
-    """A value as the language writes it; texts always in quotes."""
+    """A value in the filter language; text is always quoted."""
     if isinstance(value, Moment):
         return quoted(value.text)
     if isinstance(value, tuple):
@@ -200,7 +199,7 @@ _LARGEST: Final = 10**18
 
 
 def number(text: str) -> int | float | None:
-    """A number as JSON writes it, or nearly; None when the text is none, or is out of bounds."""
+    """Parse a number, more leniently than JSON; None if the text is none, or is not finite."""
     found = _QUANTITY.fullmatch(text)
     if found is None or found[2]:
         return None
@@ -211,7 +210,7 @@ def number(text: str) -> int | float | None:
 
 
 def quantity(text: str, units: dict[str, float] | dict[str, int]) -> int | float | None:
-    """A number with or without one of the units; None when the text is neither."""
+    """Parse a number with an optional unit, in base units; None if the text is invalid."""
     found = _QUANTITY.fullmatch(text.strip())
     if found is None:
         return None
@@ -219,17 +218,15 @@ def quantity(text: str, units: dict[str, float] | dict[str, int]) -> int | float
     if not found[2] or value is None:
         return value
     factor = units.get(found[2]) or units.get(found[2].lower())
-    if factor is None:
-        return None
-    if abs(value) > _LARGEST:
+    if factor is None or abs(value) > _LARGEST:
         return None
     return value * factor if factor >= 1 else round(value * factor, 9)
 
 
 def moment(text: str) -> Moment | None:
-    """A time of day or a date, local unless it says otherwise; as long as its last digit counts.
+    """Parse a time of day or a date, local unless it has a UTC offset; None if the text is neither.
 
-    None when the text is neither.
+    It is as long as its precision: a minute, a second, or a fraction of one.
     """
     daily = _DAILY.fullmatch(text)
     if daily is not None:
@@ -243,7 +240,7 @@ def _time_of_day(text: str, found: re.Match[str]) -> Moment | None:
     if hours > 23 or minutes > 59 or seconds > 59:
         return None
     begin = hours * 3600 + minutes * 60 + seconds + float(found[4] or 0)
-    length = _length(found[3], found[4], 60.0)
+    length = _precision_s(found[3], found[4])
     return Moment(text, begin, begin + length, is_daily=True)
 
 
@@ -256,19 +253,18 @@ def _date(text: str, found: re.Match[str]) -> Moment | None:
         moment = begin.timestamp()
     except (ValueError, OverflowError, OSError):
         return None
-    length = _length(found["s"], found["f"], 60.0)
+    length = _precision_s(found["s"], found["f"])
     return Moment(text, moment, moment + length, is_daily=False)
 
 
-def _length(seconds: str | None, fraction: str | None, otherwise: float) -> float:
-    """How long the moment is that a text of this precision names."""
+def _precision_s(seconds: str | None, fraction: str | None) -> float:
     if seconds is None:
-        return otherwise
+        return 60.0
     return 1.0 if fraction is None else float(10 ** (1 - len(fraction)))
 
 
 def utc_offset_s(when: float) -> float:
-    """How far local time is ahead of UTC; it changes at quarters of an hour only."""
+    """The local UTC offset at a time; it changes only at quarters of an hour."""
     try:
         local = datetime.datetime.fromtimestamp(when, datetime.UTC).astimezone()
     except (ValueError, OverflowError, OSError):

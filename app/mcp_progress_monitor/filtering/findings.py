@@ -1,4 +1,4 @@
-"""Filters of findings: the filter language with the fields that a finding has."""
+"""Filters of findings: the filter language with the fields of a finding."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ FINDING_FIELDS: Final[dict[str, FieldDefinition]] = {
         FieldDefinition("level", _TEXTS, "level of the finding, ordered by severity", SEVERITY),
         FieldDefinition("server", _TEXTS, "name of the server"),
         FieldDefinition("job", FieldType.JOB, "number of the job that it is about"),
-        FieldDefinition("by", FieldType.CHOICE, "who broke the rule", ("server", "client")),
+        FieldDefinition("by", FieldType.CHOICE, "who violated the rule", ("server", "client")),
         FieldDefinition("method", _TEXTS, "method of the request that it is about"),
         FieldDefinition("name", _TEXTS, "tool, prompt or resource that it is about"),
-        FieldDefinition("count", FieldType.COUNT, "how many messages break the rule"),
+        FieldDefinition("count", FieldType.COUNT, "how many messages violate the rule"),
         FieldDefinition("frame", FieldType.COUNT, "number of the first message"),
         FieldDefinition(
-            "certainty", FieldType.CHOICE, "how sure it is", ("certain", "likely", "hint")
+            "certainty", FieldType.CHOICE, "how certain it is", ("certain", "likely", "hint")
         ),
-        FieldDefinition("revision", _TEXTS, "revision of the specification that was agreed on"),
+        FieldDefinition("revision", _TEXTS, "negotiated revision of the specification"),
         FieldDefinition("connection", _TEXTS, "name of the server and number of the connection"),
-        FieldDefinition("text", _TEXTS, "what was seen"),
+        FieldDefinition("text", _TEXTS, "what was observed"),
     )
 }
-"""The fields of a finding, by name."""
 _VALUES: Final[dict[str, Callable[[ReportedResult], Any]]] = {
     "rule": operator.attrgetter("rule"),
     "level": lambda finding: finding.level.value,
@@ -69,23 +68,23 @@ _ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 
 class _Builder(FilterBuilder):
-    """Knows the fields of findings; none of them has members."""
+    """Builds filters with the fields of findings, none of which has members."""
 
     known = FINDING_FIELDS
     roots = ()
 
 
 def finding_filter(text: str) -> Callable[[ReportedResult], bool] | None:
-    """The test that a filter describes; None when it is blank and matches everything.
+    """A predicate for a filter; None if the text is blank and matches everything.
 
-    `FilterError` when it cannot be understood.
+    `FilterError` if it is invalid.
     """
     expression = parse(text, _Builder)
     return None if expression is None else lambda finding: _passes(expression, finding)
 
 
 def complete_finding(text: str, cursor: int, seen: Mapping[str, Iterable[str | int]]) -> Completion:
-    """The completions at `cursor`; `seen` has values of fields."""
+    """The completions at `cursor`; `seen` maps fields to the values they had."""
     return completed(text, cursor, Vocabulary(FINDING_FIELDS, (), lambda name: seen.get(name, ())))
 
 
@@ -108,7 +107,7 @@ def _searched(finding: ReportedResult) -> str:
 
 
 def _compares(wanted: Comparison, value: Any) -> bool:
-    """Whether a value, as the field has it, compares so; what is not there compares to nothing."""
+    """Whether the value of a field matches; a missing one never does."""
     if value in {None, ""}:
         return False
     if wanted.op == "matches":
@@ -131,5 +130,5 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Rules and names are found however they are capitalised."""
+    """A value for a comparison that ignores case."""
     return value.casefold() if isinstance(value, str) else value

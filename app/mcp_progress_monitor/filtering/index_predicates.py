@@ -1,25 +1,127 @@
-"""Predicates that read only the index: tens of nanoseconds a frame, no message bytes."""
+"""Predicates that read only the index, at tens of nanoseconds a frame, and the rows they search."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Collection, Generator, Iterator, Sequence
 from itertools import chain, compress, product
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from mcp_progress_monitor.filtering.filter import Moment, utc_offset_s
-from mcp_progress_monitor.filtering.matching import ABSENT
-from mcp_progress_monitor.filtering.stride import Rows, Stride, Work, picked
+from mcp_progress_monitor.filtering.matching import ABSENT, ValueJudge
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode_in_slices
 from mcp_progress_monitor.protocol.messages import META, PROGRESS_TOKEN
+from mcp_progress_monitor.recording.format import unescaped
 from mcp_progress_monitor.recording.index import Columns, FrameSource, Segment, SharedValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable
 
     from mcp_progress_monitor.recording.timeline import Timeline
+
+
+T = TypeVar("T")
+Work: TypeAlias = Generator[None, None, T]
+"""A generator that pauses every few tenths of a millisecond, and returns a T."""
+Rows: TypeAlias = Sequence[int]  # increasing rows of a segment: a range, or a list
+
+LONG: Final = 256 * 1024  # longer messages are searched in pieces of about this many bytes
+_GROUP: Final = 256
+_GROUP_BYTES: Final = 64 * 1024
+
+
+class Escapes:
+    """The sources whose line feeds are escaped on disk, updated as sources are added."""
+
+    def __init__(self) -> None:
+        self._sources: SharedValues[FrameSource] | None = None
+        self._seen = 0
+        self.numbers: set[int] = set()
+
+    def refresh(self, sources: SharedValues[FrameSource]) -> None:
+        if sources is not self._sources:
+            self._sources, self._seen, self.numbers = sources, 0, set()
+        for number in range(self._seen + 1, len(sources) + 1):
+            source = sources.value(number)
+            if source is not None and source.is_escaped:
+                self.numbers.add(number)
+        self._seen = len(sources)
+
+
+class Stride:
+    """The rows `start` up to `stop` of a segment, with the timeline that has their bytes."""
+
+    def __init__(
+        self, timeline: Timeline, segment: Segment, start: int, stop: int, escaped: Collection[int]
+    ) -> None:
+        self.timeline = timeline
+        self.segment = segment
+        self.start = start
+        self.stop = stop
+        self._escaped = escaped
+
+    @property
+    def rows(self) -> range:
+        return range(self.start, self.stop)
+
+    def groups(self, rows: Rows) -> Iterator[Rows]:
+        """The rows in groups to read together; a message of more than `LONG` bytes is alone."""
+        sizes = self.segment.sizes
+        done = 0
+        while done < len(rows):
+            count = _GROUP
+            while count > 1 and sum(picked(sizes, rows[done : done + count])) > _GROUP_BYTES:
+                count //= 2
+            yield rows[done : done + count]
+            done += count
+
+    def is_long(self, rows: Rows) -> bool:
+        return len(rows) == 1 and self.segment.sizes[rows[0]] > LONG
+
+    def raws(self, rows: Rows) -> list[bytes]:
+        raws = self.timeline.raws(self.segment, rows)
+        escaped, sources = self._escaped, self.segment.sources
+        if not escaped:
+            return raws
+        return [
+            unescaped(raw) if sources[row] in escaped else raw
+            for row, raw in zip(rows, raws, strict=True)
+        ]
+
+    def pieces(self, row: int) -> Iterator[bytes]:
+        """The exact bytes of a long message, in pieces of about `LONG` bytes."""
+        is_escaped = self.segment.sources[row] in self._escaped
+        size = self.segment.sizes[row]
+        rest = b""
+        for begin in range(0, size, LONG):
+            piece = rest + self.timeline.piece(self.segment, row, begin, min(LONG, size - begin))
+            rest = b""
+            if is_escaped:
+                if begin + LONG < size and (len(piece) - len(piece.rstrip(b"\\"))) % 2:
+                    piece, rest = piece[:-1], piece[-1:]
+                piece = unescaped(piece)
+            yield piece
+
+
+def picked(column: Sequence[T], rows: Rows) -> Sequence[T]:
+    if isinstance(rows, range):
+        return column[rows.start : rows.stop]
+    return [column[row] for row in rows]
+
+
+class RowPredicate(Protocol):
+    """Chooses rows."""
+
+    @property
+    def cost(self) -> int:
+        """The relative cost of a row, at most 1 for predicates that read only the index."""
+
+    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
+        """The matching ones of the stride's `rows`, in order."""
+
 
 NAN: Final = math.nan  # a missing number: no comparison with it is true, except `!=`
 _EXCHANGE_MASK: Final = (1 << 32) - 1
@@ -35,17 +137,17 @@ class KindPredicate:
     cost = 0
 
     def __init__(self, chosen: Collection[int]) -> None:
-        """`chosen` are the bytes, see `Segment.kinds`."""
+        """Choose rows whose byte (see `Segment.kinds`) is in `chosen`."""
         self._table = bytes(byte in chosen for byte in range(256))
 
     @classmethod
     def of(cls, kinds: Collection[FrameKind]) -> KindPredicate:
-        """Chooses frames of some kinds, whether they break a rule or not."""
+        """Choose frames of these kinds, whether they violate a rule or not."""
         return cls({byte for kind in kinds for byte in (kind, kind | Segment.MARKED)})
 
     @classmethod
     def of_irregular(cls, *, wanted: bool) -> KindPredicate:
-        """Chooses frames that break a rule, or those that break none."""
+        """Choose frames that violate a rule, or those that violate none."""
         return cls(range(Segment.MARKED, 256) if wanted else range(Segment.MARKED))
 
     def chosen(self, segment: Segment, rows: Rows) -> list[int]:
@@ -58,7 +160,10 @@ class KindPredicate:
 
 
 class NumberPredicate:
-    """Compares numbers that the index has, or that can be derived from it."""
+    """Compares numbers that are in the index or derived from it.
+
+    Differences of times (`is_seconds`) are compared to the microsecond, since floats are inexact.
+    """
 
     cost = 1
 
@@ -67,9 +172,11 @@ class NumberPredicate:
         values: Callable[[Stride, Rows], Sequence[float]],
         op: str,
         wanted: float | Collection[float],
+        *,
+        is_seconds: bool = False,
     ) -> None:
         self._values = values
-        self._compare: Callable[[Rows, Sequence[float], Any], list[int]] = _COMPARISONS[op]
+        self._compare = (_NEARLY if is_seconds else _COMPARISONS)[op]
         self._wanted = wanted
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
@@ -119,19 +226,6 @@ _COMPARISONS: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]
 }
 
 
-class SecondsPredicate(NumberPredicate):
-    """Compares differences of times, to the microsecond: floats are slightly off."""
-
-    def __init__(
-        self,
-        values: Callable[[Stride, Rows], Sequence[float]],
-        op: str,
-        wanted: float | Collection[float],
-    ) -> None:
-        super().__init__(values, op, wanted)
-        self._compare = _NEARLY[op]
-
-
 def _nearly_equal(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
     low, high = wanted - _HALF_A_MICROSECOND, wanted + _HALF_A_MICROSECOND
     return [row for row, value in zip(rows, values, strict=True) if low < value < high]
@@ -158,7 +252,7 @@ _NEARLY: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
 
 
 class MomentPredicate:
-    """Compares wall time with a moment, whose length is the precision of its text."""
+    """Compares wall time with a `Moment`."""
 
     cost = 1
 
@@ -189,7 +283,7 @@ class MomentPredicate:
 
 
 class JobPredicate:
-    """Chooses frames of requests that belong to a job, or to none of some jobs."""
+    """Chooses frames of requests that belong to any of some jobs, or to none of them."""
 
     cost = 1
 
@@ -201,10 +295,7 @@ class JobPredicate:
         self._jobs = jobs
 
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
-        """See `filtering.stride.RowPredicate`.
-
-        A job's requests are read again each time: it may have been resumed.
-        """
+        """Read a job's requests each time: it may have been resumed."""
         yield from ()
         wanted = {
             request & _EXCHANGE_MASK for job in self._jobs for request in self._requests_of(job)
@@ -217,7 +308,7 @@ class JobPredicate:
 
 
 def sizes(stride: Stride, rows: Rows) -> Sequence[int]:
-    """Bytes of each message, as they stand on disk."""
+    """The size of each message on disk."""
     return picked(stride.segment.sizes, rows)
 
 
@@ -235,7 +326,7 @@ def numbers(stride: Stride, rows: Rows) -> Sequence[int]:
 
 
 def walls(stride: Stride, rows: Rows) -> list[float]:
-    """Wall time of each message, half a microsecond late: times are whole microseconds."""
+    """The wall time of each message, half a microsecond late: times are whole microseconds."""
     columns = stride.timeline.columns
     found: list[float] = []
     for place, part in _spans(stride, rows, lambda place: columns.same_wall(place)[1]):
@@ -247,7 +338,7 @@ def walls(stride: Stride, rows: Rows) -> list[float]:
 def _spans(
     stride: Stride, rows: Rows, until: Callable[[int], float]
 ) -> Iterator[tuple[int, Sequence[int]]]:
-    """Rows in ranges up to the places that `until` gives; of each, its first place."""
+    """The rows, split at the places that `until` returns, each part with its first place."""
     first = stride.segment.first
     done = 0
     while done < len(rows):
@@ -258,7 +349,7 @@ def _spans(
 
 
 def _times_of_day(whens: Sequence[float]) -> Sequence[float]:
-    # Zones change their offsets at quarters of an hour: one look-up for each of them.
+    # UTC offsets change only at quarters of an hour: one look-up for each quarter.
     quarters = [when // _QUARTER_S for when in whens]
     offsets = {quarter: utc_offset_s(quarter * _QUARTER_S) for quarter in set(quarters)}
     return [
@@ -267,7 +358,7 @@ def _times_of_day(whens: Sequence[float]) -> Sequence[float]:
 
 
 class Durations:
-    """Seconds from a request to each reply; finds the requests of a row of replies quickly."""
+    """Seconds from a request to its reply; finds the requests of consecutive replies quickly."""
 
     def __init__(self) -> None:
         self._columns: Columns | None = None
@@ -275,13 +366,13 @@ class Durations:
         self._ats: Sequence[float] = ()
 
     def of(self, stride: Stride, rows: Rows) -> Sequence[float]:
-        """The durations; missing except for replies to existing requests."""
+        """The duration of each row, NaN unless it is a reply to a request that is kept."""
         segment = stride.segment
         if self._columns is not stride.timeline.columns:
             self._columns, self._low, self._high = stride.timeline.columns, 0, 0
-        begun, mask, timeline = self._begun, Segment.KIND, stride.timeline
+        started_at, mask, timeline = self._started_at, Segment.KIND, stride.timeline
         return [
-            at - begun(timeline, request) if kind & mask in _REPLIES and request else NAN
+            at - started_at(timeline, request) if kind & mask in _REPLIES and request else NAN
             for kind, at, request in zip(
                 picked(segment.kinds, rows),
                 picked(segment.ats, rows),
@@ -290,13 +381,13 @@ class Durations:
             )
         ]
 
-    def _begun(self, timeline: Timeline, request: int) -> float:
+    def _started_at(self, timeline: Timeline, request: int) -> float:
         if not self._low <= request < self._high and not self._find(timeline, request):
             return NAN
         return self._ats[request - self._shift]
 
     def _find(self, timeline: Timeline, request: int) -> bool:
-        """Remember where the request is, and the frames after it that are numbered in order."""
+        """Remember the position of the request and of the consecutive numbers after it."""
         place = timeline.place_of(request)
         found = None if place is None else timeline.columns.locate(place)
         if place is None or found is None:
@@ -309,19 +400,19 @@ class Durations:
 
 
 _DELTA_STEP: Final = 1 << 14
-_FEW: Final = 4  # a single row costs at least so many times a row among all
-_OF_OTHER_SIDE: Final = (FrameKind.PROGRESS, FrameKind.REPLY, FrameKind.ERROR)
-"""What one side sends about the other's requests, with their tokens."""
+_FEW: Final = 4  # a row searched alone costs at least this many times a row of a whole stride
+_TO_REQUESTER: Final = (FrameKind.PROGRESS, FrameKind.REPLY, FrameKind.ERROR)
+"""Kinds that one side sends about the other's requests, with their tokens."""
 
 
 class Deltas:
-    """Seconds since the message before with the same token, or since any if it has none.
+    """Seconds since the previous message with the same token or, without a token, since any.
 
-    A token is one of a connection's requests from one side: servers number theirs as we do ours. A
-    token's last time is kept during the search, which is in order of places. Rows before the place
-    where it begins are scanned first, a column at a time: 60 ns a frame. Where a cheaper one
-    leaves few rows of a stride, the others are scanned, too. Tokens that are too long for the index
-    have no delta.
+    A token belongs to the requests of one side of a connection: both sides number theirs alike. The
+    time of each token's last message is kept during the search, which runs in order of places. Rows
+    before the place where it starts are scanned first, a column at a time, at 60 ns a frame. If a
+    cheaper predicate leaves few rows of a stride, only those with their tokens are scanned. Tokens
+    that are too long for the index have no delta.
     """
 
     def __init__(self) -> None:
@@ -338,32 +429,32 @@ class Deltas:
         if self._columns is not timeline.columns or place < self._place:
             self._columns, self._last, self._owners = timeline.columns, {}, {}
             self._place, self._before = timeline.first, NAN
-        yield from self._pass_over(timeline.columns, place)
+        yield from self._skip_to(timeline.columns, place)
         self._whole = None
 
     def of(self, stride: Stride, rows: Rows) -> Sequence[float]:
         if self._whole is None and len(rows) * _FEW < len(stride.rows):
-            return self._of_few(stride, rows)
-        start, deltas = self._whole or self._of_all(stride)
+            return self._of_some_rows(stride, rows)
+        start, deltas = self._whole or self._of_stride(stride)
         if isinstance(rows, range):
             return deltas[rows.start - start : rows.stop - start]
         return [deltas[row - start] for row in rows]
 
     def end(self, stride: Stride) -> None:
-        """Finish a stride: its rows are known from now on."""
+        """Finish a stride: remember the times of its rows."""
         if self._whole is None:
-            self._pass(stride.timeline.columns, stride.segment, stride.rows)
+            self._scan(stride.timeline.columns, stride.segment, stride.rows)
 
-    def _of_all(self, stride: Stride) -> tuple[int, list[float]]:
-        """The deltas of the whole stride, and its first row; its times are known then."""
+    def _of_stride(self, stride: Stride) -> tuple[int, list[float]]:
+        """The first row of the stride and the deltas of all its rows, now remembered."""
         segment = stride.segment
         deltas = self._found(stride.timeline.columns, segment, stride.rows)
         self._place = segment.first + stride.stop
         self._whole = (stride.start, deltas)
         return self._whole
 
-    def _of_few(self, stride: Stride, rows: Rows) -> list[float]:
-        """The deltas of a few rows: of the others only those with their tokens are scanned."""
+    def _of_some_rows(self, stride: Stride, rows: Rows) -> list[float]:
+        """The deltas of a few rows: of the others, only those with the same tokens are read."""
         segment, columns = stride.segment, stride.timeline.columns
         tokens, ats, many = segment.tokens, segment.ats, columns.tokens.many
         asked = {tokens[row] for row in rows} - {0, many}
@@ -373,7 +464,7 @@ class Deltas:
         for row in [
             row for row, of in zip(until, picked(tokens, until), strict=True) if of in asked
         ]:
-            last = self._of_pair(columns, segment.sources[row], segment.kinds[row])
+            last = self._owner_of(columns, segment.sources[row], segment.kinds[row])
             key = (id(last), tokens[row])
             found[row] = ats[row] - times.get(key, last.get(tokens[row], NAN))
             times[key] = ats[row]
@@ -382,7 +473,7 @@ class Deltas:
                 found[row] = ats[row] - (ats[row - 1] if row > stride.start else self._before)
         return [found.get(row, NAN) for row in rows]
 
-    def _pass_over(self, columns: Columns, place: int) -> Work[None]:
+    def _skip_to(self, columns: Columns, place: int) -> Work[None]:
         while self._place < place:
             found = columns.locate(columns.after(max(self._place, columns.first)))
             if found is None:
@@ -391,34 +482,31 @@ class Deltas:
             stop = min(len(segment), row + _DELTA_STEP, place - segment.first)
             if stop <= row:
                 return
-            self._pass(columns, segment, range(row, stop))
+            self._scan(columns, segment, range(row, stop))
             yield
 
-    def _pass(self, columns: Columns, segment: Segment, rows: range) -> None:
-        self._note(columns, segment, rows)
-        self._before = segment.ats[rows.stop - 1]
-        self._place = segment.first + rows.stop
-
-    def _note(self, columns: Columns, segment: Segment, rows: range) -> None:
+    def _scan(self, columns: Columns, segment: Segment, rows: range) -> None:
         ids = zip(
             picked(segment.sources, rows),
             picked(segment.kinds, rows),
             picked(segment.tokens, rows),
             strict=True,
         )
-        # Few are different. The last of each, in their order: some are of one owner.
+        # Only the last row of each distinct triple counts, in order: several may share an owner.
         for (source, kind, token), row in sorted(
             dict(zip(ids, rows, strict=True)).items(), key=itemgetter(1)
         ):
-            self._of_pair(columns, source, kind)[token] = segment.ats[row]
+            self._owner_of(columns, source, kind)[token] = segment.ats[row]
+        self._before = segment.ats[rows.stop - 1]
+        self._place = segment.first + rows.stop
 
     def _found(self, columns: Columns, segment: Segment, rows: range) -> list[float]:
         tokens, ats = picked(segment.tokens, rows), picked(segment.ats, rows)
-        owner = self._owner(columns, segment, rows)
+        owner = self._single_owner(columns, segment, rows)
         if owner is not None:
-            deltas = self._of_one(owner, tokens, ats)
+            deltas = self._of_one_owner(owner, tokens, ats)
         else:
-            deltas = self._of_each(self._each(segment, rows), tokens, ats)
+            deltas = self._of_owners(self._owner_of_each(segment, rows), tokens, ats)
         if ats:
             self._before = ats[-1]
         many = columns.tokens.many
@@ -426,7 +514,7 @@ class Deltas:
             return [NAN if of == many else by for of, by in zip(tokens, deltas, strict=True)]
         return deltas
 
-    def _of_one(
+    def _of_one_owner(
         self, last: dict[int, float], tokens: Sequence[int], ats: Sequence[float]
     ) -> list[float]:
         known = last.get
@@ -440,7 +528,7 @@ class Deltas:
                 add(at - before)
         return deltas
 
-    def _of_each(
+    def _of_owners(
         self, owners: Iterator[dict[int, float]], tokens: Sequence[int], ats: Sequence[float]
     ) -> list[float]:
         deltas: list[float] = []
@@ -450,30 +538,32 @@ class Deltas:
             last[token] = before = at
         return deltas
 
-    def _owner(self, columns: Columns, segment: Segment, rows: range) -> dict[int, float] | None:
+    def _single_owner(
+        self, columns: Columns, segment: Segment, rows: range
+    ) -> dict[int, float] | None:
         """The times of the one side of a connection that all rows belong to; None if several.
 
-        Whatever the rows hold, `_each` can handle them afterwards.
+        Fills `_owners` for every row, as `_owner_of_each` requires.
         """
         sources, kinds = picked(segment.sources, rows), picked(segment.kinds, rows)
         pairs = set(product(set(sources), set(kinds)))
         if len(pairs) > 1:
             pairs = set(zip(sources, kinds, strict=True))
-        owners = {id(owner): owner for owner in (self._of_pair(columns, *pair) for pair in pairs)}
+        owners = {id(owner): owner for owner in (self._owner_of(columns, *pair) for pair in pairs)}
         return next(iter(owners.values())) if len(owners) == 1 else None
 
-    def _of_pair(self, columns: Columns, source: int, kind: int) -> dict[int, float]:
+    def _owner_of(self, columns: Columns, source: int, kind: int) -> dict[int, float]:
         known = self._owners.get((source, kind))
         if known is None:
             named = columns.sources.value(source)
             connection, channel = ("", Channel.EVENT) if named is None else named[:2]
-            is_ours = (kind & Segment.KIND in _OF_OTHER_SIDE) is (channel is not Channel.SENT)
+            is_ours = (kind & Segment.KIND in _TO_REQUESTER) is (channel is not Channel.SENT)
             is_ours |= channel is Channel.EVENT
             known = self._last.setdefault((connection, is_ours), {})
             self._owners[source, kind] = known
         return known
 
-    def _each(self, segment: Segment, rows: range) -> Iterator[dict[int, float]]:
+    def _owner_of_each(self, segment: Segment, rows: range) -> Iterator[dict[int, float]]:
         pairs = zip(picked(segment.sources, rows), picked(segment.kinds, rows), strict=True)
         return map(self._owners.__getitem__, pairs)
 
@@ -483,20 +573,13 @@ _TICK_KINDS: Final = (FrameKind.PROGRESS, FrameKind.REQUEST)
 
 
 class Table(NamedTuple):
-    """A column of numbers, its table of values, and a way to find values that are not in it."""
+    """A column of numbers, the table of their values, and a way to read values missing from it."""
 
     names: Callable[[Columns], SharedValues[Any]]  # the table
     column: Callable[[Segment], Sequence[int]]  # the column
-    value: Callable[[Any], Any]  # what is compared of an entry of the table
-    looked_up: Callable[[Stride, int], Work[Any]]
-    """The value of a row whose number is `Names.many`; `ABSENT` when it has none."""
-
-
-class Judges(Protocol):
-    """Decides on values."""
-
-    def lets_through(self, value: Any) -> bool:
-        """Whether a value matches."""
+    value: Callable[[Any], Any]  # the compared part of an entry of the table
+    read: Callable[[Stride, int], Work[Any]]
+    """Reads the value of a row whose number is `SharedValues.many`; `ABSENT` if it has none."""
 
 
 def _method_of(stride: Stride, row: int) -> Work[Any]:
@@ -518,14 +601,14 @@ def _token_of(stride: Stride, row: int) -> Work[Any]:
     return meta.get(PROGRESS_TOKEN, ABSENT) if isinstance(meta, dict) else ABSENT
 
 
-def _nothing(_stride: Stride, _row: int) -> Work[Any]:
-    """A recording with tens of thousands of connections has no more of them."""
+def _no_value(_stride: Stride, _row: int) -> Work[Any]:
+    """Connections beyond the tens of thousands that the table holds are not kept."""
     yield from ()
     return ABSENT
 
 
-def _of_source(value: Callable[[FrameSource], Any]) -> Table:
-    return Table(attrgetter("sources"), attrgetter("sources"), value, _nothing)
+def _source_table(value: Callable[[FrameSource], Any]) -> Table:
+    return Table(attrgetter("sources"), attrgetter("sources"), value, _no_value)
 
 
 METHODS: Final = Table(
@@ -534,18 +617,18 @@ METHODS: Final = Table(
 """Methods of requests and notifications."""
 TOKENS: Final = Table(attrgetter("tokens"), attrgetter("tokens"), lambda entry: entry, _token_of)
 """Progress tokens; replies and cancels have that of their request."""
-CONNECTIONS: Final = _of_source(attrgetter("connection"))
-SERVERS: Final = _of_source(lambda entry: server_name(entry.connection))
-DIRECTIONS: Final = _of_source(lambda entry: entry.channel.name.lower())  # the channels' words
+CONNECTIONS: Final = _source_table(attrgetter("connection"))
+SERVERS: Final = _source_table(lambda entry: server_name(entry.connection))
+DIRECTIONS: Final = _source_table(lambda entry: entry.channel.name.lower())
 
 
 class NamePredicate:
-    """Chooses rows by a column of names."""
+    """Chooses rows by the value that their number in a column stands for."""
 
     cost = 1
 
-    def __init__(self, table: Table, judge: Judges, *, pauses_often: bool = False) -> None:
-        """Checking one value takes long when it `pauses_often`."""
+    def __init__(self, table: Table, judge: ValueJudge, *, pauses_often: bool = False) -> None:
+        """Set `pauses_often` if checking one value takes long."""
         self._table = table
         self._judge = judge
         self._pause = 1 if pauses_often else _OFTEN
@@ -562,7 +645,7 @@ class NamePredicate:
             row for row, number in zip(rows, picked(column, rows), strict=True) if number in wanted
         ]
         if names.many in picked(column, found):
-            return (yield from self._without_strangers(stride, found, column, names.many))
+            return (yield from self._with_read_values(stride, found, column, names.many))
         return found
 
     def _refresh(self, names: SharedValues[Any]) -> Work[None]:
@@ -575,14 +658,14 @@ class NamePredicate:
             if self._seen % self._pause == 0:
                 yield
 
-    def _without_strangers(
+    def _with_read_values(
         self, stride: Stride, rows: list[int], column: Sequence[int], many: int
     ) -> Work[Rows]:
-        """The matching rows; those whose value is only in their frames are read."""
+        """The matching rows, after reading the frames whose value is not in the table."""
         found = []
         for row in rows:
             if column[row] == many:
-                value = yield from self._table.looked_up(stride, row)
+                value = yield from self._table.read(stride, row)
                 yield
                 if not self._judge.lets_through(value):
                     continue
@@ -591,7 +674,7 @@ class NamePredicate:
 
 
 def _message(timeline: Timeline, place: int) -> Work[Any]:
-    """The message at a place, decoded; None when it is gone."""
+    """The decoded message at a place; None if it is no longer kept."""
     frame = timeline.frame(place)
     if frame is None:
         return None

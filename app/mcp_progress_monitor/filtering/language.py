@@ -1,7 +1,8 @@
-"""The filter language: grammar, parser, the check of fields and values, filters built by clicks."""
+"""The filter language: grammar, parser, checks of fields and values, filters built by clicks."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
@@ -66,8 +67,8 @@ ITEM: /[^\s"'()=<>!,][^\s"(),]*/
 
 @cache
 def parser(transformer: Any) -> Lark:
-    """The parser, built with the first filter: importing and building takes 0.1 s."""
-    from lark import Lark  # see above
+    """The parser, built for the first filter: importing lark and building takes 0.1 s."""
+    from lark import Lark
 
     return Lark(GRAMMAR, parser="lalr", transformer=transformer, propagate_positions=False)
 
@@ -81,7 +82,7 @@ _SEARCHING: Final = ("contains", "matches")
 
 
 class Piece(NamedTuple):
-    """A word or a quoted text (without its quotes), and its position."""
+    """A word, or quoted text without its quotes, and its position."""
 
     text: str
     position: int
@@ -101,9 +102,9 @@ class FieldReference(NamedTuple):
 
 
 def unquoted(text: str) -> str:
-    r"""The text in quotes: `\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes.
+    r"""The text within quotes: `\"`, `\\`, `\/`, `\n`, `\r`, `\t` and `\u00e9` are escapes.
 
-    Other backslashes stay, so that most regular expressions can be written as usual.
+    Other backslashes are kept, so that most regular expressions can be written as usual.
     """
     plain = _ESCAPE.sub(_unescaped, text[1:-1])
     return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -116,10 +117,10 @@ def _unescaped(found: re.Match[str]) -> str:
 def field_of(
     piece: Piece, fields: Mapping[str, FieldDefinition] = FIELDS, roots: Collection[str] = ROOTS
 ) -> FieldReference:
-    """The field of that name; paths begin with those in `roots`.
+    """The field of that name; `roots` are the fields that paths start with.
 
     Raises:
-        FilterError: there is none of that name.
+        FilterError: there is no such field.
     """
     field = fields.get(piece.text)
     if field is not None:
@@ -156,10 +157,10 @@ def _likely(
 
 
 def comparison(place: FieldReference, op: str, *values: Piece) -> Comparison:
-    """A comparison, its values parsed by the field's type.
+    """A comparison with its values parsed by the field's type.
 
     Raises:
-        FilterError: the operator or a value makes no sense for the field.
+        FilterError: the operator or a value does not apply to the field.
     """
     _check_operator(place, op, values[0])
     read = [_scalar(place.field, op, value) for value in values]
@@ -205,7 +206,7 @@ def _text(_field: FieldDefinition, value: Piece) -> Scalar:
 
 
 def _json(_field: FieldDefinition, value: Piece) -> Scalar:
-    """Only unquoted text can be a number, true, false or null."""
+    """Parse unquoted text as a number, true, false or null if it is one."""
     if value.is_quoted:
         return value.text
     if value.text in _CONSTANTS:
@@ -261,7 +262,7 @@ _READERS: Final[dict[FieldType, Callable[[FieldDefinition, Piece], Scalar]]] = {
 
 
 LONGEST: Final = 10_000  # characters of the longest filter
-DEEPEST: Final = 100  # most levels of `and`, `or`, `not` within each other
+DEEPEST: Final = 100  # levels of nested `and`, `or`, `not`
 _EXPECTED: Final = (
     ("STRING", "WORD", "a field, a word or quoted text"),
     ("STRING", "VALUE", "a value"),
@@ -275,10 +276,10 @@ _QUOTES: Final = ('"', "'")
 
 
 def parse(text: str, builder: type[FilterBuilder] | None = None) -> Expression | None:
-    """Parse a filter; None when the text is blank. `builder` knows other fields than messages have.
+    """Parse a filter; None if the text is blank. `builder` has the fields, by default of messages.
 
     Raises:
-        FilterError: it cannot be understood.
+        FilterError: the text is not a valid filter.
     """
     if not text.strip():
         return None
@@ -291,7 +292,7 @@ def parse(text: str, builder: type[FilterBuilder] | None = None) -> Expression |
 
 
 def _parsed(text: str, builder: type[FilterBuilder]) -> Expression:
-    from lark.exceptions import UnexpectedCharacters, UnexpectedToken  # `grammar`
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken  # late, see `parser`
 
     try:
         return parser(builder).parse(text)  # type: ignore[return-value, arg-type]  # the builder's
@@ -300,15 +301,15 @@ def _parsed(text: str, builder: type[FilterBuilder]) -> Expression:
         at = len(text) if at is None or error.token.type == "$END" else at
         raise _unexpected(text, at, error.accepts or error.expected) from None
     except UnexpectedCharacters as error:
-        # It is declared to have no position.
+        # lark declares the attribute without a type.
         position: int = error.pos_in_stream  # type: ignore[assignment]
         raise _unexpected(text, position, error.allowed or ()) from None
 
 
 class FilterBuilder:
-    """Builds nodes from the parse tree, from the leaves on; the methods are its rules.
+    """Builds nodes from the parse tree, bottom up; each method handles a rule of the grammar.
 
-    Subclasses have the fields of something else than messages.
+    Subclasses have the fields of something other than messages.
     """
 
     known: ClassVar[Mapping[str, FieldDefinition]] = FIELDS
@@ -330,11 +331,10 @@ class FilterBuilder:
     @staticmethod
     def text(tokens: list[Token]) -> Expression:
         piece = _piece(tokens[0])
-        meant = None if piece.is_quoted else _FOREIGN.get(piece.text)
-        if meant is not None:
-            what = f"Unknown operator {piece.text}"
-            hint = f'Use {meant}, or "{piece.text}" to search for it'
-            raise FilterError(what, piece.position, piece.length, hint)
+        operator = None if piece.is_quoted else _FOREIGN.get(piece.text)
+        if operator is not None:
+            hint = f'Use {operator}, or "{piece.text}" to search for it'
+            raise piece.error(f"Unknown operator {piece.text}", hint)
         return Text(piece.text)
 
     @staticmethod
@@ -405,8 +405,8 @@ _TEXTS: Final = frozenset(
 def term(field: str, op: str, value: Value | Sequence[Value]) -> str:
     """A comparison as text; `field` may have a path (see `path_text`).
 
-    Texts are quoted only where they would mean something else without. For `in` the value is a
-    sequence. A text longer than a filter can be is cut, and searched instead of compared.
+    Text is quoted only if necessary. For `in` the value is a sequence. Text that is too long for a
+    filter is truncated, and searched instead of compared.
     """
     if isinstance(value, str) and len(value) > _LONGEST:
         return f"{field} contains {quoted(value[:_LONGEST])}"
@@ -416,11 +416,15 @@ def term(field: str, op: str, value: Value | Sequence[Value]) -> str:
 
 
 def text_term(text: str) -> str:
-    return text if _reads_as(text, Text(text)) else quoted(text[:_LONGEST])
+    """A search for `text`, quoted only if necessary."""
+    with contextlib.suppress(FilterError):
+        if parse(text) == Text(text):
+            return text
+    return quoted(text[:_LONGEST])
 
 
 def written(field: str, value: Value) -> str:
-    """A value as it is compared with a field: unquoted text if it parses the same."""
+    """A value to compare with a field; text is unquoted if it parses to the same value."""
     if not isinstance(value, str):
         return json.dumps(value)
     is_typed = field.partition(".")[0].partition("[")[0] not in _TEXTS
@@ -429,28 +433,20 @@ def written(field: str, value: Value) -> str:
     return value
 
 
-def _reads_as(text: str, wanted: Expression) -> bool:
-    try:
-        found = parse(text)
-    except FilterError:
-        return False
-    return found == wanted
-
-
 def with_term(text: str, term: str, *, exclude: bool = False) -> str:
-    """The filter `text` narrowed by a term, or by its negation; a term it has is not repeated.
+    """The filter `text` narrowed by a term or its negation, unless it has that term already.
 
-    An invalid text is replaced: there is nothing to narrow.
+    An invalid filter is replaced.
     """
     added = f"not {term}" if exclude else term
     try:
-        there = parse(text)
+        before = parse(text)
         wanted = parse(added)
     except FilterError:
         return added
-    if there is None:
+    if before is None:
         return added
-    if wanted == there or (isinstance(there, And) and wanted in there.parts):
+    if wanted == before or (isinstance(before, And) and wanted in before.parts):
         return text
-    kept = f"({text.strip()})" if isinstance(there, Or) else text.strip()
-    return f"{kept} and {added}"
+    old = f"({text.strip()})" if isinstance(before, Or) else text.strip()
+    return f"{old} and {added}"

@@ -23,10 +23,10 @@ _ESCAPE_OF_ASCII: Final = b"\\u00"
 
 
 class Word:
-    r"""A text, prepared for a search that ignores case.
+    r"""A text prepared for a search that ignores case.
 
-    In bytes a character is found as UTF-8 and as the escapes JSON has for it: `ü`, `Ü`, `\u00fc`;
-    `"` and `\"`. A character stands for itself, its lower and its upper case, no more.
+    In bytes, a character is found as UTF-8 and as a JSON escape: `ü`, `Ü`, `\u00fc`; `"`, `\"`. It
+    matches itself, its lower case and its upper case, and nothing else.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,13 +36,13 @@ class Word:
         self._bytes = self._lower.encode(errors="replace")
         self._in_bytes = re.compile(b"".join(map(_in_bytes, text)), re.IGNORECASE)
         self._in_text = re.compile("".join(map(_in_text, text)))
-        # Letters alone: numbers and white space have other forms.
+        # Letters only: JSON has several forms of numbers and white space.
         self._hint = max(_LETTERS.findall(text), key=len, default="").lower().encode()
         self.has_hint = bool(self._hint)  # whether `may_be_in` can exclude anything
-        self.overlap = 12 * len(text)  # most bytes that the text takes in a message
+        self.overlap = 12 * len(text)  # the most bytes that the text can take in a message
 
     def is_in(self, raw: bytes, lowered: bytes) -> bool:
-        """Whether the text is in a message's bytes, given also in lower case."""
+        """Whether the text is in a message, given as received and in lower case."""
         if self._is_ascii and self._bytes in lowered:
             return True
         if self._is_plain or (b"\\" not in raw and (self._is_ascii or raw.isascii())):
@@ -52,7 +52,7 @@ class Word:
     def chosen(
         self, hits: Iterable[int], raws: Sequence[bytes], lowered: Sequence[bytes]
     ) -> list[int]:
-        """Those `hits` among messages, given also in lower case, that have the text."""
+        """The `hits` whose message, given as received and in lower case, contains the text."""
         if self._is_plain:
             wanted = self._bytes
             return [hit for hit in hits if wanted in lowered[hit]]
@@ -64,7 +64,7 @@ class Word:
         return self._in_text.search(text) is not None
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a string in the message, which is JSON, can have the text, however escaped."""
+        """Whether a string in a JSON message can contain the text, however it is escaped."""
         return self._hint in raw.lower() or _ESCAPE_OF_ASCII in raw
 
 
@@ -92,7 +92,7 @@ def _escaped(text: str) -> str:
 
 _SHORTEST: Final = 2
 _ODD: Final = re.compile(r"\(\?(?!:)|\{(?!\d+(?:,\d*)?\})|�")
-"""Flags, and syntax that `regex` reads otherwise than `re`: such patterns are not analysed."""
+"""Flags, and syntax that `regex` reads differently from `re`: such patterns are not analysed."""
 _GROUPS: Final = {"SUBPATTERN", "ATOMIC_GROUP"}
 _REPEATS: Final = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 
@@ -102,7 +102,7 @@ def required(pattern: str) -> bytes:
     if _ODD.search(pattern):
         return b""
     try:
-        found = max(_runs(re._parser.parse(pattern)), key=len, default="")  # noqa: SLF001  # it alone can tell
+        found = max(_runs(re._parser.parse(pattern)), key=len, default="")  # noqa: SLF001  # no public API
         raw = found.encode()
     except (re.error, UnicodeEncodeError, RecursionError, OverflowError, ValueError):
         return b""
@@ -110,7 +110,7 @@ def required(pattern: str) -> bytes:
 
 
 def _runs(nodes: Any) -> Iterator[str]:
-    """The texts in a sequence of nodes, one of which any match passes through."""
+    """The literal texts that every match of a sequence of nodes contains."""
     run = ""
     for op, value in nodes:
         if str(op) == "LITERAL":
@@ -129,9 +129,9 @@ def _within(op: str, value: Any) -> Iterator[str]:
         yield from _runs(value[2])
 
 
-PIECE: Final = 128 * 1024  # characters of a long text that are searched at once …
+PIECE: Final = 128 * 1024  # characters of a long text that are searched in one step
 OVERLAP: Final = 16 * 1024
-"""… and how many of them once more with the next: the longest match that is found for sure."""
+"""Characters searched again with the next piece: the longest match that is always found."""
 _LIMIT_S: Final = 0.01
 _SHORT_LIMIT_S: Final = 0.002
 _PATIENCE: Final = 100
@@ -143,7 +143,7 @@ class Pattern:
     def __init__(self, text: str) -> None:
         self._pattern = compiled_pattern(text)
         self.required = required(text)
-        """Bytes that are in every text with a match; empty if unknown."""
+        """Bytes that every matching text contains; empty if unknown."""
         self.timed_out = 0  # how many texts timed out
 
     def search(self, text: str) -> bool:
@@ -156,15 +156,15 @@ class Pattern:
             return False
 
     def steps(self, texts: Iterable[str]) -> Iterator[bool]:
-        """Search a text that arrives in pieces: False while it continues, True at a match.
+        """Search a text that arrives in pieces: yields False for each, then True at a match.
 
-        A match that ends where a piece ends waits for the next, which may change it.
+        A match at the end of a piece is decided with the next piece, which may change it.
         """
         window, start = "", 0
         following = iter(texts)
         text: str | None = next(following, "")
         while text is not None:
-            # One character more, so that ^ does not match at the overlap.
+            # One more character, so that ^ does not match at the overlap.
             window, start = window[-OVERLAP - 1 :] + text, min(len(window), 1)
             text = next(following, None)
             try:
@@ -186,7 +186,7 @@ def _cut(text: str) -> Iterator[str]:
         yield text[begin : begin + PIECE]
 
 
-ABSENT: Final = Elided(0)  # a missing value: nothing compares with it
+ABSENT: Final = Elided(0)  # a missing value, which no comparison matches
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -215,7 +215,7 @@ class ValueJudge:
         self._order: Callable[[Any, Any], bool] = _ORDERS.get(comparison.op, operator.lt)
 
     def lets_through(self, value: Any) -> bool:
-        """Whether the comparison is true of the value; never, when it is missing."""
+        """Whether the value matches; a missing one never does."""
         return not isinstance(value, Elided) and self._compare(value)
 
     def _is_equal(self, value: Any) -> bool:
@@ -246,7 +246,7 @@ class ValueJudge:
 
 
 def is_same(value: Any, wanted: Scalar | tuple[Scalar, ...]) -> bool:
-    """Equal and of one JSON type: `7` is neither `"7"` nor true, but it is 7.0."""
+    """Whether the values are equal and of the same JSON type: 7 equals 7.0, but not `"7"`."""
     if isinstance(wanted, str):
         return isinstance(value, str) and value == wanted
     if wanted is None or isinstance(wanted, bool):
@@ -261,7 +261,7 @@ def _is_number(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The text that is searched in a value: a string itself, of everything else its JSON."""
+    """The text of a value to search: a string itself, anything else as JSON."""
     if isinstance(value, str):
         return value
     try:

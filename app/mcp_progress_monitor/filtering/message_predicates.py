@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -18,30 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcp_progress_monitor.filtering.filter import Path
-    from mcp_progress_monitor.filtering.stride import Rows, Stride, Work
+    from mcp_progress_monitor.filtering.index_predicates import Rows, Stride, Work
     from mcp_progress_monitor.protocol.frames import FrameKind
 
 _UNSET: Final = msgspec.UNSET
 
 
-class Huge:
-    """A value that is too large to be decoded: its JSON text."""
+class Huge(NamedTuple):
+    """The JSON text of a value that is too large to decode."""
 
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
+    raw: bytes
 
 
 class ValueFinder:
-    """Finds the value at a path of keys and indexes; the whole message has none."""
+    """Finds the value at a path of keys and indexes."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._decode, self._decoded = _decoder(path)
 
     def find(self, raw: bytes) -> Any:
-        """The value in a message; `ABSENT` when there is none, or its container is not JSON.
+        """The value in a message; `ABSENT` if there is none, or the message is not JSON.
 
-        Takes 0.2 µs for an ordinary message; all but the value is skipped, not decoded.
+        Takes 0.2 µs for an ordinary message: everything but the value is skipped, not decoded.
         """
         try:
             found = self._decode(raw)
@@ -56,7 +55,7 @@ class ValueFinder:
         return _within(found, self._path[self._decoded :])
 
     def find_in_slices(self, raw: bytes) -> Work[Any]:
-        """Do the same for a message of many megabytes; large values come as `Huge`."""
+        """Like `find`, for a message of many megabytes; large values are returned as `Huge`."""
         for step in self._path:
             try:
                 if isinstance(step, str):
@@ -74,10 +73,10 @@ class ValueFinder:
 
 
 def _decoder(path: Path) -> tuple[Callable[[bytes], Any], int]:
-    """A decoder for the members on the path, and how many of its steps it takes."""
+    """A decoder for the leading member names of the path, and how many steps it covers."""
     keys: list[str] = []
     for step in path:
-        # The names of a structure's members have no escapes.
+        # msgspec compares names without their escapes.
         if not isinstance(step, str) or '"' in step or "\\" in step or not step.isprintable():
             break
         keys.append(step)
@@ -117,7 +116,7 @@ _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class WordsPredicate:
-    """Chooses messages that contain all of some texts in their bytes."""
+    """Chooses messages whose bytes contain all of some texts."""
 
     cost = 10
 
@@ -187,12 +186,12 @@ class PatternPredicate:
 
 
 class TextPredicate:
-    """Compares the whole of a message, of which the beginning is enough."""
+    """Compares the text of a message, of which only the beginning has to be read."""
 
     cost = 10
 
     def __init__(self, judge: ValueJudge, longest: int) -> None:
-        """`longest` are the characters of the longest text that it is compared with."""
+        """`longest` is the length in characters of the longest text to compare with."""
         self._judge = judge
         self._characters = longest + 1
         self._bytes = 4 * (longest + 2)
@@ -211,14 +210,14 @@ class TextPredicate:
 
 
 class ValuePredicate:
-    """Compares the value at a path, or at the first of some paths with a value."""
+    """Compares the value at the first of some paths that has one."""
 
     cost = 20
 
     def __init__(
         self, kinds: Iterable[FrameKind], paths: Iterable[Path], judge: ValueJudge
     ) -> None:
-        """Only messages of the `kinds` have such values."""
+        """`kinds` are the kinds of messages that may have such a value."""
         self._kinds = KindPredicate.of(frozenset(kinds))
         self._finders = [ValueFinder(path) for path in paths]
         self._judge = judge
@@ -268,7 +267,7 @@ class ValuePredicate:
 
 
 def _is_in_bytes(word: Word | None, raw: bytes) -> Work[bool]:
-    """Whether a text is in JSON too large to be decoded."""
+    """Whether a text is in JSON that is too large to decode."""
     if word is None:
         return False
     step = 256 * 1024

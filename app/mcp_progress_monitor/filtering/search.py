@@ -19,12 +19,16 @@ from mcp_progress_monitor.filtering.index_predicates import (
     TOKENS,
     Deltas,
     Durations,
+    Escapes,
     JobPredicate,
     KindPredicate,
     MomentPredicate,
     NamePredicate,
     NumberPredicate,
-    SecondsPredicate,
+    RowPredicate,
+    Rows,
+    Stride,
+    Work,
     numbers,
     requests,
     sizes,
@@ -37,7 +41,6 @@ from mcp_progress_monitor.filtering.message_predicates import (
     ValuePredicate,
     WordsPredicate,
 )
-from mcp_progress_monitor.filtering.stride import Escapes, RowPredicate, Rows, Stride, Work
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import TASK_PATHS
 
@@ -64,7 +67,7 @@ class AllPredicate:
 
 
 class AnyPredicate:
-    """Matches rows that match any part; the most expensive see only the rest."""
+    """Matches rows that match any part; each part sees only what the cheaper ones left."""
 
     def __init__(self, parts: Iterable[RowPredicate]) -> None:
         self._parts = sorted(parts, key=attrgetter("cost"))
@@ -95,8 +98,8 @@ class NotPredicate:
 
 
 def _without(rows: Rows, hits: Rows) -> Rows:
-    gone = set(hits)
-    return [row for row in rows if row not in gone]
+    excluded = set(hits)
+    return [row for row in rows if row not in excluded]
 
 
 _CALLS: Final = (FrameKind.REQUEST, FrameKind.PROGRESS, FrameKind.NOTIFICATION)
@@ -151,46 +154,34 @@ class Predicate:
 def compiled(
     wanted: TrafficFilter, timeline: Timeline, requests_of: Callable[[int], Collection[int]]
 ) -> Predicate:
-    """A predicate for a search through `timeline`; `requests_of` gives a job's requests' numbers.
+    """A predicate for one search through `timeline`; it has state of its own (see `Deltas`).
 
-    It has a memory of its own (see `Deltas`): one for each search.
+    `requests_of` returns the numbers of a job's requests.
 
     Raises:
-        FilterError: the text cannot be understood.
+        FilterError: the text is not a valid filter.
     """
     expression = parse(wanted.text)
     compiler = _Compiler(requests_of)
-    parts = [*_chosen(wanted)]
+    parts = list(_chosen(wanted))
     if expression is not None:
         parts.append(compiler.predicate(expression))
-    return Predicate(_all(parts), compiler.deltas, compiler.patterns)
+    rows = AllPredicate(parts) if len(parts) > 1 else parts[0] if parts else None
+    return Predicate(rows, compiler.deltas, compiler.patterns)
 
 
 def _chosen(wanted: TrafficFilter) -> Iterable[RowPredicate]:
     if not wanted.kinds >= set(FrameKind):
         yield KindPredicate.of(wanted.kinds)
     if not wanted.channels >= set(Channel):
-        yield NamePredicate(DIRECTIONS, _OneOf({each.name.lower() for each in wanted.channels}))
+        names = tuple(each.name.lower() for each in wanted.channels)
+        yield NamePredicate(DIRECTIONS, ValueJudge(Comparison("dir", (), "in", names)))
     if wanted.irregular_only:
         yield KindPredicate.of_irregular(wanted=True)
 
 
-def _all(parts: list[RowPredicate]) -> RowPredicate | None:
-    return AllPredicate(parts) if len(parts) > 1 else parts[0] if parts else None
-
-
-class _OneOf:
-    """Matches the members of a set."""
-
-    def __init__(self, wanted: Collection[str]) -> None:
-        self._wanted = wanted
-
-    def lets_through(self, value: Any) -> bool:
-        return value in self._wanted
-
-
 class _Compiler:
-    """Makes predicates; those that use time differences share their state."""
+    """Makes predicates; those that compare `dt` share their `Deltas`."""
 
     def __init__(self, requests_of: Callable[[int], Collection[int]]) -> None:
         self._requests_of = requests_of
@@ -209,7 +200,7 @@ class _Compiler:
         return self._both(node)
 
     def _both(self, node: And) -> RowPredicate:
-        """All texts are searched at once: a message is read only once for them."""
+        """All texts in one predicate, so that a message is read only once for them."""
         words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
         others = [self.predicate(part) for part in node.parts if not isinstance(part, Text)]
         return AllPredicate([WordsPredicate(words), *others] if words else others)
@@ -250,8 +241,9 @@ class _Compiler:
 
     def _number(self, node: Comparison) -> RowPredicate:
         wanted: Any = node.value
-        kind = SecondsPredicate if FIELDS[node.field].type is FieldType.SECONDS else NumberPredicate
-        return kind(self._values_of(node.field), node.op, wanted)
+        is_seconds = FIELDS[node.field].type is FieldType.SECONDS
+        values = self._values_of(node.field)
+        return NumberPredicate(values, node.op, wanted, is_seconds=is_seconds)
 
     def _values_of(self, field: str) -> Callable[[Stride, Rows], Any]:
         match field:
@@ -289,10 +281,10 @@ def _any(parts: list[Any]) -> RowPredicate:
 _FIRST: Final = 256
 _LARGEST: Final = 1 << 14
 _QUICK_S: Final = 0.0005
-"""A stride that took less is followed by a larger one: reading the index alone is fast."""
+"""After a faster stride the next is larger: reading the index alone is fast."""
 _SLOW_S: Final = 0.05
-"""One that took longer, by a smaller one: its results are published at its end."""
-_HELD_S: Final = 0.001  # as is one that ran for longer without a pause
+"""After a slower one the next is smaller: results are published at the end of a stride."""
+_LONGEST_STEP_S: Final = 0.001  # as it is after one that ran longer than this without a pause
 
 
 class Search:
@@ -311,7 +303,7 @@ class Search:
         self._work: Work[Rows] | None = None
         self._length = _FIRST
         self._spent_s = 0.0
-        self._held_s = 0.0
+        self._longest_step_s = 0.0
         self.place = place  # everything before it has been searched
 
     @property
@@ -327,32 +319,29 @@ class Search:
         return self._predicate.timed_out
 
     def run(self, budget_s: float) -> list[int]:
-        """Search for about `budget_s` seconds; the places of the frames found, in their order."""
-        begun_s = time.perf_counter()
-        now_s, deadline_s = begun_s, begun_s + budget_s
+        """Search for about `budget_s` seconds; return the places of the frames found, in order."""
+        now_s = time.perf_counter()
+        deadline_s = now_s + budget_s
         found: list[int] = []
-        self._see_what_is_gone()
+        self._skip_dropped()
         while self._stride is not None or self._begin():
             self._step(found)
             now_s, before_s = time.perf_counter(), now_s
             self._spent_s += now_s - before_s
-            self._held_s = max(self._held_s, now_s - before_s)
+            self._longest_step_s = max(self._longest_step_s, now_s - before_s)
             if self._stride is None:
                 self._adapt()
             if now_s >= deadline_s:
                 break
         return found
 
-    def _see_what_is_gone(self) -> None:
-        """Continue after the frames that were dropped; start again if all were, to arrive again."""
+    def _skip_dropped(self) -> None:
+        """Continue after frames that were dropped; start over if the timeline was cleared."""
         if self._columns is not self._timeline.columns:
             self._columns = self._timeline.columns
             self.place, self._stride = 0, None
         if self.place < self._timeline.first:
             self.place, self._stride = self._timeline.first, None
-        self._leave_gap()
-
-    def _leave_gap(self) -> None:
         gap, stride = self._timeline.gap, self._stride
         if self.place in gap:
             self.place, self._stride = gap.stop, None
@@ -370,7 +359,7 @@ class Search:
         escapes.refresh(self._timeline.columns.sources)
         self._stride = Stride(self._timeline, segment, row, stop, escapes.numbers)
         self._work = self._predicate.select(self._stride)
-        self._spent_s = self._held_s = 0.0
+        self._spent_s = self._longest_step_s = 0.0
         return True
 
     def _step(self, found: list[int]) -> None:
@@ -388,5 +377,5 @@ class Search:
     def _adapt(self) -> None:
         if self._spent_s < _QUICK_S:
             self._length = min(self._length * 2, _LARGEST)
-        elif self._spent_s > _SLOW_S or self._held_s > _HELD_S:
+        elif self._spent_s > _SLOW_S or self._longest_step_s > _LONGEST_STEP_S:
             self._length = max(self._length // 2, _FIRST)

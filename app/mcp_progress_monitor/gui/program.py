@@ -30,7 +30,7 @@ from mcp_progress_monitor.gui.tool_bar import SavedServer
 from mcp_progress_monitor.gui.undo import UndoOffer
 from mcp_progress_monitor.gui.user_settings import UserSettings
 from mcp_progress_monitor.gui.window_program import WindowProgram
-from mcp_progress_monitor.playback.following import delete_spools_left
+from mcp_progress_monitor.playback.following import delete_abandoned_spools
 from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
@@ -356,7 +356,7 @@ class Program(WindowProgram):
             window.traffic_pane.make_details,
             *window.late.steps(),
             *loading(),
-            partial(delete_spools_left, self._options.data_dir),
+            partial(delete_abandoned_spools, self._options.data_dir),
             self._garbage.settle,
         )
 

@@ -1,1 +1,1 @@
-"""Other programs' records of MCP sessions as recordings, as far as they go."""
+"""Makes recordings of other programs' records of MCP sessions."""

@@ -1,4 +1,4 @@
-"""Recognises other programs' files by their content, and makes recordings of them."""
+"""Recognises other programs' files by their content and converts them to recordings."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _HEAD: Final = 64 * 1024
 _LARGE: Final = 16 * 1024 * 1024
 _FIRST_LINE: Final = 4 * 1024 * 1024
 _HAR: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:')
-_OF_MCPSNOOP: Final = re.compile(rb'"creator"\s*:\s*\{\s*"name"\s*:\s*"mcpsnoop"')
+_BY_MCPSNOOP: Final = re.compile(rb'"creator"\s*:\s*\{\s*"name"\s*:\s*"mcpsnoop"')
 _BOM: Final = b"\xef\xbb\xbf"
 SUFFIXES: Final = (".har", ".jsonl", ".log")
-"""What the names of files that can be imported usually end in."""
+"""The usual suffixes of files that can be imported."""
 
 
 class ImportForm(NamedTuple):
-    """A form of another program: its name for people, and what reads it."""
+    """A format of another program: its name for the user, and its reader."""
 
     name: str
     read: Callable[[FileIO, ImportedRecording], Iterator[None]]
 
 
 def _read_har(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
-    from mcp_progress_monitor.imports.har import read_har  # late: the HTTP client is
+    from mcp_progress_monitor.imports.har import read_har  # late: imports the HTTP client
 
     yield from read_har(file, recording)
 
@@ -54,7 +54,7 @@ CLAUDE_DESKTOP: Final = ImportForm("Claude Desktop", read_claude_log)
 
 
 def form_of(path: Path) -> ImportForm | None:
-    """The form of a file by its content; None for a recording, and anything unknown."""
+    """The format of a file by its content; None for a recording, and for anything unknown."""
     try:
         if not path.is_file():
             return None
@@ -62,7 +62,7 @@ def form_of(path: Path) -> ImportForm | None:
             head = file.read(_HEAD)
             line = _first_line(head) or _first_line(head + file.read(_FIRST_LINE))
     except OSError:
-        return None  # whoever opens it as a recording says why
+        return None  # opening it as a recording reports the reason
     if head.startswith(HEADER):
         return None
     if _HAR.match(head):
@@ -75,7 +75,7 @@ def form_of(path: Path) -> ImportForm | None:
 
 
 def _first_line(head: bytes) -> bytes:
-    """The first line that is not empty; empty if it does not end here."""
+    """The first line that is not empty; empty if its end is not in `head`."""
     line, feed, _ = head.removeprefix(_BOM).lstrip().partition(b"\n")
     return line.strip() if feed or len(head) < _HEAD else b""
 
@@ -83,13 +83,13 @@ def _first_line(head: bytes) -> bytes:
 def convert(
     path: Path, form: ImportForm, target: Path, on_share: Callable[[float], object] | None = None
 ) -> None:
-    """Make the recording `target`, which is new, of a file of that form.
+    """Convert a file to the new recording `target`.
 
-    `on_share` hears how much of the file is read, from 0 to 1, some hundred times for a large one.
-    What it raises ends the import, of which nothing is left.
+    `on_share` is called with the share of the file that has been read, from 0 to 1, some hundred
+    times for a large file. An exception that it raises ends the import and leaves no file behind.
 
     Raises:
-        UserError: it cannot be read, or has no message of MCP.
+        UserError: the file cannot be read, or has no MCP messages.
     """
     try:
         with ImportedRecording(form.name) as recording:
@@ -102,7 +102,7 @@ def convert(
                 what = f"The {form.name} file has no MCP messages"
                 missing = "\n".join(recording.missing)
                 hint = "Check that it was recorded while the client used the server."
-                if form is HAR and _is_of_mcpsnoop(path):
+                if form is HAR and _is_by_mcpsnoop(path):
                     hint = "mcpsnoop leaves messages out of HAR: open its session log (.jsonl)."
                 raise UserError(ErrorDetails(what, str(path), hint, missing))
             recording.save(target, path)
@@ -114,17 +114,17 @@ def convert(
         ) from error
 
 
-def _is_of_mcpsnoop(path: Path) -> bool:
-    """Whether a HAR file says that mcpsnoop wrote it, which puts no messages into one."""
+def _is_by_mcpsnoop(path: Path) -> bool:
+    """Whether mcpsnoop wrote a HAR file; it leaves out all messages."""
     with path.open("rb") as file:
-        return _OF_MCPSNOOP.search(file.read(_HEAD)) is not None
+        return _BY_MCPSNOOP.search(file.read(_HEAD)) is not None
 
 
 @contextlib.contextmanager
 def as_recording(path: Path, on_large: Callable[[str], None] | None = None) -> Iterator[Path]:
-    """The file itself if it is a recording, or may be; else a recording made of it, for a while.
+    """The file itself unless it can be imported, else a temporary recording made of it.
 
-    `on_large` gets a line for the user before that takes long. `UserError` as of `convert`.
+    `on_large` is called with a line for the user before a long import. Raises what `convert` does.
     """
     form = form_of(path)
     if form is None:
@@ -140,7 +140,7 @@ def as_recording(path: Path, on_large: Callable[[str], None] | None = None) -> I
 
 @contextlib.contextmanager
 def temporary_recording(path: Path) -> Iterator[Path]:
-    """Where the recording made of a file can be, for a while."""
+    """A path for a temporary recording made of a file."""
     with tempfile.TemporaryDirectory(
         prefix="mcp-progress-monitor-", ignore_cleanup_errors=True
     ) as folder:

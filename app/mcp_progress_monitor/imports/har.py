@@ -1,14 +1,15 @@
 """HAR 1.1 and 1.2, as browsers, HTTP debuggers and this program write them.
 
-Each exchange takes the way of one that passes a tap, at the times that its entry gives. HAR has no
-times within a response, so all events of a stream come when it ended. A file may have any size: its
-entries are found one by one, in bounded memory.
+Each exchange is recorded like one that passes a tap, at the times of its entry. HAR has no times
+within a response, so all events of a stream get the time at which it ended. A file may have any
+size: its entries are read one by one, in bounded memory.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import heapq
 import json
 import math
@@ -30,7 +31,7 @@ from mcp_progress_monitor.tap_http.recorder import TapRecorder
 from mcp_progress_monitor.tap_http.sign_in import WELL_KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from io import FileIO
 
     from mcp_progress_monitor.imports.recording import ImportedRecording
@@ -38,21 +39,20 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap_http.client_sessions import ClientSession, TappedRequest
 
     Headers = list[tuple[str, str]]
-    from collections.abc import Sequence
 
 _ENTRIES: Final = ("log", "entries")
 _SERVERS: Final = 1000
 _HEADERS: Final = 500
 _LONGEST_S: Final = 30 * 24 * 3600.0
-_HELD_BYTES: Final = 256 * 1024 * 1024
+_QUEUED_BYTES: Final = 256 * 1024 * 1024
 _PHASES: Final = ("blocked", "dns", "connect", "send", "wait")
-_OURS: Final = "_mcp"  # the member of an entry in which this program says what HAR has no place for
-_PLACE: Final = re.compile(
+_OURS: Final = "_mcp"  # the member in which this program writes what HAR has no field for
+_ENDPOINT_EVENT: Final = re.compile(
     rb"(?:[^\r\n]{0,200}\r?\n){0,20}?event: ?endpoint\r?\ndata: ?([^\r\n]{1,2000})\r?\n\r?\n"
 )
-"""The event `endpoint` of HTTP+SSE and what precedes it (2024-11-05)."""
+"""The `endpoint` event of HTTP+SSE and what precedes it (2024-11-05)."""
 _NO_TIMES: Final = "The times of events within a response: all have the time at which it ended"
-_NO_BYTES: Final = "The bytes of bodies as they were: HAR has them as text"
+_NO_BYTES: Final = "The exact bytes of bodies: HAR has them as text"
 _NO_END: Final = "How connections ended"
 _NOT_MCP: Final = "Requests that are not MCP"
 _UNREADABLE: Final = "Entries that cannot be read"
@@ -61,7 +61,7 @@ _CUT: Final = "The rest of the file, which cannot be read"
 
 
 class _Entry(NamedTuple):
-    """One entry, as far as it is what it should be."""
+    """One entry, with defaults for what is missing or invalid."""
 
     method: str
     url: httpx2.URL
@@ -74,7 +74,7 @@ class _Entry(NamedTuple):
     answer: bytes
     is_body_missing: bool
     is_stream: bool  # whether the response is an event stream
-    begun: float | None
+    started: float | None
     answered_s: float
     ended_s: float
     ours: JsonObject
@@ -89,16 +89,17 @@ class _Entry(NamedTuple):
 
     @property
     def opening(self) -> bytes:
-        """What a stream of HTTP+SSE begins with: where to post, which comes at once."""
-        found = _PLACE.match(self.answer) if self.is_stream and self.method == "GET" else None
+        """The `endpoint` event at the start of an HTTP+SSE stream, sent immediately."""
+        is_sse = self.is_stream and self.method == "GET"
+        found = _ENDPOINT_EVENT.match(self.answer) if is_sse else None
         return b"" if found is None else found[0]
 
 
 class OneSession(ClientSessions):
-    """The one session of a connection that this program recorded."""
+    """The only session of a connection that this program recorded."""
 
     def of(self, asked: TappedRequest) -> ClientSession:
-        """The session, which begins with the first request."""
+        """The session, started by the first request."""
         return self.open[0] if self.open else super().of(asked)
 
 
@@ -112,11 +113,11 @@ class HarRecorder(TapRecorder):
 
 
 def read_har(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
-    """Read a HAR file, pausing by yielding. `UserError` if nothing of it can be read."""
+    """Read a HAR file, pausing by yielding."""
     for what in (_NO_TIMES, _NO_BYTES, _NO_END):
         recording.miss(what)
     servers = _Servers(recording)
-    line = _Line(recording)
+    queue = _Queue(recording)
     try:
         for raw in elements(file, _ENTRIES):
             entry = _entry_of(raw)
@@ -126,47 +127,53 @@ def read_har(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
             elif recorder is None:
                 recording.miss(_NOT_MCP, 1)
             else:
-                line.put(recorder, entry)
+                queue.put(recorder, entry)
             yield
     except JsonStreamError as error:
         recording.miss(f"{_CUT}: {error}")
-    yield from line.rest()
+    yield from queue.rest()
 
 
 class _Step(NamedTuple):
-    """A part of an exchange that is to be recorded at its time; `order` is that of the file."""
+    """A part of an exchange to record at its time; `order` is its position in the file."""
 
     when: float
     order: int
     size: int
+    recorder: HarRecorder
     apply: Callable[[], None]
 
 
-class _Line:
-    """Parts of exchanges, in the order of their times as far as the file is in that of its own."""
+class _Queue:
+    """Parts of exchanges in order of time, provided that the entries of the file are."""
 
     def __init__(self, recording: ImportedRecording) -> None:
         self._recording = recording
         self._steps: list[_Step] = []
         self._count = 0
-        self._held = 0
+        self._bytes = 0
         self._latest = 0.0
 
     def put(self, recorder: HarRecorder, entry: _Entry) -> None:
-        """Put the parts of an exchange in line, and record those that come before it."""
-        begun = self._latest if entry.begun is None else entry.begun
-        self._latest = max(self._latest, begun)
-        while self._steps and (self._steps[0].when <= begun or self._held > _HELD_BYTES):
+        """Queue the parts of an exchange, and record the parts that come before it."""
+        started = self._latest if entry.started is None else entry.started
+        self._latest = max(self._latest, started)
+        while self._steps and (self._steps[0].when <= started or self._bytes > _QUEUED_BYTES):
             self._apply()
+        if entry.is_body_missing:
+            self._recording.miss(_BODILESS, 1)
         exchange = TappedExchange(recorder, entry.method, entry.target, entry.headers)
         for part, after_s, size in (
-            (_Request(recorder, exchange, entry), 0.0, len(entry.body)),
-            (_Head(recorder, exchange, entry), entry.answered_s, 0),
-            (_End(self._recording, recorder, exchange, entry), entry.ended_s, len(entry.answer)),
+            (_request, 0.0, len(entry.body)),
+            (_response_head, entry.answered_s, 0),
+            (_response_end, entry.ended_s, len(entry.answer)),
         ):
             self._count += 1
-            self._held += size
-            heapq.heappush(self._steps, _Step(begun + after_s, self._count, size, part.apply))
+            self._bytes += size
+            apply = functools.partial(part, exchange, entry)
+            heapq.heappush(
+                self._steps, _Step(started + after_s, self._count, size, recorder, apply)
+            )
 
     def rest(self) -> Iterator[None]:
         while self._steps:
@@ -175,66 +182,35 @@ class _Line:
 
     def _apply(self) -> None:
         step = heapq.heappop(self._steps)
-        self._held -= step.size
+        self._bytes -= step.size
         self._recording.at(step.when)
         step.apply()
+        step.recorder.work()
 
 
-class _Request(NamedTuple):
-    """The request of an exchange."""
-
-    recorder: HarRecorder
-    exchange: TappedExchange
-    entry: _Entry
-
-    def apply(self) -> None:
-        if self.entry.body:
-            self.exchange.sent(self.entry.body)
-        self.exchange.sent_all()
-        self.recorder.work()
+def _request(exchange: TappedExchange, entry: _Entry) -> None:
+    if entry.body:
+        exchange.sent(entry.body)
+    exchange.sent_all()
 
 
-class _Head(NamedTuple):
-    """The head of a response."""
-
-    recorder: HarRecorder
-    exchange: TappedExchange
-    entry: _Entry
-
-    def apply(self) -> None:
-        entry = self.entry
-        if entry.status:
-            # HAR has decoded bodies, whatever the header says.
-            headers = [each for each in entry.answer_headers if each[0].lower() != _CODING]
-            self.exchange.answered(entry.status, entry.reason, entry.version, headers)
-            if entry.opening:
-                self.exchange.received(entry.opening)
-        self.recorder.work()
+def _response_head(exchange: TappedExchange, entry: _Entry) -> None:
+    if entry.status:
+        # Bodies in HAR are decoded, whatever the header says.
+        headers = [each for each in entry.answer_headers if each[0].lower() != "content-encoding"]
+        exchange.answered(entry.status, entry.reason, entry.version, headers)
+        if entry.opening:
+            exchange.received(entry.opening)
 
 
-_CODING: Final = "content-encoding"
-
-
-class _End(NamedTuple):
-    """The body of a response, and the end of the exchange."""
-
-    recording: ImportedRecording
-    recorder: HarRecorder
-    exchange: TappedExchange
-    entry: _Entry
-
-    def apply(self) -> None:
-        entry, exchange = self.entry, self.exchange
-        if entry.status and entry.answer:
-            exchange.received(entry.answer[len(entry.opening) :])
-        if entry.is_body_missing:
-            self.recording.miss(_BODILESS, 1)
-        reason = entry.ours.get("ended")
-        if not isinstance(reason, str):
-            is_whole = entry.status and not entry.is_body_missing
-            reason = COMPLETE if is_whole else "it is not in the HAR file"
-        exchange.ended(reason, "client" if reason.startswith("closed by") else "server")
-        self.recorder.work()
+def _response_end(exchange: TappedExchange, entry: _Entry) -> None:
+    if entry.status and entry.answer:
+        exchange.received(entry.answer[len(entry.opening) :])
+    reason = entry.ours.get("ended")
+    if not isinstance(reason, str):
+        is_whole = entry.status and not entry.is_body_missing
+        reason = COMPLETE if is_whole else "it is not in the HAR file"
+    exchange.ended(reason, "client" if reason.startswith("closed by") else "server")
 
 
 class _Servers:
@@ -249,7 +225,7 @@ class _Servers:
     def of(self, entry: _Entry) -> HarRecorder | None:
         connection = entry.ours.get("connection")
         if isinstance(connection, str) and "#" in connection:
-            return self._of_ours(entry, connection)
+            return self._exported_by_us(entry, connection)
         origin = f"{entry.url.scheme}://{entry.url.netloc.decode('ascii', 'replace')}"
         key = (origin, entry.target.partition("?")[0])
         known = self._by_endpoint.get(key)
@@ -258,9 +234,9 @@ class _Servers:
         if known is not None or not _is_mcp(entry):
             return known
         made = self._begin(entry, key)
-        place = _told_place(entry)
-        if made is not None and place is not None:
-            self._by_endpoint.setdefault((origin, place), made)
+        path = _post_path(entry)
+        if made is not None and path is not None:
+            self._by_endpoint.setdefault((origin, path), made)
         return made
 
     def _begin(self, entry: _Entry, key: tuple[str, str]) -> HarRecorder | None:
@@ -275,7 +251,7 @@ class _Servers:
             self._by_endpoint[key] = made
         return made
 
-    def _of_ours(self, entry: _Entry, connection: str) -> HarRecorder | None:
+    def _exported_by_us(self, entry: _Entry, connection: str) -> HarRecorder | None:
         known = self._by_connection.get(connection)
         if known is None and len(self._by_connection) < _SERVERS:
             made = self._made(entry, server_name(connection))
@@ -293,15 +269,13 @@ class _Servers:
         except UserError:
             return None
         recording = self._recording
-        return HarRecorder(name, addresses, recording, _ignore, recording.clock, recording.numbers)
-
-
-def _ignore(_line: str) -> None:
-    """What a tap would report while it runs is in the recording."""
+        return HarRecorder(
+            name, addresses, recording, lambda _report: None, recording.clock, recording.numbers
+        )
 
 
 def _is_mcp(entry: _Entry) -> bool:
-    """Whether an exchange is one of MCP, as far as it shows."""
+    """Whether an exchange is recognisably MCP."""
     headers = entry.asked
     names = {name.lower() for name, _ in entry.answer_headers} | set(headers)
     if SESSION in names or "mcp-protocol-version" in names:
@@ -311,9 +285,9 @@ def _is_mcp(entry: _Entry) -> bool:
     return bool(entry.opening)
 
 
-def _told_place(entry: _Entry) -> str | None:
-    """The path to which a server of HTTP+SSE wants messages."""
-    found = _PLACE.match(entry.opening)
+def _post_path(entry: _Entry) -> str | None:
+    """The path to which an HTTP+SSE server wants messages posted."""
+    found = _ENDPOINT_EVENT.match(entry.opening)
     if found is None:
         return None
     try:
@@ -352,7 +326,7 @@ def _entry_of(raw: bytes) -> _Entry | None:
         answer=answer,
         is_body_missing=has_body and not answer,
         is_stream=is_stream,
-        begun=epoch_of(_text(entry, "startedDateTime")),
+        started=epoch_of(_text(entry, "startedDateTime")),
         answered_s=answered_s,
         ended_s=ended_s,
         ours=as_object(entry.get(_OURS)),
@@ -378,12 +352,12 @@ def _headers(message: JsonObject) -> Headers:
     found: Any = message.get("headers")
     pairs = found[:_HEADERS] if isinstance(found, list) else []
     read = [(_text(as_object(pair), "name"), _text(as_object(pair), "value")) for pair in pairs]
-    # HTTP/2 writes what stands in the first line of a request as headers.
+    # HTTP/2 has pseudo-headers in place of the request line.
     return [(name, value) for name, value in read if name and not name.startswith(":")]
 
 
 def _timings(entry: JsonObject) -> tuple[float, float]:
-    """Seconds from the beginning until the response came, and until it ended."""
+    """Seconds from the request to the start of the response, and to its end."""
     timings = as_object(entry.get("timings"))
     answered_s = sum(_seconds(timings.get(phase)) for phase in _PHASES)
     ended_s = max(_seconds(entry.get("time")), answered_s + _seconds(timings.get("receive")))
@@ -406,44 +380,44 @@ def _value(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-LARGEST: Final = 256 * 1024 * 1024  # an element with more bytes is given up
+LARGEST: Final = 256 * 1024 * 1024  # bytes of the largest element
 _BLOCK: Final = 1024 * 1024
 _TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}:,]', re.DOTALL)
 _LONGEST_KEY: Final = 200
 
 
 class JsonStreamError(Exception):
-    """The file is no JSON, ends too early, or has something larger than is held."""
+    """The file is not JSON, ends early, or has an element that is too large."""
 
 
 class _Scanner:
-    """Tokens of a file. What was passed is let go of, but for what begins at `kept`."""
+    """Reads tokens of a file, and keeps only what starts at `kept`."""
 
     def __init__(self, file: FileIO) -> None:
-        self.kept: int | None = None  # where an element begins in the buffer
-        self.end = 0  # where the last token ends in the buffer
+        self.kept: int | None = None  # the start of an element in the buffer
+        self.end = 0  # the end of the last token in the buffer
         self.buffer = b""
         self._file = file
         self._step = _BLOCK
 
     def next(self) -> bytes | None:
-        """The next token, a string as a whole; None at the end of the file."""
+        """The next token, such as a whole string; None at the end of the file."""
         while True:
             found = _TOKEN.search(self.buffer, self.end)
-            # A quotation mark alone is a string whose end is still to come.
+            # A lone quotation mark starts a string that has not been read to its end.
             if found is not None and found[0] != b'"':
                 self.end = found.end()
                 self._step = _BLOCK
                 return found[0]
             begin = len(self.buffer) if found is None else found.start()
-            if not self._read_on(begin):
+            if not self._read_more(begin):
                 return None
 
-    def _read_on(self, begin: int) -> bool:
-        """Have more in the buffer, of which all before `begin` is read; False at the end."""
+    def _read_more(self, begin: int) -> bool:
+        """Read more into the buffer, dropping what is before `begin`; False at the end."""
         kept = begin if self.kept is None else self.kept
         data = self._file.read(self._step)
-        # A long string is looked through again each time: each time there is twice as much of it.
+        # A long string is scanned again after each read, so each read is twice as large.
         self._step *= 2
         if not data:
             if begin < len(self.buffer):
@@ -459,7 +433,7 @@ class _Scanner:
 
 
 def elements(file: FileIO, path: Sequence[str]) -> Iterator[bytes]:
-    """The objects in the array at `path`, below an object each, as they stand in the file.
+    """The raw elements of the array at `path`, a path of nested object keys.
 
     Raises:
         JsonStreamError: the rest cannot be read.

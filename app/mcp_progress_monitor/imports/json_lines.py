@@ -1,7 +1,7 @@
 """Session logs in JSON Lines: those of mcpsnoop (as of 0.9) and of mcp-rec (as of 0.1).
 
-mcpsnoop writes an envelope a line: `session_id`, `server_label`, `seq`, `ts`, `direction` (`c2s`,
-`s2c`, `stderr`, `meta`), `transport`, and the message in `raw`, or in `text` what is no JSON.
+mcpsnoop writes an envelope per line: `session_id`, `server_label`, `seq`, `ts`, `direction` (`c2s`,
+`s2c`, `stderr`, `meta`), `transport`, and the message in `raw` or, if it is not JSON, in `text`.
 mcp-rec writes `ts`, `dir` (`client->server` or `server->client`) and `msg`.
 """
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME: Final = 200
 _CONNECTIONS: Final = 100_000
-_UNREADABLE: Final = "Lines that are no records of this form"
-_NO_BYTES: Final = "The exact bytes of messages: they were written anew, with the same content"
+_UNREADABLE: Final = "Lines that are not records of this format"
+_NO_BYTES: Final = "The exact bytes of messages: they were reformatted, with the same content"
 _NO_END: Final = "How and when the server's process ended"
 _NO_HTTP: Final = "The HTTP requests and responses around the messages"
 _NO_STDERR: Final = "The server's standard error"
 _NO_COMMAND: Final = "The server's command"
-_CUT: Final = "The ends of long messages, which were cut"
+_CUT: Final = "The ends of long messages, which were truncated"
 _REDACTED: Final = "Values in messages, which were redacted"
-_DROPPED: Final = "Messages that were dropped when they came too fast"
-_BATCHES: Final = "Batches: their messages are single ones"
+_DROPPED: Final = "Messages that were dropped because they arrived too fast"
+_BATCHES: Final = "Batches: their messages were recorded one by one"
 _NO_JSON: Final = "_unparsed"
 
 
@@ -54,7 +54,7 @@ class _Snooped(msgspec.Struct):
 
 
 class _SessionMeta(msgspec.Struct):
-    """How mcpsnoop started a server."""
+    """The command with which mcpsnoop started a server."""
 
     command: list[str]
     cwd: str | None = None
@@ -69,7 +69,7 @@ class _Recorded(msgspec.Struct):
 
 
 class _Unparsed(msgspec.Struct):
-    """What mcp-rec writes of a line that is no JSON."""
+    """What mcp-rec writes for a line that is not JSON."""
 
     is_unparsed: bool = msgspec.field(name=_NO_JSON)
     raw: str = msgspec.field(name="_raw")
@@ -114,7 +114,7 @@ def read_mcpsnoop(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
 
 
 class _SnoopedSessions:
-    """The connections of a log: a server may have many clients, each with ids of its own."""
+    """The connections of a log: a server may have many clients, each with its own ids."""
 
     def __init__(self, recording: ImportedRecording) -> None:
         self._recording = recording
@@ -141,8 +141,8 @@ class _SnoopedSessions:
             case "c2s":
                 recording.sent(connection, raw or found.text.encode(errors="replace"))
             case "s2c":
-                said = raw or found.text.encode(errors="replace")
-                recording.received(connection, said, is_complete=not found.truncated)
+                message = raw or found.text.encode(errors="replace")
+                recording.received(connection, message, is_complete=not found.truncated)
             case _:
                 recording.miss(_UNREADABLE, 1)
 
@@ -208,7 +208,7 @@ def read_mcp_rec(file: FileIO, recording: ImportedRecording) -> Iterator[None]:
 
 
 def _raw_of(message: bytes) -> bytes:
-    """A message, or the line as it was where that is no JSON."""
+    """A message, or the original line if it was not JSON."""
     if _NO_JSON.encode() not in message:
         return message
     try:
@@ -219,7 +219,7 @@ def _raw_of(message: bytes) -> bytes:
 
 
 def _lines(file: FileIO, recording: ImportedRecording) -> Iterator[bytes]:
-    """The lines of a file that are not empty; those that are too long are counted."""
+    """The lines of a file that are not empty; those that are too long are counted as missing."""
     for block in read_blocks(file, 0):
         if block is None:
             continue

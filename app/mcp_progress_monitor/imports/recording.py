@@ -1,4 +1,4 @@
-"""The recording that an import makes: frames at the times that the source gives them."""
+"""The recording that an import makes: frames with the times of their source."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 _EARLIEST: Final = 0.0
-_LATEST: Final = 4_102_444_800.0  # the year 2100: what lies beyond is no time of a session
+_LATEST: Final = 4_102_444_800.0  # the year 2100: a later time is not that of a session
 _CONNECTIONS: Final = 10_000
 _BLOCK: Final = 1024 * 1024
 
 
 class ImportedRecording:
-    """Frames on their way to a file, which `save` makes. A context manager: it holds a file.
+    """Collects frames in a temporary file, from which `save` makes a recording.
 
-    Times never go back: what a source dates earlier than the frame before gets that one's time.
+    Times never go back: a frame dated earlier than the one before gets that one's time.
     """
 
     waiting_bytes = 0
     is_gathering = False
 
     def __init__(self, source: str) -> None:
-        """`source` names the form that is read, for people."""
+        """`source` is the name of the imported format for the user."""
         self.source = source
         self.numbers = FrameNumbers()
         self.is_empty = True  # whether nothing was taken
         self.clock = Clock(monotonic=lambda: self._when, wall=lambda: self._when)
         self._when = _EARLIEST
-        self._begun: float | None = None
+        self._started: float | None = None
         self._encoder = Encoder(0.0)
         self._framers: dict[str, Framer] = {}
         self._missing: dict[str, int] = {}
@@ -54,10 +54,10 @@ class ImportedRecording:
         self._file.close()
 
     def at(self, when: float | None) -> None:
-        """What follows happened at `when`, in seconds since the epoch; None if nobody knows."""
+        """Set the time of what follows, in seconds since the epoch; None if it is unknown."""
         if when is not None and _EARLIEST < when < _LATEST:
             self._when = max(self._when, round(when, 6))
-            self._begun = self._when if self._begun is None else self._begun
+            self._started = self._when if self._started is None else self._started
 
     def sent(self, connection: str, raw: bytes) -> None:
         self.take([self._framer(connection).sent(raw, self._when, self._when)])
@@ -88,10 +88,10 @@ class ImportedRecording:
             self._file.write(self._encoder.encode(frames, 1, 0).lines)
 
     def hand_over(self) -> None:
-        """All that was taken is written already."""
+        """Do nothing: frames are written when they are taken."""
 
     def miss(self, what: str, count: int = 0) -> None:
-        """Note what the source lacks; with `count`, how many times."""
+        """Note something that the source lacks; with `count`, how many times."""
         self._missing[what] = self._missing.get(what, 0) + count
 
     @property
@@ -103,14 +103,14 @@ class ImportedRecording:
         ]
 
     def save(self, path: Path, original: Path) -> None:
-        """Write the recording of the file `original` to `path`, which is new and private.
+        """Write the recording of the file `original` to the new private file `path`.
 
-        `OSError` if that fails; nothing is left then.
+        `OSError` if that fails; then no file is left behind.
         """
-        begun = datetime.datetime.fromtimestamp(self._begun or _EARLIEST, datetime.UTC)
+        started = datetime.datetime.fromtimestamp(self._started or _EARLIEST, datetime.UTC)
         fields = {
             "program": f"mcp-progress-monitor {__version__}",
-            "started": begun.isoformat(),
+            "started": started.isoformat(),
             "at": 0.0,
             "first": 1,
             "part": 1,
@@ -137,7 +137,7 @@ class ImportedRecording:
 
 
 def epoch_of(text: str) -> float | None:
-    """A time as ISO 8601 writes it; None for anything else. Without a zone it is UTC."""
+    """Parse an ISO 8601 time, in UTC unless it has an offset; None for anything else."""
     try:
         moment = datetime.datetime.fromisoformat(text)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

@@ -1,4 +1,4 @@
-"""Where a recording that is followed comes from: a file that grows, or standard input."""
+"""The source of a followed recording: a growing file, or standard input."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _READ_BYTES: Final = 64 * 1024
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 _PREFIX: Final = "followed-"
 _NAME: Final = f"stdin{SUFFIX}"
-_BEGINNING_S: Final = 60  # a folder without a lock may be one that another program has just made
+_STARTING_S: Final = 60  # a younger folder without a lock may belong to a program that is starting
 
 
 class FollowedRecording(NamedTuple):
-    """A recording that grows: where it is, whether it grows no more, and what went wrong."""
+    """A growing recording: its path, whether it has ended, and the errors so far."""
 
     path: Path
     is_over: Callable[[], bool]
@@ -36,9 +36,9 @@ class FollowedRecording(NamedTuple):
 
 
 def followed_file(path: Path) -> FollowedRecording:
-    """The recording at `path`, until the program that writes it releases its lock.
+    """Follow the recording at `path` until the program that writes it releases its lock.
 
-    One without a lock, as a copy that another program adds to, is followed for good.
+    A file without a lock, such as a copy that another program appends to, never ends.
     """
     folder = RecordingsFolder(path.parent)
     was_written = False
@@ -54,20 +54,19 @@ def followed_file(path: Path) -> FollowedRecording:
 
 
 class Spool:
-    """Writes a stream into a file as it comes, so that all of it can be looked at again.
+    """Copies a stream into a temporary file, which can be read repeatedly, until `close`.
 
-    The file is gone with `close`. What a program that was killed left of its own goes when the next
-    one is made.
+    Files left by programs that were killed are deleted when the next spool is made.
     """
 
     def __init__(self, stream: BinaryIO, folder: Path) -> None:
-        """Make the file in a private folder within `folder`, and begin to read `stream`.
+        """Make the file in a private folder within `folder`, and start to read `stream`.
 
-        `UserError` when it cannot be made.
+        `UserError` if it cannot be made.
         """
-        delete_spools_left(folder)
+        delete_abandoned_spools(folder)
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))  # its owner's alone
+            self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
             self.path = self._folder / _NAME
             self._lock = RecordingsFolder(self._folder)
             self._lock.begin(self.path)
@@ -78,7 +77,7 @@ class Spool:
         self._stream = stream
         self._is_over = False
         self._problem: ErrorDetails | None = None
-        # A daemon: nobody can end its waiting for a stream that never ends.
+        # A daemon thread: waiting for the stream cannot be interrupted.
         self._thread = threading.Thread(target=self._copy, name="spool", daemon=True)
         self._thread.start()
 
@@ -96,7 +95,7 @@ class Spool:
 
     def _copy(self) -> None:
         try:
-            # Not `stream.read`, which waits until so many bytes are there.
+            # `stream.read` would wait for that many bytes.
             while data := os.read(self._stream.fileno(), _READ_BYTES):
                 self._file.write(data)
         except (OSError, ValueError) as error:
@@ -104,22 +103,22 @@ class Spool:
         self._is_over = True
 
 
-def delete_spools_left(folder: Path) -> None:
+def delete_abandoned_spools(folder: Path) -> None:
     for left in folder.glob(f"{_PREFIX}*/"):
         with contextlib.suppress(OSError):
             was_locked = (left / f"{Path(_NAME).stem}.lock").exists()
-            is_old = time.time() - left.stat().st_mtime > _BEGINNING_S
+            is_old = time.time() - left.stat().st_mtime > _STARTING_S
             if not RecordingsFolder(left).is_written(left / _NAME) and (was_locked or is_old):
                 shutil.rmtree(left, ignore_errors=True)
 
 
 def _problem(error: Exception, folder: Path) -> ErrorDetails:
-    what, hint = "Cannot keep what standard input brings", "Check the free disk space."
+    what, hint = "Cannot store standard input", "Check the free disk space."
     reason = getattr(error, "strerror", None) or str(error)
     return ErrorDetails(what, str(folder), hint, reason)
 
 
 def wait_for_header(followed: FollowedRecording) -> None:
-    """Wait until the first line is there, or will never be."""
+    """Wait for the first line, or for the end of the recording."""
     while not (has_header(followed.path) or followed.is_over()):
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)

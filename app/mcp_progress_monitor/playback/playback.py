@@ -26,23 +26,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.playback.following import FollowedRecording
-    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.files import RecordingPart
     from mcp_progress_monitor.snapshots.questions import Question
 
 RUNNING_KEPT: Final = 100_000
-"""Jobs without an end that are listed: a hostile file may have any number of them."""
+"""The most unfinished jobs listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
 _MISSING_SHOWN: Final = 50
 _FOR_EVER: Final = float("inf")
-_NOTHING: Final = ChangeSet()
 
 
 class Playback:
     """The reading side of `Engine`, fed by a file.
 
-    Nothing is read before it is requested. Every frame takes the same way as a live one: `Framer`,
+    Reads only what is requested. Every frame passes the same objects as a live one: `Framer`,
     `Conversation`, `Tracker`, `Timeline`, then one synchronous `Update`. Time is the recording's.
     Positions are seconds since the first frame.
     """
@@ -53,19 +52,23 @@ class Playback:
         followed: FollowedRecording | None = None,
         imported_from: Path | None = None,
     ) -> None:
-        """Open the recording that `path` is part of; `UserError` when it cannot be read.
+        """Open the recording that `path` is part of; `UserError` if it cannot be read.
 
-        With `followed` it is still being written: what is added to it follows. `imported_from` is
-        the user's file that it was made of.
+        With `followed`, it is still being written and read as it grows. `imported_from` is the
+        user's file that it was converted from.
         """
         self.path = imported_from or path
         self._imported_from = imported_from
         self.timeline = Timeline()
         self._followed = followed
-        self._reader = self._opened(path, followed)
+        self._reader = (
+            RecordingReader(path)
+            if followed is None
+            else GrowingRecording(path, followed.is_over, on_part=self._add_part)
+        )
         for part in self._reader.parts:
             self._add_part(part)
-        self._heard_at = time.monotonic()
+        self._last_frame_at = time.monotonic()
         first, last = self._reader.first(), self._reader.last()
         self._begin_at = 0.0 if first is None else first.at
         self._begun_when = None if first is None else first.when
@@ -76,27 +79,22 @@ class Playback:
         self.jobs: Final = RecordedJobs(self.now, lambda: self.is_ended)
         self._begin()
 
-    def _opened(self, path: Path, followed: FollowedRecording | None) -> RecordingReader:
-        if followed is None:
-            return RecordingReader(path)
-        return GrowingRecording(path, followed.is_over, on_part=self._add_part)
-
     def _add_part(self, part: RecordingPart) -> None:
         self.timeline.add_part(part.number, FileBytes(part.path))
 
     def _begin(self) -> None:
-        self.is_loaded = False  # whether all of the recording was read
+        self.is_loaded = False  # whether the whole recording has been read
         self.servers.clear()
         limits = RowLimits(running=RUNNING_KEPT)
-        tracker = Tracker(limits, self.servers.key_of, self._client_of)
-        self._tracker = self.jobs.read_anew(tracker)
+        self._tracker = Tracker(limits, self.servers.key_of, self._client_of)
+        self.jobs.restart(self._tracker)
         self._intake = ChunkIntake(self.servers, self._on_taken)
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
 
     def _client_of(self, connection: str) -> str | None:
-        """The client whose connection a tap recorded; None where we were the client."""
+        """The client whose connection a tap recorded; None if we were the client."""
         tap = self.header.get("tap")
         if not isinstance(tap, dict):
             return None
@@ -141,7 +139,7 @@ class Playback:
 
     @property
     def begun_when(self) -> float | None:
-        """Wall time of the first frame; None when that is not known."""
+        """Wall time of the first frame; None if it is not known."""
         return self._begun_when
 
     @property
@@ -154,7 +152,7 @@ class Playback:
 
     @property
     def is_following(self) -> bool:
-        """Whether all that is there was read, and more may be added."""
+        """Whether everything written so far has been read, and more may be appended."""
         is_waiting = self._reader.is_waiting and self._chunk is None
         return is_waiting and not (self.is_loaded or self._intake.is_reading)
 
@@ -178,21 +176,20 @@ class Playback:
     # Playing
 
     def advance(self, budget_s: float) -> bool:
-        """Read on for about `budget_s`, regardless of the recording's time.
+        """Read for about `budget_s`, regardless of the recording's time; True while there is more.
 
-        True while there is more. At the end of a growing recording, time continues.
+        At the end of a growing recording, time continues.
         """
         is_more = self._work(_FOR_EVER, budget_s)
         if self.is_following:
-            silent_s = time.monotonic() - self._heard_at
+            silent_s = time.monotonic() - self._last_frame_at
             self._pass(max(self._now, self._end_at + silent_s))
         return is_more
 
     def play_until(self, at_s: float, budget_s: float = 0.05) -> bool:
-        """Play up to a position, for about `budget_s` at most.
+        """Play up to a position, for at most about `budget_s`; True while there is more.
 
-        True while there is more of the recording. If time did not suffice, `position_s` is how far
-        it went, and the next call continues.
+        If that did not suffice, the next call continues from `position_s`.
         """
         until = self._begin_at + at_s
         is_more = self._work(until, budget_s)
@@ -201,7 +198,7 @@ class Playback:
         return is_more
 
     def step(self) -> bool:
-        """Play the frames of the next moment. True while there is more."""
+        """Play all frames that have the next time; True while there is more."""
         self._intake.finish_reading()
         chunk = self._found()
         if chunk is not None:
@@ -211,11 +208,11 @@ class Playback:
         return self._found() is not None or not self.is_loaded
 
     def restart(self) -> None:
-        """Go back to the beginning: remove all jobs and frames, and read them again."""
-        gone, names = tuple(self._tracker.jobs()), frozenset(self.servers.names())
+        """Go back to the start: remove all jobs and frames, to read them again."""
+        removed, names = tuple(self._tracker.jobs()), frozenset(self.servers.names())
         self.timeline.clear()
         self._begin()
-        self._listeners.publish(Update(changes=ChangeSet(removed=gone), servers=names))
+        self._listeners.publish(Update(changes=ChangeSet(removed=removed), servers=names))
 
     def _work(self, until: float, budget_s: float) -> bool:
         deadline = time.perf_counter() + budget_s
@@ -250,17 +247,17 @@ class Playback:
         return self._chunk
 
     def _found(self) -> Chunk | None:
-        """The next chunk, however long it takes to find one; None where there is none yet."""
+        """The next chunk, however long reading it takes; None if there is none yet."""
         while self._peek() is None and not (self.is_loaded or self._reader.is_waiting):
             pass
         return self._chunk
 
     def _time_of(self, chunk: Chunk) -> float:
-        """When a chunk is due: a time after the end is that of the end."""
+        """The time of a chunk, at most that of the end."""
         return min(chunk.frames[0].at, self._end_at)
 
     def _on_taken(self, taken: TakenChunk) -> None:
-        """Take in what a chunk means, as `Engine` does with what a connection saw."""
+        """Process the facts of a chunk, as `Engine` does for a live connection."""
         frames, facts = taken.frames, taken.facts
         self.timeline.columns.take(
             frames,
@@ -276,10 +273,10 @@ class Playback:
         self._now = max(self._now, min(frames[-1].at, self._end_at))
         changes = self._tracker.apply(facts, self._now)
         self.timeline.mark(changes.marked)
-        self._publish(frames, facts, changes, taken.servers)
+        self._listeners.publish(Update(frames, facts, changes, taken.servers))
 
     def _note_end(self, frames: Sequence[Frame]) -> None:
-        self._heard_at = time.monotonic()
+        self._last_frame_at = time.monotonic()
         if self._begun_when is None:
             self._begun_when, self._begin_at = frames[0].when, frames[0].at
             self._now = self._ticked_at = self._end_at = self._begin_at
@@ -293,8 +290,8 @@ class Playback:
     def _tick(self) -> None:
         self._ticked_at = self._now
         changes = self._tracker.tick(self._now)
-        if changes != _NOTHING:
-            self._publish(changes=changes)
+        if changes != ChangeSet():
+            self._listeners.publish(Update(changes=changes))
 
     def _end(self) -> None:
         self.is_loaded = True
@@ -302,16 +299,7 @@ class Playback:
         self._tick()
         cut_off = self._tracker.running
         if cut_off:
-            self._publish(changes=ChangeSet(progressed=cut_off))
-
-    def _publish(
-        self,
-        frames: Sequence[Frame] = (),
-        facts: Sequence[Fact] = (),
-        changes: ChangeSet = _NOTHING,
-        servers: frozenset[str] = frozenset(),
-    ) -> None:
-        self._listeners.publish(Update(frames, facts, changes, servers))
+            self._listeners.publish(Update(changes=ChangeSet(progressed=cut_off)))
 
 
 def _cut_off(running: int, path: Path) -> ErrorDetails:
@@ -325,7 +313,7 @@ def _cut_off(running: int, path: Path) -> ErrorDetails:
 
 
 def _of_script(tap: Any, path: Path) -> list[ErrorDetails]:
-    """That a tap changed what passed, by a script: what was recorded tests a client or server."""
+    """A note that a tap's script changed messages."""
     script = as_object(tap).get("script")
     if not isinstance(script, str):
         return []
@@ -335,7 +323,7 @@ def _of_script(tap: Any, path: Path) -> list[ErrorDetails]:
 
 
 def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
-    """What another program's file lacks, as the header of the recording made of it says."""
+    """The details that an imported file lacks, from the header of its recording."""
     fields = as_object(imported)
     source, missing = fields.get("from"), fields.get("missing")
     if not isinstance(source, str) or not isinstance(missing, list):
@@ -346,16 +334,15 @@ def _of_import(imported: Any, path: Path) -> list[ErrorDetails]:
 
 
 class RecordedJobs(Jobs):
-    """The jobs of a recording as far as it was read."""
+    """The jobs of a recording, up to the position that was read."""
 
     def __init__(self, now: Callable[[], float], has_ended: Callable[[], bool]) -> None:
-        """Time is that of the recording; `has_ended` returns whether all of it was read."""
+        """`now` is the recording's time; `has_ended` returns whether all of it has been read."""
         super().__init__(Tracker(), now)
         self._has_ended = has_ended
 
-    def read_anew(self, tracker: Tracker) -> Tracker:
+    def restart(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        return tracker
 
     @property
     def is_ended(self) -> bool:
@@ -371,7 +358,7 @@ class RecordedJobs(Jobs):
         return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
 
     def _as_of_end(self, job: JobSnapshot) -> JobSnapshot:
-        """Without rate and time left for a job whose end is not recorded."""
+        """The snapshot, without rate and time left if the job's end is not recorded."""
         if job.state.is_over or not self.is_ended:
             return job
         return dataclasses.replace(job, rate=None, eta_s=None, eta_span_s=None, sparks=())

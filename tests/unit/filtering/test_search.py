@@ -15,7 +15,7 @@ from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.filtering.stride import Stride
+    from mcp_progress_monitor.filtering.index_predicates import Stride
 
 _HOSTILE = 'text matches "^(a|aa)+$"'
 """Takes 2^40 steps to fail on forty letters and something else."""
@@ -323,8 +323,8 @@ def test_names_too_long_for_the_index_are_looked_up() -> None:
 def test_words_across_the_pieces_of_a_long_message_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.filtering.stride.LONG", 64)
-    monkeypatch.setattr("mcp_progress_monitor.filtering.stride._GROUP_BYTES", 64)
+    monkeypatch.setattr("mcp_progress_monitor.filtering.index_predicates.LONG", 64)
+    monkeypatch.setattr("mcp_progress_monitor.filtering.index_predicates._GROUP_BYTES", 64)
     log = Log()
     log.receive(b"x" * 60 + b"Needle" + b"x" * 500 + b"pin", b"y" * 600)
     log.send(b"a\n" + b"\\" * 61 + b"\nq" + b"z" * 100)

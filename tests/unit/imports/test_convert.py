@@ -88,7 +88,7 @@ def test_mcpsnoop_shows_its_job_and_hides_secrets() -> None:
     assert opened["args"][-2:] == ["--api-key", "***"]
     assert ("files#1", "!", b"Starting default (STDIO) server...") in found.lines()
     assert ("files#1", "<", b"debug: half way") in found.lines(), "what is no JSON is shown"
-    assert "dropped when they came too fast (1)" in found.missing
+    assert "dropped because they arrived too fast (1)" in found.missing
 
 
 def test_messages_of_mcpsnoop_keep_their_bytes(tmp_path: Path) -> None:

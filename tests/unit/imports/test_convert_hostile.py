@@ -71,7 +71,7 @@ def test_lines_of_mcpsnoop(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     text = "\n".join([SNOOPED, *map(json.dumps, lines), "no JSON", SNOOPED, ""])
     found = imported(tmp_path / "a.jsonl", text)
     assert sum(raw == b'{"jsonrpc":"2.0"}' for _, _, raw in found.lines()) == 2
-    assert "Lines that are no records" in found.missing
+    assert "Lines that are not records" in found.missing
 
 
 @hypothesis.given(
@@ -130,7 +130,7 @@ def test_lines_that_are_too_long_are_counted(
     with ImportedRecording("mcp-rec") as recording, path.open("rb", buffering=0) as file:
         for _ in read_mcp_rec(file, recording):
             pass
-        assert "Lines that are no records of this form (1)" in recording.missing
+        assert "Lines that are not records of this format (1)" in recording.missing
 
 
 def test_many_servers_and_sessions_are_bounded(tmp_path: Path) -> None:
