@@ -1,1 +1,1 @@
-"""The saved servers: what is kept of each, other clients' configurations, what may run."""
+"""The saved servers, other clients' configurations, and what the user has approved."""

@@ -1,4 +1,4 @@
-"""The saved servers, in one readable file that other programs and people may edit meanwhile."""
+"""The saved servers, in a readable file that other programs and people may edit at any time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES: Final = 2000
 
 
 class _SavedItem(NamedTuple):
-    """One server of the file: as it stands there, and what we make of it, if anything."""
+    """One server of the file: its raw entry, and the parsed entry unless it is unusable."""
 
     name: str
     raw: Any
@@ -35,17 +35,17 @@ class _SavedItem(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What the file says. `around` is the whole document; what stands there is kept."""
+    """The content of the file; `document` is all of it, so that unknown members are kept."""
 
-    around: dict[str, Any]
+    document: dict[str, Any]
     items: tuple[_SavedItem, ...] = ()
     problems: tuple[ErrorDetails, ...] = ()
     is_simple: bool = True
-    """Whether writing it anew loses nothing: no comments, no names given twice."""
+    """Whether rewriting the file loses nothing: it has no comments and no duplicate names."""
 
 
 class _Stamp(NamedTuple):
-    """What changes when a file does, without reading it."""
+    """Metadata that changes when a file does."""
 
     inode: int
     size: int
@@ -56,57 +56,57 @@ _NOTHING: Final = _State({})
 
 
 class Catalogue:
-    """The saved servers in the user's order, each change on disk before its method returns.
+    """The saved servers in the user's order; each change is on disk before its method returns.
 
-    Every change begins with what the file says by then, so that nobody's edit is written over.
-    Entries that we cannot use, and members that mean nothing to us, stay in the file. A file that
-    cannot be read is told (`problem`), and never written over; what was held is held on. Comments
-    do not outlive a change of ours: the file as it was is kept beside it once (`.before`).
+    A change is applied to the file's current content, so that no other edit is overwritten.
+    Unusable entries and unknown members stay in the file. A file that cannot be read is reported
+    (`problem`) and never overwritten; the previous entries stay in use. A change removes comments,
+    so the file with comments is first copied (`.before`).
     """
 
     def __init__(self, path: Path | None) -> None:
-        """Read the file; None keeps what is added for as long as the program lasts."""
+        """Read the file; without a path, the servers last as long as the program."""
         self._path = path
         self._state = _NOTHING
         self._content: bytes | None = None
         self._stamp: _Stamp | None = None
         self._is_blank = False
         self.problem: ErrorDetails | None = None
-        """Why the file cannot be read; nothing can be changed then."""
-        self.look()
+        """Why the file cannot be read; until then nothing can be changed."""
+        self.reload()
 
     @property
     def problems(self) -> tuple[ErrorDetails, ...]:
-        """Entries of the file that cannot be used, and names that are given twice."""
+        """Errors about unusable entries and duplicate names."""
         return self._state.problems
 
     def entries(self) -> tuple[CatalogueEntry, ...]:
-        """All servers that can be used, and the disabled ones, in the user's order."""
+        """All usable servers, including disabled ones, in the user's order."""
         return tuple(item.entry for item in self._state.items if item.entry is not None)
 
     def entry(self, name: str) -> CatalogueEntry:
-        """One server; `UserError` if there is none of that name."""
+        """One server; `UserError` if there is none with that name."""
         for item in self._state.items:
             if item.name == name and item.entry is not None:
                 return item.entry
         raise UserError(self._missing(name))
 
     def is_taken(self, name: str) -> bool:
-        """Whether an entry has this name in the file, also one that cannot be used."""
+        """Whether an entry of the file, usable or not, has this name."""
         return any(item.name == name for item in self._state.items)
 
     def add(self, entry: CatalogueEntry) -> str:
-        """Add a server at the end; its name with a number behind it where that is taken."""
+        """Append a server; returns its name, with a number appended if it was taken."""
         return self.save_all([(None, entry)])[0]
 
     def replace(self, name: str, entry: CatalogueEntry) -> None:
-        """Put `entry`, which may have another name, in the place of a server."""
+        """Replace a server by `entry`, which may have another name."""
         self.save_all([(name, entry)])
 
     def save_all(self, entries: Iterable[tuple[str | None, CatalogueEntry]]) -> list[str]:
-        """Save several servers, all or none, in one writing of the file; the names they have then.
+        """Save several servers, all or none, in one write; returns their final names.
 
-        Each is put in the place of the server called so, or added without such a name.
+        Each replaces the server with the given name, or is appended if that is None.
         """
         with self._changing():
             items = list(self._state.items)
@@ -122,47 +122,45 @@ class Catalogue:
         if entry.name != name and any(item.name == entry.name for item in items):
             what = f"A server named {entry.name!r} already exists"
             raise UserError(ErrorDetails(what, self._where, "Choose another name."))
-        items[index] = _made(entry, entry.name)
+        items[index] = _item(entry, entry.name)
         return entry.name
 
     def clone(self, name: str) -> str:
-        """Add a copy right behind a server, which does not connect by itself; its name."""
+        """Insert a copy after a server, not connected automatically; returns its name."""
         with self._changing():
             items = list(self._state.items)
             index = self._place(name, items)
             copied = dataclasses.replace(self.entry(name), connects_at_start=False)
             free = _free(name, items)
-            items.insert(index + 1, _made(copied, free))
+            items.insert(index + 1, _item(copied, free))
             self._put(items)
             return free
 
     def remove(self, name: str) -> None:
-        """Forget a server, also one that cannot be used."""
+        """Remove a server, usable or not."""
         self.remove_all([name])
 
     def remove_all(self, names: Iterable[str]) -> None:
-        """Forget several servers, all or none, in one writing of the file."""
+        """Remove several servers, all or none, in one write."""
         with self._changing():
             items = list(self._state.items)
             for name in dict.fromkeys(names):
                 del items[self._place(name, items)]
             self._put(items)
 
-    def secrets_of_alone(self, names: Collection[str]) -> tuple[str, ...]:
-        """Secrets in the keyring that these servers refer to, and nothing else in the file does.
+    def unshared_secrets(self, names: Collection[str]) -> tuple[str, ...]:
+        """Keyring secrets that only these servers refer to.
 
-        What cannot be used counts as well: it may be mended.
+        References of unusable entries count as well: the user may fix them.
         """
-        theirs, others = set[str](), set(keyring_names(self._beside()))
+        settings = {key: value for key, value in self._state.document.items() if key != _SERVERS}
+        theirs, others = set[str](), set(keyring_names(settings))
         for item in self._state.items:
             (theirs if item.name in names else others).update(keyring_names(item.raw))
         return tuple(sorted(theirs - others))
 
-    def _beside(self) -> dict[str, Any]:
-        return {key: value for key, value in self._state.around.items() if key != _SERVERS}
-
     def move(self, name: str, position: int) -> None:
-        """Let a server be the one at `position` of `entries()`, or the last."""
+        """Move a server to `position` in `entries()`, or to the end."""
         with self._changing():
             items = list(self._state.items)
             moved = items.pop(self._place(name, items))
@@ -171,12 +169,11 @@ class Catalogue:
             items.insert(usable[position] if position < len(usable) else len(items), moved)
             self._put(items)
 
-    def look(self) -> bool:
-        """Read the file again if somebody changed it; whether `entries()` differ now.
+    def reload(self) -> bool:
+        """Read the file again if it changed; returns whether `entries()` did.
 
-        A file that is gone is no change: editors take one away for a moment, and the next change
-        of ours writes it anew. One without anything in it is a change when it is so twice: it may
-        be in the middle of being written.
+        A missing file is no change: editors remove it briefly, and our next change writes it
+        again. An empty file is a change only if found twice: it may be being written.
         """
         if self._path is None:
             return False
@@ -195,7 +192,7 @@ class Catalogue:
             content = read_bytes(path)
             is_blank, self._is_blank = self._is_blank, not content.strip()
             if self._is_blank and self._state.items and not is_blank:
-                return  # with the old stamp: it is read again
+                return  # keeping the old stamp, so that it is read again
             if content != self._content or self.problem is not None:
                 self._state = _state_of(content, path)
                 self._content = content
@@ -209,27 +206,26 @@ class Catalogue:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
-        """Take in what others changed; refuse to go on from what cannot be read."""
+        """Lock and reload the file; `UserError` if it cannot be read."""
         with (
             contextlib.nullcontext()
             if self._path is None
             else exclusive_lock(self._path, "the saved servers")
         ):
-            self.look()
+            self.reload()
             if self.problem is not None:
                 raise UserError(self.problem)
             yield
 
     def _put(self, items: Sequence[_SavedItem]) -> None:
-        around = dict(self._state.around)
-        around[_SERVERS] = {item.name: item.raw for item in items}
+        document = {**self._state.document, _SERVERS: {item.name: item.raw for item in items}}
         if self._path is not None:
-            content = json_text(around).encode()
+            content = json_text(document).encode()
             if not self._state.is_simple and self._content is not None:
                 write_private(self._path.with_name(f"{self._path.name}.before"), self._content)
             write_private(self._path, content)
             self._content, self._stamp = content, _stamp(self._path)
-        self._state = _State(around, tuple(items), _left(self._state.problems, items))
+        self._state = _State(document, tuple(items), _remaining(self._state.problems, items))
 
     def _place(self, name: str, items: Sequence[_SavedItem]) -> int:
         for index, item in enumerate(items):
@@ -253,7 +249,7 @@ class Catalogue:
 
 
 def likely(name: str, names: Sequence[str]) -> str:
-    """What was meant by a name that is not there, as the beginning of a hint; often nothing."""
+    """The start of a hint that suggests a similar name, or an empty string."""
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), folded, 1)
     return f"Did you mean {folded[close[0]]!r}? " if close else ""
@@ -261,7 +257,7 @@ def likely(name: str, names: Sequence[str]) -> str:
 
 def _added(items: list[_SavedItem], entry: CatalogueEntry) -> str:
     name = _free(entry.name, items)
-    items.append(_made(entry, name))
+    items.append(_item(entry, name))
     return name
 
 
@@ -274,14 +270,14 @@ def _free(name: str, items: Iterable[_SavedItem]) -> str:
     return free
 
 
-def _made(entry: CatalogueEntry, name: str) -> _SavedItem:
+def _item(entry: CatalogueEntry, name: str) -> _SavedItem:
     if entry.name != name:
         named = entry.definition.model_copy(update={"name": name})
         entry = dataclasses.replace(entry, definition=named)
     return _SavedItem(name, written_entry(entry), entry)
 
 
-def _left(
+def _remaining(
     problems: Sequence[ErrorDetails], items: Sequence[_SavedItem]
 ) -> tuple[ErrorDetails, ...]:
     unusable = [item.name for item in items if item.entry is None]
@@ -295,10 +291,10 @@ def _left(
 def _state_of(content: bytes, path: Path) -> _State:
     text = decoded(content, path)
     if not text.strip():
-        return _NOTHING  # as `touch` leaves it
+        return _NOTHING
     document = read_json(text, str(path), EXAMPLE)
-    around = document.value
-    servers = around.get(_SERVERS, {}) if isinstance(around, dict) else None
+    value = document.value
+    servers = value.get(_SERVERS, {}) if isinstance(value, dict) else None
     if not isinstance(servers, dict):
         raise UserError(ErrorDetails(f'"{_SERVERS}" is not an object', str(path), EXAMPLE))
     items, problems = [], []
@@ -316,7 +312,7 @@ def _state_of(content: bytes, path: Path) -> _State:
             ErrorDetails(what, f"{path}, line {key.line}", "Rename or remove one of them.")
         )
     is_simple = not document.duplicates and is_plain_json(text)
-    return _State(around, tuple(items), tuple(problems), is_simple)
+    return _State(value, tuple(items), tuple(problems), is_simple)
 
 
 def _stamp(path: Path) -> _Stamp | None:

@@ -1,4 +1,4 @@
-"""What each client calls the members of a server's entry, for reading and for writing."""
+"""Each client's format of a server's entry, for reading and for writing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_progress_monitor.catalogue.clients import (
     WINDSURF,
     ZED,
 )
-from mcp_progress_monitor.catalogue.entry import CatalogueEntry, transport_of
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry, transport_of, written_definition
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.secrets.references import REFERENCE
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
@@ -35,15 +35,15 @@ _SHARED: Final = frozenset(
     | {"headers", "disabled", "enabled", "oauth", *_URLS}
 )
 _ERAS_READ: Final = {"legacy": "handshake", "auto": "auto", "modern": "per-request"}
-_OLDER_ENDING: Final = "/sse"
+_SSE_SUFFIX: Final = "/sse"
 
 
 @dataclasses.dataclass(slots=True)
 class EntryForm:
     """A server's entry in our own format, with its variables unresolved.
 
-    `members` are fields of a definition as they were found, whatever they are; `used` the names of
-    those members of the entry that something was made of; `notes` what the user should know.
+    `members` are unvalidated fields of a definition, `used` the names of the entry's members that
+    were understood, and `notes` are shown to the user.
     """
 
     transport: str = "stdio"
@@ -53,17 +53,17 @@ class EntryForm:
     used: set[str] = dataclasses.field(default_factory=set)
     notes: list[str] = dataclasses.field(default_factory=list)
 
-    def take(self, field: str, value: Any) -> None:
-        """Note a field; a value that is not there is none."""
+    def set(self, field: str, value: Any) -> None:
+        """Set a field unless its value is None."""
         if value is not None:
             self.members[field] = value
 
 
 def form_of(client: McpClient, entry: Mapping[str, Any]) -> EntryForm:
-    """An entry of that client's.
+    """Parse an entry of a client's file.
 
     Raises:
-        UserError: without a place; nothing can be made of it.
+        UserError: the entry cannot be used; without a place.
     """
     form = EntryForm(used=set(_SHARED & entry.keys()))
     url = next((entry[key] for key in _URLS if entry.get(key)), "")
@@ -71,33 +71,33 @@ def form_of(client: McpClient, entry: Mapping[str, Any]) -> EntryForm:
         form.transport = "http"
     else:
         form.transport = transport_of(entry, str(url), client.without_type)
-        _guess_older(form, entry, str(url))
+        _guess_sse(form, entry, str(url))
     form.is_disabled = entry.get("disabled") is True or entry.get("enabled") is False
     if form.transport == "stdio":
         for name in ("command", "args", "env", "cwd"):
-            form.take(name, entry.get(name))
+            form.set(name, entry.get(name))
         form.env_file = entry.get("envFile")
     else:
-        form.take("url", url or None)
-        form.take("headers", entry.get("headers"))
-        _take_oauth(form, entry.get("oauth"))
+        form.set("url", url or None)
+        form.set("headers", entry.get("headers"))
+        _set_oauth(form, entry.get("oauth"))
     special = _READERS.get(client.key)
     if special is not None:
         special(form, entry)
     return form
 
 
-def _guess_older(form: EntryForm, entry: Mapping[str, Any], url: str) -> None:
-    """Those who say nothing try the newer transport, then the older; its URLs end so by custom."""
-    says_nothing = not {"type", "transport", "transportType"} & entry.keys()
+def _guess_sse(form: EntryForm, entry: Mapping[str, Any], url: str) -> None:
+    """Guess HTTP+SSE from its customary suffix, for clients that would try both transports."""
+    is_untyped = not {"type", "transport", "transportType"} & entry.keys()
     path = url.partition("?")[0].rstrip("/")
-    if form.transport == "http" and says_nothing and path.endswith(_OLDER_ENDING):
+    if form.transport == "http" and is_untyped and path.endswith(_SSE_SUFFIX):
         form.transport = "sse"
         form.notes.append("the URL ends in /sse: imported with the legacy transport, HTTP+SSE")
 
 
-def _take_oauth(form: EntryForm, found: object) -> None:
-    """What clients write of OAuth: an object, with names that differ in how they are written."""
+def _set_oauth(form: EntryForm, found: object) -> None:
+    """Read an OAuth object, whose member names clients spell differently."""
     if not isinstance(found, dict) or found.get("enabled") is False:
         return
     members = {str(key).replace("_", "").lower(): value for key, value in found.items()}
@@ -111,15 +111,15 @@ def _take_oauth(form: EntryForm, found: object) -> None:
     form.members["oauth"] = {name: value for name, value in oauth.items() if value}
 
 
-def _of_cursor(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_cursor(form: EntryForm, entry: Mapping[str, Any]) -> None:
     if form.transport != "stdio" and isinstance(entry.get("auth"), dict):
         form.used.add("auth")
-        _take_oauth(form, entry["auth"])
+        _set_oauth(form, entry["auth"])
 
 
-def _of_vs_code(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_vs_code(form: EntryForm, entry: Mapping[str, Any]) -> None:
     env = form.members.get("env")
-    if isinstance(env, dict):  # where other clients have texts alone
+    if isinstance(env, dict):  # null and numbers, which other clients do not allow
         unset = [name for name, value in env.items() if value is None]
         form.notes += [f"{name} is not unset, unlike in VS Code" for name in unset]
         form.members["env"] = {
@@ -135,12 +135,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _of_claude_code(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_claude_code(form: EntryForm, entry: Mapping[str, Any]) -> None:
     if "headersHelper" in entry:
         form.notes.append("headersHelper, a command that generates headers, is not run")
 
 
-def _of_gemini(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_gemini(form: EntryForm, entry: Mapping[str, Any]) -> None:
     provider = entry.get("authProviderType")
     if provider == "dynamic_discovery":
         form.used.add("authProviderType")
@@ -149,17 +149,17 @@ def _of_gemini(form: EntryForm, entry: Mapping[str, Any]) -> None:
         form.notes.append(f"sign-in method {provider} is not supported")
 
 
-def _of_codex(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_codex(form: EntryForm, entry: Mapping[str, Any]) -> None:
     if form.transport == "stdio":
-        form.used.add("env_vars")  # the whole environment is handed on
+        form.used.add("env_vars")  # the whole environment is passed on
     else:
         form.used |= {"http_headers", "env_http_headers", "bearer_token_env_var", "scopes"}
-        form.take("headers", _codex_headers(entry))
+        form.set("headers", _codex_headers(entry))
         if entry.get("scopes"):
             oauth = entry.get("oauth")
             known = oauth if isinstance(oauth, dict) else {}
-            _take_oauth(form, {**known, "scopes": entry["scopes"]})
-    _take_codex_limits(form, entry)
+            _set_oauth(form, {**known, "scopes": entry["scopes"]})
+    _set_codex_limits(form, entry)
 
 
 def _codex_headers(entry: Mapping[str, Any]) -> Any:
@@ -172,34 +172,34 @@ def _codex_headers(entry: Mapping[str, Any]) -> Any:
     return {**headers, "Authorization": f"Bearer ${{env:{bearer}}}"} if bearer else headers
 
 
-def _take_codex_limits(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _set_codex_limits(form: EntryForm, entry: Mapping[str, Any]) -> None:
     seconds = entry.get("startup_timeout_sec")
     milliseconds = entry.get("startup_timeout_ms")
     form.used |= {"startup_timeout_sec", "startup_timeout_ms"}
     if seconds is None and _is_number(milliseconds):
         seconds = _seconds(milliseconds)
-    form.take("connect_timeout_s", seconds)
+    form.set("connect_timeout_s", seconds)
 
 
-def _of_zed(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_zed(form: EntryForm, entry: Mapping[str, Any]) -> None:
     command = entry.get("command")
-    if isinstance(command, dict):  # as it was written until 2025
+    if isinstance(command, dict):  # the format until 2025
         form.members.pop("command", None)
-        form.take("command", command.get("path"))
+        form.set("command", command.get("path"))
         for name in ("args", "env"):
-            form.take(name, command.get(name))
+            form.set(name, command.get(name))
     if command is None and not entry.get("url"):
         what = "This server is started by a Zed extension; its command is not in the file"
         raise UserError(ErrorDetails(what, hint="Add the server by its command."))
 
 
-def _of_inspector(form: EntryForm, entry: Mapping[str, Any]) -> None:
+def _read_inspector(form: EntryForm, entry: Mapping[str, Any]) -> None:
     form.used |= {"protocolEra", "connectionTimeout"}
     era = entry.get("protocolEra")
-    form.take("era", _ERAS_READ.get(era, era) if isinstance(era, str) else era)
+    form.set("era", _ERAS_READ.get(era, era) if isinstance(era, str) else era)
     timeout = entry.get("connectionTimeout")
     if timeout:
-        form.take("connect_timeout_s", _seconds(timeout) if _is_number(timeout) else timeout)
+        form.set("connect_timeout_s", _seconds(timeout) if _is_number(timeout) else timeout)
 
 
 def _seconds(milliseconds: Any) -> float:
@@ -207,14 +207,14 @@ def _seconds(milliseconds: Any) -> float:
 
 
 _READERS: Final[Mapping[str, Callable[[EntryForm, Mapping[str, Any]], None]]] = {
-    "cursor": _of_cursor,
-    "common": _of_cursor,
-    VS_CODE.key: _of_vs_code,
-    CLAUDE_CODE.key: _of_claude_code,
-    GEMINI.key: _of_gemini,
-    CODEX.key: _of_codex,
-    ZED.key: _of_zed,
-    INSPECTOR.key: _of_inspector,
+    "cursor": _read_cursor,
+    "common": _read_cursor,
+    VS_CODE.key: _read_vs_code,
+    CLAUDE_CODE.key: _read_claude_code,
+    GEMINI.key: _read_gemini,
+    CODEX.key: _read_codex,
+    ZED.key: _read_zed,
+    INSPECTOR.key: _read_inspector,
 }
 
 
@@ -224,11 +224,11 @@ _ERAS_WRITTEN: Final = {"handshake": "legacy", "per-request": "modern", "auto": 
 _DISABLED: Final = {CLINE.key, WINDSURF.key}
 _ENABLED: Final = {CODEX.key, ZED.key}
 CAN_DISABLE: Final = frozenset({*_DISABLED, *_ENABLED, GEMINI.key})
-"""Clients that keep servers which they do not run."""
+"""Clients whose files can contain disabled servers."""
 
 
 def written_for(client: McpClient, entry: CatalogueEntry) -> dict[str, Any]:
-    """The entry in that client's form, with references in its own syntax."""
+    """The entry in a client's format, with references in its own syntax."""
     definition = _in_syntax(client, entry.definition)
     special = _WRITERS.get(client.key, _common)
     written = special(definition)
@@ -257,19 +257,10 @@ def _shell(value: str) -> str:
     return REFERENCE.sub(lambda found: f"${{{found[2]}}}" if found[1] == "env" else found[0], value)
 
 
-def _process(definition: StdioDefinition) -> dict[str, Any]:
-    written: dict[str, Any] = {"command": definition.command, "args": list(definition.args)}
-    if definition.env:
-        written["env"] = dict(definition.env)
-    if definition.cwd is not None:
-        written["cwd"] = definition.cwd
-    return written
-
-
 def _common(definition: ServerDefinition) -> dict[str, Any]:
-    """With a URL's type only where it is the older transport: others would not know it."""
+    """The entry with a type only for HTTP+SSE: not every client knows the other types."""
     if isinstance(definition, StdioDefinition):
-        return _process(definition)
+        return written_definition(definition)
     older = {"type": "sse"} if definition.transport == "sse" else {}
     return {**older, "url": definition.url, **_headers(definition)}
 
@@ -279,9 +270,8 @@ def _headers(definition: HttpDefinition) -> dict[str, Any]:
 
 
 def _typed(definition: ServerDefinition) -> dict[str, Any]:
-    if isinstance(definition, StdioDefinition):
-        return {"type": "stdio", **_process(definition)}
-    return {"type": definition.transport, "url": definition.url, **_headers(definition)}
+    typed = {"type": "stdio"} if isinstance(definition, StdioDefinition) else {}
+    return {**typed, **written_definition(definition)}
 
 
 def _with_oauth(definition: ServerDefinition) -> dict[str, Any]:
@@ -323,8 +313,8 @@ def _cline(definition: ServerDefinition) -> dict[str, Any]:
 
 def _gemini(definition: ServerDefinition) -> dict[str, Any]:
     if isinstance(definition, StdioDefinition):
-        return _process(definition)
-    # Of late, a "url" alone is tried over Streamable HTTP first.
+        return written_definition(definition)
+    # Newer versions try Streamable HTTP first for a "url" without a type.
     is_older = definition.transport == "sse"
     written: dict[str, Any] = {"type": "sse"} if is_older else {}
     written |= {"url" if is_older else "httpUrl": definition.url, **_headers(definition)}
@@ -338,7 +328,7 @@ def _gemini(definition: ServerDefinition) -> dict[str, Any]:
 
 def _zed(definition: ServerDefinition) -> dict[str, Any]:
     if isinstance(definition, StdioDefinition):
-        return {"source": "custom", **_process(definition)}
+        return {"source": "custom", **written_definition(definition)}
     return _common(definition)
 
 
@@ -359,11 +349,11 @@ def _codex(definition: ServerDefinition) -> dict[str, Any]:
 
 
 def _codex_process(definition: StdioDefinition) -> dict[str, Any]:
-    """Codex knows no references, but hands variables on that have the same name."""
-    handed_on = [name for name, value in definition.env.items() if value == f"${{env:{name}}}"]
-    env = {name: value for name, value in definition.env.items() if name not in handed_on}
-    written = _process(definition.model_copy(update={"env": env}))
-    return {**written, "env_vars": handed_on} if handed_on else written
+    """Codex has no references, but passes on variables by name."""
+    passed = [name for name, value in definition.env.items() if value == f"${{env:{name}}}"]
+    env = {name: value for name, value in definition.env.items() if name not in passed}
+    written = written_definition(definition.model_copy(update={"env": env}))
+    return {**written, "env_vars": passed} if passed else written
 
 
 def _codex_url(definition: HttpDefinition) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The clients whose configurations we read and write, and where their files are."""
+"""The clients whose configurations we read and write, and the paths of their files."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mcp_progress_monitor.catalogue.entry import EXAMPLE, EXTRAS
 from mcp_progress_monitor.catalogue.variables import Input, Syntax, read_inputs
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import is_file
+from mcp_progress_monitor.protocol.eras import as_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
 class McpClient(NamedTuple):
-    """A program that servers are configured for.
+    """A program in which servers are configured.
 
-    `key` names it on the command line. `container` is the member that holds its servers,
-    `without_type` how it speaks to a URL of which nothing else is said. `places` are its files:
-    `{home}` is the user's folder, `{config}` that of programs' settings, a star any name.
-    `project_places` are files within a project.
+    `key` is its name on the command line, `container` the member with its servers, `without_type`
+    the transport of a URL without a type. `places` are patterns of its files: `{home}` is the
+    user's folder, `{config}` that of programs' settings. `project_places` are files in a project.
     """
 
     key: str
@@ -33,9 +33,9 @@ class McpClient(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """A configuration that is on this machine.
+    """An existing configuration file.
 
-    One that `is_shared` belongs to a project: it is usually committed to its repository.
+    A file that `is_shared` belongs to a project, and is usually committed to its repository.
     """
 
     client: McpClient
@@ -48,13 +48,13 @@ _CLINE: Final = "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_se
 
 OURS: Final = McpClient("mcp-progress-monitor", "MCP Progress Monitor")
 COMMON: Final = McpClient("common", "a client", syntax=Syntax.NAMED | Syntax.SHELL)
-"""The form that most clients share, where nothing tells which of them it is."""
+"""The format that most clients share, for files of an unknown client."""
 CLAUDE_DESKTOP: Final = McpClient(
     "claude-desktop",
     "Claude Desktop",
     places=(
         "{config}/Claude/claude_desktop_config.json",
-        # From the Store, or the installer since 2026: what it takes for {config} is here.
+        # Installed from the Store, or by the installer since 2026: its redirected {config}.
         "{local}/Packages/*Claude*/LocalCache/Roaming/Claude/claude_desktop_config.json",
     ),
 )
@@ -76,7 +76,7 @@ VS_CODE: Final = McpClient(
             for editor in _EDITORS
             for name in ("mcp.json", "profiles/*/mcp.json", "settings.json")
         ),
-        # Of a window on another computer or in WSL, there; of a Flatpak.
+        # Remote hosts and WSL; then Flatpaks.
         "{home}/.vscode-server/data/User/mcp.json",
         "{home}/.vscode-server-insiders/data/User/mcp.json",
         "{home}/.var/app/com.visualstudio.code/config/Code/User/mcp.json",
@@ -156,20 +156,20 @@ KNOWN: Final[tuple[McpClient, ...]] = (
     INSPECTOR,
 )
 FORMS: Final[tuple[McpClient, ...]] = (*KNOWN, COMMON, OURS)
-"""All forms that can be read and written."""
+"""All formats that can be read and written."""
 
 
 def client_of(key: str) -> McpClient:
-    """The form of that key; `KeyError` if there is none."""
+    """The client with that key; `KeyError` if there is none."""
     return {client.key: client for client in FORMS}[key]
 
 
 def found_files(
     home: Path | None, env: Mapping[str, str], platform: str, project: Path | None = None
 ) -> list[FoundFile]:
-    """The files of all clients that are there; nothing of them is read.
+    """The existing files of all clients, without reading them.
 
-    `platform` is as in `sys.platform`. Without `home` only those that a variable names. With
+    `platform` is as in `sys.platform`. Without `home`, only files that a variable names. With
     `project`, also those in that folder.
     """
     folders = _folders(home, env, platform)
@@ -183,7 +183,7 @@ def found_files(
 def _existing(
     client: McpClient, folders: Mapping[str, str], project: Path | None
 ) -> Iterator[tuple[Path, bool]]:
-    """The client's files that are there, and whether each belongs to the project."""
+    """The client's existing files, and whether each belongs to the project."""
     for place in client.places:
         try:
             written = place.format_map(folders)
@@ -195,7 +195,7 @@ def _existing(
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The file, or the files where its path has a star."""
+    """The existing files that match a path, which may contain stars."""
     if "*" not in str(path):
         if is_file(path):
             yield path
@@ -233,11 +233,10 @@ _VARIABLES: Final = frozenset(
 
 
 class ServerContainer(NamedTuple):
-    """Servers by their names, and what holds for all of them.
+    """Servers by name, and settings that apply to all of them.
 
-    `project` is the folder that they belong to, `path` the members around them in the document.
-    Those that are `disabled`, or not among the `allowed`, do not run there. `note` tells what is
-    different from how the other client runs them.
+    `project` is their folder, `path` the keys that lead to them in the document. Servers that are
+    `disabled`, or not `allowed`, do not run there. `note` describes how running them here differs.
     """
 
     servers: Mapping[str, Any]
@@ -250,39 +249,39 @@ class ServerContainer(NamedTuple):
 
 
 _DEV_CONTAINER: Final = ("customizations", "vscode", "mcp")
-_OF_VS_CODE: Final = (("mcp",), ("settings", "mcp"), _DEV_CONTAINER)
+_VS_CODE_PATHS: Final = (("mcp",), ("settings", "mcp"), _DEV_CONTAINER)
 """Paths to the servers in VS Code's settings, a workspace file and a dev container's file."""
 
 
-def place_in_vs_code(document: Any) -> tuple[str, ...] | None:
-    """The members around VS Code's servers where they stand among settings; None elsewhere."""
-    for path in _OF_VS_CODE:
+def vs_code_path(document: Any) -> tuple[str, ...] | None:
+    """The keys that lead to VS Code's servers within a settings file; None for other files."""
+    for path in _VS_CODE_PATHS:
         if VS_CODE.container in _inside(document, path):
             return path
     return None
 
 
 def _inside(document: Any, path: Iterable[str]) -> dict[str, Any]:
-    members = _object(document)
+    members = as_object(document)
     for name in path:
-        members = _object(members.get(name))
+        members = as_object(members.get(name))
     return members
 
 
 class NoContainerError(UserError):
-    """A file does not have the member with the servers at all: it may be one of other settings."""
+    """A file has no member for servers: it may be a file of other settings."""
 
 
 def containers_of(client: McpClient, document: Any, where: str) -> list[ServerContainer]:
-    """All objects that hold servers; `UserError` if there is none, or one is not an object."""
+    """All objects with servers; `UserError` if there is none, or one is not an object."""
     members = document if isinstance(document, dict) else {}
     if client is VS_CODE and client.container not in members:
-        path = place_in_vs_code(members) or _OF_VS_CODE[0]
+        path = vs_code_path(members) or _VS_CODE_PATHS[0]
         found = _container(client, _inside(members, path), where, (*path, client.container))
         note = "VS Code runs it in the dev container; this program runs it here"
         return [found._replace(note=note if path is _DEV_CONTAINER else "")]
     if client is CLAUDE_CODE:
-        projects = list(_of_projects(members, where))
+        projects = list(_project_containers(members, where))
         if client.container not in members and projects:
             return projects
         return [_container(client, members, where), *projects]
@@ -295,12 +294,12 @@ def _container(
     servers = members.get(client.container)
     if not isinstance(servers, dict):
         is_there = client.container in members
-        said = "is not an object" if is_there else "is missing"
-        problem = ErrorDetails(f'"{client.container}" {said} in the configuration', where, EXAMPLE)
+        what = "is not an object" if is_there else "is missing"
+        problem = ErrorDetails(f'"{client.container}" {what} in the configuration', where, EXAMPLE)
         raise UserError(problem) if is_there else NoContainerError(problem)
     container = ServerContainer(servers, path or (client.container,))
     if client is GEMINI:
-        return _limited(container, _object(members.get("mcp")))
+        return _limited(container, as_object(members.get("mcp")))
     return container._replace(inputs=read_inputs(members.get("inputs")))
 
 
@@ -312,9 +311,9 @@ def _limited(container: ServerContainer, rules: Mapping[str, Any]) -> ServerCont
     )
 
 
-def _of_projects(members: Mapping[str, Any], where: str) -> Iterator[ServerContainer]:
-    for folder, project in _object(members.get("projects")).items():
-        settings = _object(project)
+def _project_containers(members: Mapping[str, Any], where: str) -> Iterator[ServerContainer]:
+    for folder, project in as_object(members.get("projects")).items():
+        settings = as_object(project)
         servers = settings.get("mcpServers")
         if servers and isinstance(servers, dict):
             yield ServerContainer(
@@ -323,10 +322,6 @@ def _of_projects(members: Mapping[str, Any], where: str) -> Iterator[ServerConta
                 Path(folder),
                 disabled=_names(settings.get("disabledMcpServers")),
             )
-
-
-def _object(found: object) -> dict[str, Any]:
-    return found if isinstance(found, dict) else {}
 
 
 def _names(found: object) -> frozenset[str]:
@@ -356,31 +351,27 @@ _MEMBERS: Final = (
     (frozenset({"protocolEra", "modernLogLevel", "connectionTimeout", "taskTtl"}), INSPECTOR),
     (frozenset({"headersHelper", "alwaysLoad"}), CLAUDE_CODE),
 )
-"""Members of servers' entries that one client alone knows, the surest first."""
+"""Members of servers' entries that only one client knows, the most specific first."""
 
 
 def client_of_file(path: Path, document: Any) -> McpClient:
-    """The client whose file this is; `COMMON` where several have the same form.
+    """The client whose file this is; `COMMON` if several have the same format.
 
-    What is in it goes before what it is called: files are renamed, and sent to others.
+    Content takes precedence over the name: files are renamed and shared.
     """
     members = document if isinstance(document, dict) else {}
     for container, client in _CONTAINERS.items():
         if isinstance(members.get(container), dict):
             return client
-    if place_in_vs_code(members) is not None:
+    if vs_code_path(members) is not None:
         return VS_CODE
     if "mcpServers" not in members and isinstance(members.get("projects"), dict):
         return CLAUDE_CODE
-    return _of_name(path) or _of_members(members) or COMMON
+    by_name = _FILES.get(path.name) or _FOLDERS.get(path.absolute().parent.name)
+    return by_name or _client_by_members(members) or COMMON
 
 
-def _of_name(path: Path) -> McpClient | None:
-    by_name = _FILES.get(path.name)
-    return by_name or _FOLDERS.get(path.absolute().parent.name)
-
-
-def _of_members(members: dict[str, Any]) -> McpClient | None:
+def _client_by_members(members: dict[str, Any]) -> McpClient | None:
     if isinstance(members.get("projects"), dict):
         return CLAUDE_CODE
     servers = members.get("mcpServers")
@@ -393,7 +384,7 @@ def _of_members(members: dict[str, Any]) -> McpClient | None:
 
 
 def project_of(path: Path, client: McpClient) -> Path | None:
-    """The project folder whose file this is; None for a file that is the user's own."""
+    """The project folder that the file belongs to; None for a user's own file."""
     whole = path.absolute()
     for place in client.project_places:
         parts = place.split("/")

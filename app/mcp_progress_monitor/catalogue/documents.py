@@ -1,4 +1,4 @@
-"""JSON as people write it (comments, trailing commas) and TOML: values, or where a mistake is."""
+"""Parses JSON with comments and trailing commas, and TOML; errors have their position."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TOKEN: Final = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|\n', re.DOTALL)
-_MOST_TOLD: Final = 100  # the most duplicates to report; a file with more has a different problem
+_MOST_DUPLICATES: Final = 100  # a file with more of them has a different problem
 
 
 class UneditableError(Exception):
-    """A document is written in a form that cannot be edited in place."""
+    """A document cannot be edited in place."""
 
 
 class DuplicateKey(NamedTuple):
-    """A name that came again in one object, the names of what is around it, and its line."""
+    """A repeated name in an object, the keys that lead to the object, and the line."""
 
     path: tuple[str, ...]
     name: str
@@ -31,7 +31,7 @@ class DuplicateKey(NamedTuple):
 
 
 class _ObjectLevel:
-    """An object or an array that is not closed yet."""
+    """An object or array that is not closed yet."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -40,15 +40,15 @@ class _ObjectLevel:
 
 
 def duplicate_keys(text: str) -> Iterator[DuplicateKey]:
-    """Every repetition in valid JSON without comments, in its order."""
+    """All duplicate keys in valid JSON without comments, in order."""
     levels = [_ObjectLevel("")]
-    line, told = 1, 0
+    line, count = 1, 0
     for found in _TOKEN.finditer(text):
         token = found[0]
         if found[2] is not None and found[1] is not None:
             name = json.loads(found[1], strict=False)
             if name in levels[-1].keys:
-                told += 1
+                count += 1
                 yield DuplicateKey(tuple(level.name for level in levels[2:]), name, line)
             levels[-1].keys.add(name)
             levels[-1].newest = name
@@ -57,12 +57,12 @@ def duplicate_keys(text: str) -> Iterator[DuplicateKey]:
         elif token in {"}", "]"} and len(levels) > 1:
             levels.pop()
         line += token.count("\n")
-        if told >= _MOST_TOLD:
+        if count >= _MOST_DUPLICATES:
             return
 
 
 _CHARACTERS: Final = 60
-_LONGEST_LINE: Final = 100_000  # characters that are looked through: a file may have no line ends
+_LONGEST_LINE: Final = 100_000  # characters searched for secrets: a file may have no line ends
 _WORD: Final = re.compile(
     r"""(?P<quote>["'])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*+\\?)(?:(?P=quote)|\Z)"""
     r"""|(?P<bare>[^\s"',:=\[\]{}]++)"""
@@ -72,9 +72,9 @@ _MASK: Final = "*"
 
 
 def excerpt(text: str, line: int, column: int) -> str:
-    """The line with a mistake, cut to its surroundings, and a mark under the place.
+    """The part of a line around an error, with a caret below it.
 
-    What looks like a secret is covered, character by character, so that all stays in its place.
+    What looks like a secret is masked character by character, so that columns stay the same.
     """
     lines = text.split("\n")
     whole = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
@@ -87,7 +87,7 @@ def excerpt(text: str, line: int, column: int) -> str:
 
 
 def covered(line: str) -> str:
-    """A line of a document without the values of secrets, whatever is wrong with it elsewhere."""
+    """A line of a possibly invalid document, with the values of secrets masked."""
     parts: list[str] = []
     end, previous, is_secret = 0, "", False
     for found in _WORD.finditer(line):
@@ -97,38 +97,38 @@ def covered(line: str) -> str:
             previous, is_secret = word, is_secret_setting(word)
             continue
         is_named = previous != "" and is_secret_setting(previous.lstrip("-"))
-        if is_literal(word) and (is_secret or is_named or _is_shown_otherwise(previous, word)):
+        if is_literal(word) and (is_secret or is_named or _is_secret_argument(previous, word)):
             parts += [line[end:first], _MASK * len(word)]
             end = last
         previous = "" if is_secret or is_named else word
     return "".join([*parts, line[end:]])
 
 
-def _is_shown_otherwise(previous: str, word: str) -> bool:
+def _is_secret_argument(previous: str, word: str) -> bool:
     return shown_arguments((previous, word))[1] != word
 
 
-DEEPEST: Final = 100  # how far objects and arrays may be inside each other
+DEEPEST: Final = 100  # levels of nested objects and arrays
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)'
-"""Also one that does not end: looking for its end again and again would take forever."""
-_NOTED: Final = re.compile(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
-"""A string, or a comment. Strings are matched so that nothing in them is taken for a comment."""
+"""Matches unterminated strings as well: searching for their end repeatedly would be quadratic."""
+_COMMENT: Final = re.compile(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+"""A comment or a string: strings are matched so that comments are not found within them."""
 _TRAILING: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])", re.DOTALL)
 _NUMBER: Final = re.compile(rf"{_STRING}|(NaN|-?Infinity|-?[0-9]{{4300,}}+(?![0-9.eE]))", re.DOTALL)
 _ALL_BUT_LINE_ENDS: Final = re.compile(r"[^\r\n]")
 
 
 class Document(NamedTuple):
-    """What a file holds. Of members of one name in an object the first is in `value`."""
+    """A parsed file; of duplicate keys, the first is in `value`."""
 
     value: Any
     duplicates: tuple[DuplicateKey, ...] = ()
 
 
 class Mistake(NamedTuple):
-    """Where something is wrong in a text; lines and columns are counted from 1."""
+    """An error in a text; lines and columns are counted from 1."""
 
     what: str
     line: int
@@ -136,10 +136,10 @@ class Mistake(NamedTuple):
 
 
 def read_json(text: str, where: str, hint: str) -> Document:
-    """JSON with `//` and `/* */` comments and trailing commas allowed.
+    """Parse JSON with `//` and `/* */` comments and trailing commas.
 
     Raises:
-        UserError: it is none; with line, column and the line itself.
+        UserError: it is invalid; with line, column and an excerpt.
     """
     plain = without_comments(text)
     try:
@@ -151,14 +151,14 @@ def read_json(text: str, where: str, hint: str) -> Document:
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
-        mistake = _no_number(plain)
+        mistake = _bad_number(plain)
         raise UserError(_problem("JSON", text, where, hint, mistake)) from error
     _check_depth(value, where, hint)
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
 
 def is_plain_json(text: str) -> bool:
-    """Whether it is JSON and no more: else something is lost when it is written anew."""
+    """Whether the text is strict JSON, so that rewriting it loses nothing."""
     try:
         json.loads(text)
     except ValueError:
@@ -167,21 +167,21 @@ def is_plain_json(text: str) -> bool:
 
 
 def json_text(value: object) -> str:
-    """JSON for people to read, which can be encoded."""
+    """Indented JSON that can be encoded as UTF-8."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
         text = json.dumps(value, indent=2)
     return f"{text}\n"
 
 
 def read_toml(text: str, where: str, hint: str) -> Document:
-    """TOML; `UserError` as with `read_json`. It refuses keys that are given twice itself."""
+    """Parse TOML, in which duplicate keys are errors; raises as `read_json` does."""
     try:
         value = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise UserError(_problem("TOML", text, where, hint, _of_toml(error, text))) from error
+        raise UserError(_problem("TOML", text, where, hint, _toml_mistake(error, text))) from error
     except RecursionError as error:
         raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:
@@ -193,7 +193,7 @@ def read_toml(text: str, where: str, hint: str) -> Document:
 
 
 def _as_json(value: Any) -> Any:
-    """A value of TOML as JSON has it: times and numbers without end are texts there."""
+    """A TOML value with dates, times and non-finite numbers as strings."""
     if isinstance(value, dict):
         return {key: _as_json(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -204,9 +204,9 @@ def _as_json(value: Any) -> Any:
 
 
 def without_comments(text: str) -> str:
-    """JSON with spaces in place of comments and trailing commas: every place stays what it was."""
+    """JSON with comments and trailing commas replaced by spaces, so that positions stay."""
     if "//" in text or "/*" in text:
-        text = _NOTED.sub(_blank, text)
+        text = _COMMENT.sub(_blank, text)
     return _TRAILING.sub(_blank, text)
 
 
@@ -216,7 +216,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 class _FirstWins:
-    """Makes objects, and notes that a name came twice in one of them."""
+    """Makes objects in which the first of duplicate keys wins, and notes duplicates."""
 
     def __init__(self, repeats: list[bool]) -> None:
         self._repeats = repeats
@@ -236,8 +236,8 @@ def _refused(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _no_number(plain: str) -> Mistake:
-    """Where a text that is JSON otherwise has what is no number, or one that nobody can read."""
+def _bad_number(plain: str) -> Mistake:
+    """The invalid or too long number in a text that is otherwise JSON."""
     found = next((each for each in _NUMBER.finditer(plain) if each[1] is not None), None)
     if found is None:
         return Mistake("invalid number", 1, 1)
@@ -247,14 +247,14 @@ def _no_number(plain: str) -> Mistake:
     return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-def _of_toml(error: tomllib.TOMLDecodeError, text: str) -> Mistake:
-    """What the library says in words, taken apart: it names the place in them alone."""
-    said = str(error)
-    place = _PLACE.search(said)
+def _toml_mistake(error: tomllib.TOMLDecodeError, text: str) -> Mistake:
+    """The position of an error, which the library has only in its message."""
+    message = str(error)
+    place = _PLACE.search(message)
     lines = text.split("\n")
     if place is None:
-        return Mistake(said, 1, 1)
-    what = said[: place.start()]
+        return Mistake(message, 1, 1)
+    what = message[: place.start()]
     if place[1] is None:
         return Mistake(f"{what}: unexpected end of file", len(lines), len(lines[-1]) + 1)
     return Mistake(what, int(place[1]), int(place[2]))
@@ -274,7 +274,7 @@ def _too_deep(where: str, hint: str) -> ErrorDetails:
 
 
 def _check_depth(value: object, where: str, hint: str) -> None:
-    """Refuse what would be too deep for those who go through it by calling themselves."""
+    """Refuse nesting that is too deep for recursive functions."""
     level = [value]
     for _ in range(DEEPEST):
         level = [inner for outer in level for inner in _members(outer)]

@@ -1,4 +1,4 @@
-"""A saved server: its definition and settings, and its form in our own file."""
+"""A saved server: its definition and settings, and its format in our own file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class CatalogueEntry:
     """One saved server.
 
-    A disabled one is kept, shown and never connected. `origin` tells where it was imported from,
-    in words, "" if it was made here. `unknown` are members of its entry in the file that mean
-    nothing to us: they are kept as they are.
+    A disabled server is kept and shown, but never connected. `origin` describes where it was
+    imported from, and is empty for one made here. `unknown` are members of its entry that this
+    program does not use, and keeps.
     """
 
     definition: ServerDefinition
@@ -48,38 +48,38 @@ TRANSPORTS: Final = {
     "streamable_http": "http",
     "sse": "sse",
 }
-"""What clients call the ways to reach a server, in small letters, and what we call them."""
+"""Clients' names of transports, in lower case, and ours."""
 LONGEST: Final = 100_000
 """Characters of a command with its arguments and variables, or of a URL with its headers."""
 _LONGEST_WORD: Final = 60
 
 
 def place(where: str, name: str) -> str:
-    """Where a server stands, for a problem with it."""
+    """The place of an error in a server's entry."""
     return f"{where}, server {formatting.elide(name, _LONGEST_WORD)!r}"
 
 
 def transport_of(entry: Mapping[str, Any], url: str, without_type: str) -> str:
-    """How the server of an entry is reached: as its `type` says, else as its members do.
+    """The transport of an entry, from its `type` or else from its members.
 
-    `url` is the URL that was found, "" if there is none; it is spoken to `without_type` as that
-    says. `UserError`, without a place, for a type that is none.
+    `url` is the URL that was found, or empty; `without_type` is its transport if it has no type.
+    `UserError`, without a place, for an unknown type.
     """
-    said = entry.get("type", entry.get("transportType", entry.get("transport")))
-    if said is None:
+    named = entry.get("type", entry.get("transportType", entry.get("transport")))
+    if named is None:
         return without_type if url and "command" not in entry else "stdio"
-    known = TRANSPORTS.get(str(said).lower()) if isinstance(said, str) else None
+    known = TRANSPORTS.get(named.lower()) if isinstance(named, str) else None
     if known is None:
-        shown = formatting.one_line(str(said), _LONGEST_WORD)
+        shown = formatting.one_line(str(named), _LONGEST_WORD)
         kinds = "stdio, http or sse"
         raise UserError(ErrorDetails(f"type: unknown transport {shown!r} (expected {kinds})"))
     return known
 
 
 def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
-    """The definition with these fields; `UserError` tells what is wrong with the first.
+    """The definition with these fields; `UserError` for the first invalid one.
 
-    A definition too large to review before approving it is also rejected.
+    A definition that is too large to review before approving it is rejected as well.
     """
     try:
         definition = made_definition(fields)
@@ -97,13 +97,13 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
 
 def _length(definition: ServerDefinition) -> int:
     if isinstance(definition, StdioDefinition):
-        text, values = (definition.command, *definition.args), definition.env
+        parts, values = (definition.command, *definition.args), definition.env
     else:
-        text, values = (definition.url,), definition.headers
-    return sum(map(len, text)) + len(text) + sum(map(len, (*values, *values.values())))
+        parts, values = (definition.url,), definition.headers
+    return sum(map(len, parts)) + len(parts) + sum(map(len, (*values, *values.values())))
 
 
-EXTRAS: Final = "mcpProgressMonitor"  # the key of what other clients know nothing of
+EXTRAS: Final = "mcpProgressMonitor"  # the member for settings that only this program has
 
 _RESTART: Final = {
     "on": "is_on",
@@ -113,7 +113,7 @@ _RESTART: Final = {
     "stableAfter": "calm_s",
 }
 _RENAMED: Final = {"restart": {"longestDelay": "maxDelay", "calm": "stableAfter"}}
-"""Members as earlier versions wrote them, by group; read, and written with the new name."""
+"""Names that earlier versions wrote, by group; read, and written with the new name."""
 _WATCH: Final = {"on": "is_on", "paths": "paths", "patterns": "patterns"}
 _OAUTH: Final = {"clientId": "client_id", "clientSecret": "client_secret", "scope": "scope"}
 _PLAIN: Final = {
@@ -125,9 +125,9 @@ _PLAIN: Final = {
     "auth": "auth",
 }
 _GROUPS: Final = {"restart": _RESTART, "watch": _WATCH, "oauth": _OAUTH}
-_OF_HTTP: Final = frozenset({"auth", "oauth"})  # what a server that is a process has no use for
+_HTTP_FIELDS: Final = frozenset({"auth", "oauth"})
 _EARLIER: Final = ("idle_timeout_s", "total_timeout_s")
-"""Limits as they stood beside the command before there were extras."""
+"""Limits that earlier versions wrote beside the command."""
 
 _KNOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("type", "command", "args", "env", "cwd", "url", "headers", *_EARLIER)),
@@ -139,17 +139,17 @@ _KNOWN: Final[dict[str, Any]] = {
         },
     },
 }
-"""What we make something of, with what we make something of inside."""
+"""All known members, with the known members of objects."""
 
 
 def read_entry(name: str, entry: object, where: str) -> CatalogueEntry:
-    """An entry of our file; `UserError` when it cannot be used. What is unknown is kept."""
+    """Parse an entry of our file, keeping unknown members; `UserError` if it cannot be used."""
     if not isinstance(entry, dict):
         raise UserError(ErrorDetails("The server's entry is not an object", where, EXAMPLE))
     extras = _object(entry, EXTRAS, where)
     fields = {"name": name, **basic_fields(entry, where), **extra_fields(extras, where)}
     if fields["transport"] == "stdio":
-        fields = {key: value for key, value in fields.items() if key not in _OF_HTTP}
+        fields = {key: value for key, value in fields.items() if key not in _HTTP_FIELDS}
     return CatalogueEntry(
         definition_of(fields, where),
         is_disabled=_flag(extras, "disabled", where),
@@ -160,7 +160,7 @@ def read_entry(name: str, entry: object, where: str) -> CatalogueEntry:
 
 
 def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """How the server is reached, and the limits that stood beside that earlier."""
+    """The fields of the command or URL, and limits that earlier versions wrote beside it."""
     try:
         transport = transport_of(entry, str(entry.get("url") or ""), without_type="http")
     except UserError as error:
@@ -187,16 +187,14 @@ def unknown_members(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written_entry(entry: CatalogueEntry) -> dict[str, Any]:
-    """An entry as it stands in the file; what is as usual is left out."""
+    """The entry for the file, without default values."""
     written = written_definition(entry.definition)
-    extras = written_extras(entry)
-    if extras:
-        written[EXTRAS] = extras
-    return _merged(written, entry.unknown)
+    extras = _written_extras(entry)
+    return _merged({**written, EXTRAS: extras} if extras else written, entry.unknown)
 
 
 def written_definition(definition: ServerDefinition) -> dict[str, Any]:
-    """How a server is reached, in the form that most clients share."""
+    """The command or URL of a server, in the format that most clients share."""
     if isinstance(definition, StdioDefinition):
         written: dict[str, Any] = {"command": definition.command, "args": list(definition.args)}
         if definition.env:
@@ -206,7 +204,7 @@ def written_definition(definition: ServerDefinition) -> dict[str, Any]:
     return {**written, "headers": dict(definition.headers)} if definition.headers else written
 
 
-def written_extras(entry: CatalogueEntry) -> dict[str, Any]:
+def _written_extras(entry: CatalogueEntry) -> dict[str, Any]:
     chosen = entry.definition.model_dump(mode="json", exclude_defaults=True)
     extras: dict[str, Any] = {}
     if entry.is_disabled:

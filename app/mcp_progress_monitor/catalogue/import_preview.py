@@ -1,4 +1,4 @@
-"""What an import would do, server by server, before anything is done."""
+"""What an import would change, server by server, before anything is changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.secrets import (
     KeptSecrets,
-    in_question,
+    candidate_secrets,
     looked_up,
     renewed,
     values_of,
@@ -39,17 +39,16 @@ _WORDS: Final = {
     "era": "protocol",
 }
 _OURS: Final = ("restart", "watch", "ping_interval_s", "idle_timeout_s", "total_timeout_s")
-"""What the user has set here for a server, which an import leaves alone."""
-
+"""Settings of this program, which an import leaves unchanged."""
 
 Known: TypeAlias = "Mapping[str, str | None]"
-"""Secrets of the keyring by name, None for one that is gone."""
+"""Keyring secrets by name, None for one that no longer exists."""
 _NOTHING_KNOWN: Final[Known] = types.MappingProxyType({})
-_SAME: Final = KeptSecrets(_NOTHING_KNOWN)  # takes every literal for what our reference stands for
+_SAME: Final = KeptSecrets(_NOTHING_KNOWN)  # accepts any literal for a reference
 
 
 class ImportStatus(enum.Enum):
-    """How a server of a file stands to the saved ones."""
+    """How a server of a file compares with the saved ones."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -60,8 +59,8 @@ class ImportStatus(enum.Enum):
 class ImportRow(NamedTuple):
     """One server of a file.
 
-    `name` is that of the saved server which it is, or would be. `changes` tell what differs from
-    it, never a value of a variable or a header.
+    `name` is the name of the saved server that it is or would become. `changes` describe how they
+    differ, without values of variables and headers.
     """
 
     found: FoundServer | None
@@ -74,9 +73,9 @@ class ImportRow(NamedTuple):
 def preview(
     config: ConfigFile, catalogue: Catalogue, known: Known = _NOTHING_KNOWN
 ) -> list[ImportRow]:
-    """A row for each server of the file, in its order; those that cannot be used at the end.
+    """A row for each server of the file, in order, with unusable ones at the end.
 
-    `known` are the `secrets_in_question`.
+    `known` are the `candidate_keyring_secrets`.
     """
     saved, alike = _saved(catalogue)
     rows = [_row(found, saved, alike, known) for found in config.found]
@@ -87,11 +86,11 @@ def preview(
     return rows
 
 
-def secrets_in_question(config: ConfigFile, catalogue: Catalogue, keyring: Keyring) -> Known:
-    """What the keyring has, by name, for what stands in the file itself; None where it is gone.
+def candidate_keyring_secrets(config: ConfigFile, catalogue: Catalogue, keyring: Keyring) -> Known:
+    """The keyring secrets that literals in the file may correspond to, by name.
 
-    The keyring is asked for nothing else, and may take until the user has unlocked it: to be called
-    in a thread. Nothing where it cannot be used.
+    None stands for one that no longer exists. Empty if there is no usable keyring. Blocks until
+    the user has unlocked the keyring: call it in a thread.
     """
     saved, alike = _saved(catalogue)
     names = set[str]()
@@ -99,32 +98,29 @@ def secrets_in_question(config: ConfigFile, catalogue: Catalogue, keyring: Keyri
         definition = found.definition
         held = saved.get(definition.name)
         if held is not None:
-            names |= in_question(held.definition, definition, None)
+            names |= candidate_secrets(held.definition, definition, None)
             continue
-        for entry in alike.get(_reached(definition), ()):
-            names |= in_question(entry.definition, definition, definition.name)
+        for entry in alike.get(_target(definition), ()):
+            names |= candidate_secrets(entry.definition, definition, definition.name)
     return looked_up(sorted(names), keyring)
 
 
 def _saved(
     catalogue: Catalogue,
 ) -> tuple[dict[str, CatalogueEntry], dict[Hashable, list[CatalogueEntry]]]:
-    """The saved servers by name, and by `_reached`.
-
-    Each of a file's servers is compared with few of the saved ones: both may be hundreds.
-    """
+    """The saved servers by name, and by `_target`, so that few have to be compared."""
     saved = {entry.name: entry for entry in catalogue.entries()}
     alike: dict[Hashable, list[CatalogueEntry]] = {}
     for entry in saved.values():
-        alike.setdefault(_reached(entry.definition), []).append(entry)
+        alike.setdefault(_target(entry.definition), []).append(entry)
     return saved, alike
 
 
 def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[ImportRow]:
-    """The rows of the servers that have these names in the file.
+    """The rows of the servers with these names in the file.
 
     Raises:
-        UserError: one of them cannot be used; an answer to what it asks may have come to that.
+        UserError: one of them cannot be used, perhaps because of an answer to its inputs.
     """
     named = [row for row in rows if row.found is not None and row.found.definition.name in names]
     there = {row.found.definition.name for row in named if row.found is not None}
@@ -135,26 +131,24 @@ def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[Import
 
 
 def renewed_secrets(row: ImportRow, catalogue: Catalogue, known: Known) -> dict[str, str]:
-    """What has to be put into the keyring, by name, before a row is saved.
+    """Secrets to store in the keyring, by name, before a row is saved.
 
-    A secret that is another one in the file by now takes the place of ours, to which the saved
-    server goes on referring.
+    A secret that has changed in the file replaces ours; the saved server keeps its reference.
     """
     if row.found is None or row.found.asks or row.standing is not ImportStatus.CHANGED:
         return {}
     held = catalogue.entry(row.name).definition
-    if not _is_same_who(held, row.found.definition):
+    if not _is_same_server(held, row.found.definition):
         return {}
-    return renewed(held, row.found.definition, known, catalogue.secrets_of_alone([row.name]))
+    return renewed(held, row.found.definition, known, catalogue.unshared_secrets([row.name]))
 
 
 def imported_entry(
     row: ImportRow, config: ConfigFile, catalogue: Catalogue, known: Known = _NOTHING_KNOWN
 ) -> CatalogueEntry:
-    """What is saved when a row is imported: what the file says, and what the user has set here.
+    """The entry to save for a row: the server of the file, with the settings made here.
 
-    Only for rows with a server whose questions are answered, and whose `renewed_secrets` are put
-    into the keyring.
+    The row must have a server, all its inputs answered, and its `renewed_secrets` stored.
     """
     if row.found is None:
         raise ValueError("nothing to import")
@@ -167,7 +161,7 @@ def imported_entry(
         return entry
     held = catalogue.entry(row.name)
     kept = {field: getattr(held.definition, field) for field in _OURS}
-    if _is_same_who(held.definition, definition):
+    if _is_same_server(held.definition, definition):
         renewals = renewed_secrets(row, catalogue, known)
         others = {name: secret for name, secret in known.items() if name not in renewals}
         definition = _with_references(definition, held.definition, KeptSecrets(others))
@@ -181,10 +175,10 @@ def imported_entry(
 
 
 def save_rows(made: Iterable[tuple[ImportRow, CatalogueEntry]], catalogue: Catalogue) -> list[str]:
-    """Save what `imported_entry` made of rows, new or in the place of what they change; the names.
+    """Save entries made by `imported_entry`, adding or replacing servers; returns their names.
 
     Raises:
-        UserError: it cannot be written; none of them is saved then.
+        UserError: the file cannot be written; then none is saved.
     """
     return catalogue.save_all(
         (None if row.standing is ImportStatus.NEW else row.name, entry) for row, entry in made
@@ -194,9 +188,9 @@ def save_rows(made: Iterable[tuple[ImportRow, CatalogueEntry]], catalogue: Catal
 def changes_between(
     held: ServerDefinition, found: ServerDefinition, kept: KeptSecrets = _SAME
 ) -> tuple[str, ...]:
-    """What is different, in words; nothing of how the user treats it here.
+    """The differences as text, except for settings of this program.
 
-    A reference of ours is taken for the value that `kept` takes for the same.
+    A reference of ours equals a literal if `kept` says so.
     """
     if held.transport != found.transport and "stdio" in {held.transport, found.transport}:
         return ("transport",)
@@ -206,8 +200,8 @@ def changes_between(
     return (*dict.fromkeys(changed), *_of_values(held, found))
 
 
-def _reached(definition: ServerDefinition) -> Hashable:
-    """What is equal for servers between which there are no changes."""
+def _target(definition: ServerDefinition) -> Hashable:
+    """A key that is equal for servers without differences between them."""
     if isinstance(definition, StdioDefinition):
         arguments = [REFERENCE.sub(HIDDEN_VALUE, word) for word in shown_arguments(definition.args)]
         return definition.command, tuple(arguments), definition.cwd
@@ -220,20 +214,20 @@ def _row(
     alike: Mapping[Hashable, Sequence[CatalogueEntry]],
     known: Known,
 ) -> ImportRow:
-    """How a server of a file stands to those `saved`, which `alike` has by `_reached`."""
+    """Compare a server of a file with the `saved` ones, which `alike` has by `_target`."""
     name = found.definition.name
-    known = _NOTHING_KNOWN if found.asks else known  # the answers are not in it yet
+    known = _NOTHING_KNOWN if found.asks else known  # its inputs have no answers yet
     held = saved.get(name)
     if held is not None:
         changes = changes_between(held.definition, found.definition, KeptSecrets(known))
         standing = ImportStatus.CHANGED if changes else ImportStatus.SAME
         return ImportRow(found, standing, name, changes)
-    for entry in alike.get(_reached(found.definition), ()):
+    for entry in alike.get(_target(found.definition), ()):
         other = entry.definition
         changes = changes_between(other, found.definition, KeptSecrets(known, name))
         if not changes:
             return ImportRow(found, ImportStatus.SAME, entry.name)
-        # With another secret it is the same server still, unless more than that is different.
+        # A server that differs only in a secret is the same server.
         lenient = KeptSecrets(_NOTHING_KNOWN, name)
         if known and not changes_between(other, found.definition, lenient):
             return ImportRow(found, ImportStatus.CHANGED, entry.name, changes)
@@ -255,7 +249,7 @@ def _of_values(held: ServerDefinition, found: ServerDefinition) -> list[str]:
 def _with_references(
     found: ServerDefinition, held: ServerDefinition, kept: KeptSecrets
 ) -> ServerDefinition:
-    """What a file has, with references of ours in the place of the values they stand for."""
+    """The definition of a file, with our references in place of the literals that they equal."""
     mine = values_of(held)
     values = {name: _kept(mine.get(name), value, kept) for name, value in values_of(found).items()}
     if isinstance(found, HttpDefinition) and isinstance(held, HttpDefinition):
@@ -265,7 +259,7 @@ def _with_references(
         oauth = found.oauth.model_copy(update={"client_secret": secret})
         return found.model_copy(update={"headers": values, "oauth": oauth})
     if isinstance(found, StdioDefinition) and isinstance(held, StdioDefinition):
-        is_same = kept.are_same_words(held.args, found.args)
+        is_same = kept.are_same_arguments(held.args, found.args)
         args = held.args if is_same else found.args
         return found.model_copy(update={"env": values, "args": args})
     return found
@@ -275,16 +269,15 @@ def _kept(mine: str | None, theirs: str, kept: KeptSecrets) -> str:
     return mine if mine is not None and kept.is_same(mine, theirs) else theirs
 
 
-def _is_same_who(held: ServerDefinition, found: ServerDefinition) -> bool:
-    """Whether both are the same program, or at the same host by whatever way it is reached.
+def _is_same_server(held: ServerDefinition, found: ServerDefinition) -> bool:
+    """Whether both are the same program or have the same host, so that they may share secrets.
 
-    Another one is not to get the secrets of this one. Arguments tell programs apart: what is run
-    by `npx` is named there.
+    Arguments count, since they name what `npx` runs.
     """
     if isinstance(held, HttpDefinition) and isinstance(found, HttpDefinition):
         return _host(held) == _host(found)
     if isinstance(held, StdioDefinition) and isinstance(found, StdioDefinition):
-        return held.command == found.command and _SAME.are_same_words(held.args, found.args)
+        return held.command == found.command and _SAME.are_same_arguments(held.args, found.args)
     return False
 
 

@@ -1,4 +1,4 @@
-"""Reads configuration files of all known clients: their servers, and what is wrong with others."""
+"""Reads configuration files of all known clients: their servers, and errors in entries."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from mcp_progress_monitor.catalogue.taps import entry_tap, unwrapped_entry
 from mcp_progress_monitor.catalogue.variables import Input, Resolver, Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import expanded
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.secrets.references import names_in
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
@@ -51,10 +52,10 @@ _ESCAPE: Final = re.compile(r'\\[nrt"\\]')
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Its variables; lines that are none are passed over, as those who load such files do.
+    """Read a .env file, ignoring lines that do not set a variable, as other loaders do.
 
     Raises:
-        UserError: it cannot be read, or is larger than such a file may be.
+        UserError: it cannot be read, or is too large.
     """
     text = read_text(path)
     if len(text) > _LARGEST_CHARACTERS:
@@ -83,17 +84,17 @@ def _unescaped(found: re.Match[str]) -> str:
 LONGEST_NAME: Final = 100
 _LIMITS: Final = ("idle_timeout_s", "total_timeout_s")
 _WATCHED: Final = "it is watched by this program there; this is the server inside"
-_STAND_IN: Final = "http://an-answer.invalid"
+_PLACEHOLDER_URL: Final = "http://an-answer.invalid"
 _EXTRA_FIELDS: Final = ("era", "connect_timeout_s", "auth", "oauth")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server that a configuration names.
+    """A server in a configuration.
 
-    While `asks` has anything, the definition is of no use: it is to be read again with the answers.
-    `notes` tell what is different from how the other client runs it. `project` is the folder that
-    it belongs to, if any. `unknown` are members that mean nothing to us.
+    `asks` are required inputs: the definition is only usable after reading it again with answers.
+    `notes` describe how running it here differs from the other client. `project` is its folder, if
+    it belongs to one. `unknown` are members that this program does not use.
     """
 
     definition: ServerDefinition
@@ -107,10 +108,10 @@ class FoundServer:
 def read_found(
     client: McpClient, name: str, container: ServerContainer, variables: Variables, where: str
 ) -> FoundServer:
-    """The server of that name.
+    """Read the server with that name.
 
     Raises:
-        UserError: its entry cannot be used; what is wrong with it first.
+        UserError: its entry cannot be used; names the first error.
     """
     entry = container.servers[name]
     if not isinstance(entry, dict):
@@ -128,17 +129,16 @@ def read_found(
     resolver = Resolver(
         dataclasses.replace(variables, workspace=project), client.syntax, container.inputs
     )
-    extras = entry.get(EXTRAS)
-    extras = extras if isinstance(extras, dict) else {}
+    extras = as_object(entry.get(EXTRAS))
     fields = {
         "name": _shown_name(name, form),
         "transport": form.transport,
         **{limit: entry[limit] for limit in _LIMITS if limit in entry},
         **_resolved(form, resolver, project),
-        **_of_extras(extras, form.transport, where),
+        **_extra_fields(extras, form.transport, where),
     }
     definition = _definition(fields, where, is_open=bool(resolver.asks))
-    unknown = _unknown(entry, form)
+    unknown = {key: each for key, each in unknown_members(entry).items() if key not in form.used}
     notes = dict.fromkeys(filter(None, [container.note, *resolver.notes]))
     return FoundServer(
         definition,
@@ -164,7 +164,7 @@ def _notes(
 
 
 def _shown_name(name: str, form: EntryForm) -> str:
-    """A name that can be shown and typed; an entry without one is refused with the definition."""
+    """A name that can be shown and typed; an empty one is refused with the definition."""
     shown = formatting.one_line(name, LONGEST_NAME).strip()
     if shown != name:
         what = "cleaned of unprintable characters" if len(name) <= LONGEST_NAME else "cut"
@@ -172,7 +172,7 @@ def _shown_name(name: str, form: EntryForm) -> str:
     return shown
 
 
-def _of_extras(extras: Mapping[str, Any], transport: str, where: str) -> dict[str, Any]:
+def _extra_fields(extras: Mapping[str, Any], transport: str, where: str) -> dict[str, Any]:
     fields = extra_fields(extras, where)
     if transport == "stdio":
         fields = {name: value for name, value in fields.items() if name not in {"auth", "oauth"}}
@@ -191,12 +191,8 @@ def _is_disabled(
     )
 
 
-def _unknown(entry: Mapping[str, Any], form: EntryForm) -> dict[str, Any]:
-    return {key: value for key, value in unknown_members(entry).items() if key not in form.used}
-
-
 def _resolved(form: EntryForm, resolver: Resolver, project: Path | None) -> dict[str, Any]:
-    """The fields with variables replaced; values that are not strings are left to validation."""
+    """The fields with variables resolved; values of wrong types are left to validation."""
     found = form.members
     fields: dict[str, Any] = {
         name: resolver.plain(found[name]) if isinstance(found[name], str) else found[name]
@@ -236,7 +232,7 @@ def _text(resolver: Resolver, value: Any) -> Any:
 
 
 def _set_folder(fields: dict[str, Any], project: Path | None) -> None:
-    """Servers of a project are started in its folder, and their paths count from there."""
+    """Resolve the working folder relative to the project, which is also the default."""
     folder = fields.get("cwd")
     if isinstance(folder, str) and "${" not in folder:
         home = str(expanded(Path(folder))) if folder.startswith("~") else folder
@@ -248,7 +244,7 @@ def _set_folder(fields: dict[str, Any], project: Path | None) -> None:
 def _add_env_file(
     form: EntryForm, resolver: Resolver, fields: dict[str, Any], project: Path | None
 ) -> None:
-    """Variables from the file that the entry names, below those of the entry itself."""
+    """Add variables of the entry's envFile that the entry does not set itself."""
     if not isinstance(form.env_file, str):
         return
     written = resolver.plain(form.env_file)
@@ -275,11 +271,11 @@ def _definition(fields: dict[str, Any], where: str, *, is_open: bool) -> ServerD
     except UserError:
         if not is_open or fields["transport"] == "stdio":
             raise
-        return definition_of({**fields, "url": _STAND_IN}, where)  # until there are answers
+        return definition_of({**fields, "url": _PLACEHOLDER_URL}, where)  # until answered
 
 
 def _keyring_notes(client: McpClient, definition: ServerDefinition) -> list[str]:
-    """Secrets of this program that another one's file would have: the user must know."""
+    """Warnings about secrets of this program's keyring that another client's file uses."""
     if client is OURS:
         return []
     if isinstance(definition, StdioDefinition):
@@ -295,7 +291,7 @@ _TOML_HINT: Final = 'Example configuration: [mcp_servers.files] with command = "
 
 
 class Unusable(NamedTuple):
-    """A server that nothing can be made of, and why."""
+    """A server that cannot be used, and why."""
 
     name: str
     problem: ErrorDetails
@@ -303,9 +299,9 @@ class Unusable(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ConfigFile:
-    """What a file holds. `problems` are all that is wrong, of the `unusable` servers first.
+    """The servers of a file, with different names.
 
-    Names in `found` are all different.
+    `problems` are all errors, those of `unusable` servers first.
     """
 
     client: McpClient
@@ -316,20 +312,20 @@ class ConfigFile:
 
     @property
     def title(self) -> str:
-        """Whose file it is and where, in words."""
+        """The client and the path."""
         return self.client.title if self.path is None else f"{self.client.title}, {self.path}"
 
 
 def read_file(
     path: Path, variables: Variables | None = None, client: McpClient | None = None
 ) -> ConfigFile:
-    """The servers of a configuration file, in its order; nothing of it is run.
+    """Read the servers of a configuration file, in order, without running anything.
 
-    Whose it is is told by what is in it and what it is called, unless `client` says so. An entry
-    that cannot be used costs the others nothing.
+    Unless `client` is given, it is recognised by content and name. Unusable entries do not affect
+    the others.
 
     Raises:
-        UserError: the file cannot be read, is none, or names no server at all.
+        UserError: the file cannot be read, is not a configuration, or has no servers.
     """
     where = str(path)
     document = read_document(path, read_text(path), client)
@@ -342,22 +338,22 @@ def read_file(
     containers = containers_of(known, document.value, where)
     _read_all(config, containers, variables, where)
     config.problems.extend(unusable.problem for unusable in config.unusable)
-    config.problems.extend(_twice(document, containers, where))
+    config.problems.extend(_duplicates(document, containers, where))
     if not config.found and not config.unusable:
         raise UserError(ErrorDetails("The file contains no servers", where, EXAMPLE))
     return config
 
 
 def is_toml(path: Path, client: McpClient | None) -> bool:
-    """Whether that client's file is TOML; without a client its name tells."""
+    """Whether that client's file is TOML; without a client, decided by the suffix."""
     return client is CODEX if client is not None else path.suffix.lower() == ".toml"
 
 
 def read_document(path: Path, text: str, client: McpClient | None) -> Document:
-    """What the text of a configuration says.
+    """Parse a configuration as JSON or TOML, depending on the client.
 
     Raises:
-        UserError: it is neither JSON nor TOML, as the client has it.
+        UserError: it is invalid.
     """
     if is_toml(path, client):
         return read_toml(text, str(path), _TOML_HINT)
@@ -378,20 +374,20 @@ def _read_all(
             except UserError as error:
                 config.unusable.append(Unusable(name, error.details))
             else:
-                config.found.append(names.given(found))
+                config.found.append(names.renamed(found))
     if left_out:
         what = f"{formatting.number(left_out)} more servers in the file are left out"
         config.problems.append(ErrorDetails(what, where))
 
 
 class _UniqueNames:
-    """Names of servers, all different: projects in one file have servers of the same name."""
+    """Makes names unique: projects in one file may have servers with the same name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}
 
-    def given(self, found: FoundServer) -> FoundServer:
+    def renamed(self, found: FoundServer) -> FoundServer:
         name = found.definition.name
         if name in self._taken and found.project is not None:
             name = f"{name} ({found.project.name})"
@@ -408,14 +404,14 @@ class _UniqueNames:
     def _free(self, base: str) -> str:
         name = base
         while name in self._taken:
-            # From where it stopped: thousands may have one name.
+            # Continue from the last number: thousands may have the same name.
             number = self._numbers.get(base, 1) + 1
             self._numbers[base] = number
             name = f"{base} {number}"
         return name
 
 
-def _twice(
+def _duplicates(
     document: Document, containers: Sequence[ServerContainer], where: str
 ) -> list[ErrorDetails]:
     paths = {container.path for container in containers}

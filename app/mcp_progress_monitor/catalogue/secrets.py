@@ -1,4 +1,4 @@
-"""Finds the secrets in a definition, replaces them with references, and finds saved ones."""
+"""Finds the secrets in a definition, replaces them by references, and compares saved ones."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
 def secrets_of(definition: ServerDefinition) -> dict[str, str]:
-    """Values that look like secrets by their names, and stand in the definition themselves.
+    """Literal values in a definition whose names look like secrets, by name.
 
-    Of variables also those with a URL and a password in it.
+    Includes variables with a password in a URL.
     """
     found: dict[str, str] = {}
 
@@ -45,9 +45,9 @@ def secrets_of(definition: ServerDefinition) -> dict[str, str]:
 
 
 def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefinition:
-    """The definition with its secrets in the keyring, and references to them in their places.
+    """Store the definition's secrets in the keyring and replace them by references.
 
-    Takes long: to be called in a thread.
+    May block for long: call it in a thread.
 
     Raises:
         UserError: there is no keyring, or it is locked.
@@ -64,9 +64,10 @@ def keyring_name(server: str, name: str) -> str:
 
 
 def stored(name: str, secret: str, keyring: Keyring) -> str:
-    """Put a secret into the keyring; a reference to it, to stand in its place.
+    """Store a secret in the keyring and return a reference to it.
 
-    Never over another secret, which some other server may refer to: the name gets a number then.
+    Never overwrites another secret, which another server may refer to: appends a number to the
+    name instead.
     """
     base = free = _NOT_IN_NAMES.sub("_", name)
     number = 2
@@ -83,12 +84,12 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
 
 
 def keyring_names(value: Any) -> frozenset[str]:
-    """The secrets in the keyring that are referred to anywhere in a piece of a document."""
+    """Names of all keyring secrets referred to in a JSON value."""
     return _referred_to(value, "keyring")
 
 
 def environment_names(value: Any) -> frozenset[str]:
-    """The same of variables of the environment."""
+    """Names of all environment variables referred to in a JSON value."""
     return _referred_to(value, "env")
 
 
@@ -103,22 +104,22 @@ def _referred_to(value: Any, kind: str) -> frozenset[str]:
 
 
 def in_environment(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
-    """The definition with its secrets referred to as variables, and those with what they were for.
+    """The definition with environment variables in place of secrets, which are not stored.
 
-    Nothing is kept of the secrets: whoever starts the program sets the variables.
+    Also returns the variables, with the names of the secrets that they replace.
     """
     return _without(definition, is_secret_setting)
 
 
 def without_values(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
-    """The same with every value of a variable and a header, whatever it is called."""
+    """Like `in_environment`, but for every value of a variable or header."""
     return _without(definition, lambda _name: True)
 
 
 def without_keyring(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
-    """The definition with variables in place of secrets in the keyring, which others cannot read.
+    """The definition with environment variables in place of keyring secrets.
 
-    Those variables, with what they are called in the keyring.
+    Also returns the variables, with the names of the keyring secrets that they replace.
     """
     variables: dict[str, str] = {}
 
@@ -163,23 +164,22 @@ def _without(
 
 
 def _variable(server: str, name: str) -> str:
-    """What a variable for a server's secret is called: `GITHUB_AUTHORIZATION`."""
+    """The name of a variable for a server's secret: `GITHUB_AUTHORIZATION`."""
     return variable_name(f"{server}_{name}")
 
 
 def variable_name(text: str) -> str:
-    """A variable of the environment that is called like something else: `api-key` is `API_KEY`."""
+    """The name of an environment variable for a text: `API_KEY` for `api-key`."""
     return _NOT_OF_NAMES.sub("_", text).strip("_").upper() or "SECRET"
 
 
 def replaced(
     definition: ServerDefinition, substitute: Substitute, is_wanted: Callable[[str], bool]
 ) -> ServerDefinition:
-    """The definition with substitutes for the values whose names are wanted.
+    """The definition with substitutes for literal secrets.
 
-    Of variables and headers those alone, and variables with a password in a URL; of arguments and
-    of OAuth what is a secret by its name anyway. A header keeps its scheme (`Bearer`). References
-    stay.
+    These are variables and headers whose name `is_wanted`, variables with a password in a URL, and
+    arguments and OAuth settings named like a secret. A header keeps its scheme (`Bearer`).
     """
     if definition.transport == "stdio":
         env = {
@@ -207,21 +207,21 @@ def _oauth(definition: HttpDefinition, substitute: Substitute) -> OAuthClient:
 
 
 def bare_url(url: str) -> tuple[str, tuple[str, ...]]:
-    """A URL without a user's name and password and without its parameters' secrets; those."""
+    """A URL without user name, password and secret parameters, and the names of those removed."""
     parts = urllib.parse.urlsplit(url)
     query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
     secrets = [name for name, value in query if is_secret_parameter(name) and value]
-    gone = (*secrets, *(["user"] if parts.username is not None else []))
-    if not gone:
+    removed = (*secrets, *(["user"] if parts.username is not None else []))
+    if not removed:
         return url, ()
     kept = [(name, "" if name in secrets else value) for name, value in query]
     host = parts.netloc.rpartition("@")[2]
     bare = parts._replace(netloc=host, query=urllib.parse.urlencode(kept))
-    return bare.geturl(), gone
+    return bare.geturl(), removed
 
 
 def without_secret_members(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Members that mean nothing to us, without those that are secrets by their names."""
+    """Unknown members, without those whose names look like secrets."""
     return {
         name: _without_secrets(value)
         for name, value in members.items()
@@ -248,20 +248,19 @@ def secret_members(members: Any) -> tuple[str, ...]:
 
 
 class KeptSecrets(NamedTuple):
-    """Compares our values with those of a file.
+    """Compares our values, which may have references, with literals of a file.
 
-    Our references count as the literals that they replaced in the file. `known`
-    are secrets of the keyring by name, None for one that is gone: another value in the file is a
-    change. What is not known cannot be told apart, and counts as the same. With `brought_as` only
-    references count to what an import put into the keyring for a server of that name: two accounts
-    at one service are two servers.
+    `known` are keyring secrets by name, None for one that no longer exists; a reference to one
+    equals only its value, and any other reference equals every literal. With `imported_as`, only
+    references to secrets that an import stored for a server with that name are compared: two
+    accounts at one service are two servers.
     """
 
     known: Mapping[str, str | None]
-    brought_as: str | None = None
+    imported_as: str | None = None
 
     def is_same(self, mine: str, theirs: str) -> bool:
-        """Whether our value, which has references, may be that of the file."""
+        """Whether our value may equal the literal of the file."""
         references = names_in(mine)
         if not references or REFERENCE.search(theirs) is not None:
             return False
@@ -269,13 +268,13 @@ class KeptSecrets(NamedTuple):
             now = REFERENCE.sub(lambda found: self.known[found[2]] or "", mine)
             if now != theirs:
                 return False
-        if self.brought_as is None:
+        if self.imported_as is None:
             return True
-        begin = keyring_name(self.brought_as, "")
+        begin = keyring_name(self.imported_as, "")
         return all(kind == "keyring" and name.startswith(begin) for kind, name in references)
 
-    def are_same_words(self, mine: Sequence[str], theirs: Sequence[str]) -> bool:
-        """Whether arguments are equal but for secrets of the file that we have references to."""
+    def are_same_arguments(self, mine: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Whether arguments are equal, apart from secrets that we have references to."""
         return len(mine) == len(theirs) and all(
             one == other or (self.is_same(one, other) and fitting(one, other) is not None)
             for one, other in zip(mine, theirs, strict=True)
@@ -283,7 +282,7 @@ class KeptSecrets(NamedTuple):
 
 
 def fitting(mine: str, theirs: str) -> re.Match[str] | None:
-    """A word that is ours with something in the places of the references, which are its groups."""
+    """Match a literal against a value with references, whose values become the groups."""
     parts, end = list[str](), 0
     for found in REFERENCE.finditer(mine):
         parts.append(re.escape(mine[end : found.start()]))
@@ -291,11 +290,11 @@ def fitting(mine: str, theirs: str) -> re.Match[str] | None:
     return re.fullmatch("(.+)".join([*parts, re.escape(mine[end:])]), theirs, re.DOTALL)
 
 
-def in_question(
-    held: ServerDefinition, found: ServerDefinition, brought_as: str | None
+def candidate_secrets(
+    held: ServerDefinition, found: ServerDefinition, imported_as: str | None
 ) -> frozenset[str]:
-    """Names of keyring secrets that replaced a literal in the file; see `Kept`."""
-    kept = KeptSecrets({}, brought_as)
+    """Names of keyring secrets that may correspond to literals of the file; see `KeptSecrets`."""
+    kept = KeptSecrets({}, imported_as)
     return frozenset(
         name
         for mine, theirs in _pairs(held, found)
@@ -306,7 +305,7 @@ def in_question(
 
 
 def looked_up(names: Iterable[str], keyring: Keyring) -> dict[str, str | None]:
-    """What the keyring has for these; nothing where it cannot be used. Takes long: in a thread."""
+    """Read secrets from the keyring; empty if it cannot be used. May block: call it in a thread."""
     try:
         return {name: keyring.get(name) for name in names}
     except UserError:
@@ -319,9 +318,9 @@ def renewed(
     known: Mapping[str, str | None],
     alone: Collection[str],
 ) -> dict[str, str]:
-    """What the file has now for secrets in the keyring, by their names there.
+    """New values in the file for keyring secrets, by name.
 
-    Only for those that nothing else refers to (`alone`), and that one value is given for.
+    Only for secrets that nothing else refers to (`alone`), and with a single new value.
     """
     values: dict[str, set[str]] = {}
     for mine, theirs in _pairs(held, found):
@@ -336,7 +335,7 @@ def renewed(
 
 
 def _pairs(held: ServerDefinition, found: ServerDefinition) -> Iterator[tuple[str, str]]:
-    """Our values and those of the file in the same places."""
+    """Pairs of our values and the corresponding values of the file."""
     mine, theirs = values_of(held), values_of(found)
     yield from ((mine[name], theirs[name]) for name in mine.keys() & theirs.keys())
     if isinstance(held, StdioDefinition) and isinstance(found, StdioDefinition):

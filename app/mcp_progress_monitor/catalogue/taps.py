@@ -1,8 +1,8 @@
-"""The tap around a server's command: what a client runs in its place, and the command inside.
+"""The tap around a server's command: what a client runs instead, and the command inside.
 
-The entry in a client's configuration keeps working when this program is uninstalled: on POSIX a
-shell starts the tap only if it is there, and the server alone otherwise. It is started by its
-absolute path, because clients with a window do not have the PATH of the user's shell.
+The entry in a client's configuration keeps working when this program is uninstalled: on POSIX, a
+shell starts the tap only if it exists, and otherwise the server alone. The path is absolute,
+because graphical clients do not have the PATH of the user's shell.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 SHELL: Final = "/bin/sh"
 _SCRIPT: Final = re.compile(
     r't=\$0; \[ -x "\$t" \] && (?:\[ -e (?P<needed>.+?) \] && )?'
-    r'exec "\$t" (?P<words>.*?) -- "\$@"; exec "\$@"',
+    r'exec "\$t" (?P<options>.*?) -- "\$@"; exec "\$@"',
     re.DOTALL,
 )
 _TAP: Final = "tap"
 _END: Final = "--"
 _UNUSUAL: Final = re.compile(r"[^\w .,:@+/-]")
-"""What a name on a command line is better without: clients expand `${…}` and `%…%` in it."""
+"""Characters to avoid in a name on a command line: clients expand `${…}` and `%…%`."""
 _LONGEST_NAME: Final = 60
-_DEEPEST: Final = 20  # taps within taps that are looked into
+_DEEPEST: Final = 20  # levels of taps within taps
 
 
 class TapProgram(NamedTuple):
-    """The program as a client is to start it.
+    """The command with which a client starts this program.
 
-    `command` starts with an absolute path. `needed` is a file without which it cannot run, "" if
-    that is enough to look for; `data_dir` where it records, None for the usual place.
+    `command` starts with an absolute path. `needed` is another file that it requires, or empty;
+    `data_dir` is where it records, None for the default.
     """
 
     command: tuple[str, ...]
@@ -49,17 +49,17 @@ class TapProgram(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """A command and its arguments."""
+    """A command with its arguments."""
 
     command: str
     args: tuple[str, ...] = ()
 
 
 class EntryTap(NamedTuple):
-    """A tap that was found around a command.
+    """A tap found around a command.
 
-    `lead` is how many arguments stand before the server's command. `name` and `client` are those
-    of its options, None without them.
+    `lead` is the number of arguments before the server's command. `name` and `client` are the
+    values of its options.
     """
 
     program: str
@@ -70,32 +70,32 @@ class EntryTap(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether the program is still where the entry says; if not, the server runs untapped."""
+        """Whether the program still exists; if not, the server runs untapped."""
         return is_there(self.program)
 
 
 def this_program(data_dir: Path | None = None) -> TapProgram:
-    """This installation; `data_dir` is the folder that taps are to record in.
+    """This installation; `data_dir` is the folder for the recordings of taps.
 
-    It is written into the entry unless a client with a bare environment would find it by itself.
+    It is written into the entry unless it is the default in a client without our environment.
     """
     command = tuple(program_command())
-    # The usual breakage is a script whose Python was upgraded or removed: the shell cannot go on
-    # once it has tried to start that, so it looks first.
+    # A script often breaks because its Python was upgraded or removed. Once the shell has tried to
+    # start it, it cannot start the server any more, so it checks first.
     needed = "" if bundle.is_bundled() else (sys.executable if len(command) == 1 else command[-1])
     is_usual = data_dir is None or data_dir == _bare_default()
     return TapProgram(command, needed, None if is_usual else data_dir, sys.platform == "win32")
 
 
 def _bare_default() -> Path | None:
-    """The data folder where no variable says another one."""
+    """The data folder if no environment variable sets another one."""
     if sys.platform in {"win32", "darwin"}:
         return default_data_dir()
     return Path.home() / ".local" / "share" / APPLICATION
 
 
 def wrapper(program: TapProgram, name: str, client: str) -> Launch:
-    """The command of a tapped entry, and the arguments that stand before the server's command."""
+    """The command of a tapped entry, and the arguments before the server's command."""
     args = [*program.command[1:], _TAP, "--name", shown_name(name), "--client", client]
     if program.data_dir is not None:
         args += ["--data-dir", str(program.data_dir)]
@@ -111,11 +111,11 @@ def shown_name(name: str) -> str:
 
 
 def tap_of(command: object, args: object) -> EntryTap | None:
-    """The outermost tap around a command; None for a server's own."""
+    """The outermost tap around a command; None if there is none."""
     if not isinstance(command, str) or not isinstance(args, list | tuple):
         return None
     words = [word for word in args if isinstance(word, str)]
-    if len(words) != len(args):  # what clients refuse or convert: none of ours
+    if len(words) != len(args):  # clients reject or convert other values; we never write them
         return None
     return _of_shell(command, words) or _of_program(command, words)
 
@@ -130,7 +130,7 @@ def unwrapped(command: str, args: Sequence[str]) -> Launch:
 
 
 def launch_keys(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where an entry's command stands: inside `command`, as Zed wrote it until 2025, or in it."""
+    """The keys that lead to an entry's command: Zed nested it in `command` until 2025."""
     return ("command",) if isinstance(entry.get("command"), dict) else ()
 
 
@@ -146,7 +146,7 @@ def entry_tap(entry: Mapping[str, Any]) -> EntryTap | None:
 
 
 def unwrapped_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's entry with the server's own command; as it is where there is no tap."""
+    """A client's entry with the server's own command; unchanged without a tap."""
     if entry_tap(entry) is None:
         return dict(entry)
     holder = dict(entry["command"] if launch_keys(entry) else entry)
@@ -156,8 +156,8 @@ def unwrapped_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "command": holder} if launch_keys(entry) else holder
 
 
-def tapped_like(held: object, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry that is to replace `held`, in the tap that is around that; without one, itself."""
+def wrapped_like(held: object, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry to replace `held`, wrapped in the same tap if `held` has one."""
     tap = entry_tap(held) if isinstance(held, dict) else None
     if tap is None or not isinstance(held, dict) or launch_keys(held) or launch_keys(entry):
         return dict(entry)
@@ -176,16 +176,16 @@ def _of_shell(command: str, words: list[str]) -> EntryTap | None:
     if script is None:
         return None
     try:
-        options = shlex.split(script["words"])
+        options = shlex.split(script["options"])
     except ValueError:
         return None
-    if _TAP not in options or shlex.join(options) != script["words"]:
-        return None  # more than one command, or none of ours
+    if _TAP not in options or shlex.join(options) != script["options"]:
+        return None  # another script, or several commands
     return _with_options(words[2], 3, options[options.index(_TAP) + 1 :])
 
 
 def _of_program(command: str, words: list[str]) -> EntryTap | None:
-    """`PROGRAM tap [OPTIONS] -- COMMAND [ARG…]`, as on Windows, or typed by hand."""
+    """`PROGRAM tap [OPTIONS] -- COMMAND [ARG…]`, as written on Windows or by hand."""
     before = words[: words.index(_END)] if _END in words else []
     is_ours = PurePath(command.replace("\\", "/")).name in {APPLICATION, f"{APPLICATION}.exe"}
     if not is_ours and before[:1] == ["-I"]:  # this Python with a checkout

@@ -1,4 +1,4 @@
-"""Edits TOML documents in place: comments, order and spelling of everything else stay."""
+"""Edits TOML documents in place, keeping comments, order and spelling of everything else."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence
 
 
-_STAND_IN: Final = "a-value-7c1f0d6e2b"
+_PLACEHOLDER: Final = "a-value-7c1f0d6e2b"
 
 
 def toml_value(value: Any) -> Any:
-    """A JSON value without what TOML cannot hold: null, and halves of surrogate pairs."""
+    """A JSON value without what TOML cannot represent: null, and lone surrogates."""
     if isinstance(value, dict):
         held = {key: inner for key, inner in value.items() if inner is not None}
         return {toml_value(key): toml_value(inner) for key, inner in held.items()}
@@ -30,14 +30,14 @@ def toml_value(value: Any) -> Any:
 
 
 def with_entries(text: str, container: str, entries: Mapping[str, Any]) -> str:
-    """The document with the tables `entries` in its table `container`.
+    """Put the tables `entries` into the table `container` of a document.
 
-    A table of the same name takes the new members and loses those that are not among them. Line
-    ends are those of the document. The caller checks the result: the library has known faults with
-    tables that are defined in pieces.
+    An existing table of the same name gets exactly the new members. Line ends are those of the
+    document. The caller must verify the result: tomlkit has known bugs with tables that are
+    defined in several places.
 
     Raises:
-        UneditableError: the library gives up.
+        UneditableError: tomlkit cannot edit the document.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     try:
@@ -57,17 +57,17 @@ def with_entries(text: str, container: str, entries: Mapping[str, Any]) -> str:
 
 
 def string_literal(word: str) -> str:
-    """A string as TOML has it, in one line."""
+    """A TOML string on one line."""
     return tomlkit.string(word).as_string()
 
 
 def value_place(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Where the value at `path` stands in a document: its start and its end; None without it.
+    """The start and end of the value at `path` in a document; None if there is none.
 
     Raises:
-        UneditableError: the library does not give back what it has read, or cannot set the value.
+        UneditableError: tomlkit does not reproduce the document, or cannot set the value.
     """
-    held = text.replace("\r\n", " \n")  # every place stays what it was
+    held = text.replace("\r\n", " \n")  # with the same positions
     try:
         document = tomlkit.parse(held)
         table: Any = document
@@ -77,8 +77,8 @@ def value_place(text: str, path: Sequence[str]) -> tuple[int, int] | None:
             return None
         literal = table[path[-1]].as_string()
         is_the_same = document.as_string() == held
-        table[path[-1]] = _STAND_IN
-        start = document.as_string().find(f'"{_STAND_IN}"')
+        table[path[-1]] = _PLACEHOLDER
+        start = document.as_string().find(f'"{_PLACEHOLDER}"')
     except (TOMLKitError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise UneditableError(str(error)) from error
     end = start + len(literal)
@@ -89,10 +89,10 @@ def value_place(text: str, path: Sequence[str]) -> tuple[int, int] | None:
 
 def _put(table: MutableMapping[str, Any], key: str, value: Any) -> None:
     held = table.get(key)
-    # A table that is emptied is replaced: one with tables alone has no line of its own.
+    # An emptied table is replaced: one with only subtables has no line of its own.
     if isinstance(held, dict) and isinstance(value, dict) and value:
-        for gone in [name for name in held if name not in value]:
-            del held[gone]
+        for removed in [name for name in held if name not in value]:
+            del held[removed]
         for name, inner in value.items():
             _put(held, name, inner)
     elif held != value:

@@ -1,4 +1,4 @@
-"""Variables of other clients: resolved, kept as references of ours, or asked for."""
+"""Variables in other clients' entries: resolved, kept as references, or asked for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASKED_KINDS: Final = ("config:", "command:", "file:")
 
 
 class Syntax(enum.Flag):
-    """Which variables a client knows."""
+    """The kinds of variables that a client expands."""
 
     NONE = 0
     NAMED = enum.auto()
@@ -38,10 +38,10 @@ class Syntax(enum.Flag):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Input:
-    """Something that only the user knows. `default` may be taken as it is; None is no answer.
+    """An input that only the user can provide; `default` is a valid answer.
 
-    With `stands_as_text` a part of its answer is of a command, a folder or a URL, where no
-    reference to the keyring can stand: the answer is in our file as it was typed.
+    With `stands_as_text`, it is used in a command, folder or URL, which cannot contain references
+    to the keyring: the answer is stored as text in our file.
     """
 
     id: str
@@ -54,10 +54,10 @@ class Input:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Variables:
-    """What variables stand for. `answers` are those to inputs, by their ids.
+    """The values of variables; `answers` are those of inputs, by id.
 
-    Without `workspace` it is the folder of a file that belongs to a project, else asked for; so is
-    `home` where the system knows none.
+    Without `workspace`, the folder of the file's project is used, or else asked for; `home` is
+    asked for if the system does not know it.
     """
 
     environment: Mapping[str, str] = dataclasses.field(default_factory=lambda: dict(os.environ))
@@ -67,12 +67,12 @@ class Variables:
 
 
 class Resolver:
-    """Resolves the texts of one server's entry, and gathers what has to be asked and told."""
+    """Resolves the variables in one server's entry; collects required inputs and notes."""
 
     def __init__(
         self, variables: Variables, syntax: Syntax, inputs: Mapping[str, Input] | None = None
     ) -> None:
-        """`inputs` describe what `${input:…}` asks for; others are asked by their ids alone."""
+        """`inputs` describe `${input:…}` variables; others have no description."""
         self._variables = variables
         self._syntax = syntax
         self._inputs = inputs or {}
@@ -82,15 +82,15 @@ class Resolver:
 
     @property
     def asks(self) -> tuple[Input, ...]:
-        """What has no answer yet, in the order in which it was met."""
+        """Inputs without an answer, in order of appearance."""
         return tuple(self._asks.values())
 
     def value(self, text: str) -> str:
-        """A text where references may stand: variables of the environment become such."""
+        """Resolve a text that may contain references: environment variables become references."""
         return self._resolved(text, takes_reference=True)
 
     def plain(self, text: str) -> str:
-        """A text where none may: variables are replaced by what they are now."""
+        """Resolve a text without references: variables are replaced by their current values."""
         return self._resolved(text, takes_reference=False)
 
     def _resolved(self, text: str, *, takes_reference: bool) -> str:
@@ -102,7 +102,7 @@ class Resolver:
     def _replaced(self, found: re.Match[str]) -> str:
         if found[2] is not None:
             is_known = Syntax.DOLLAR in self._syntax
-            return self._of_environment(found[2], None, found[0]) if is_known else found[0]
+            return self._environment(found[2], None, found[0]) if is_known else found[0]
         name = found[1]
         if Syntax.NAMED in self._syntax:
             replaced = self._named(name, found[0])
@@ -113,12 +113,12 @@ class Resolver:
             return found[0]
         if shell[1] == _PROJECT and self._variables.workspace is not None:
             return str(self._variables.workspace)
-        return self._of_environment(shell[1], shell[2], found[0])
+        return self._environment(shell[1], shell[2], found[0])
 
     def _named(self, name: str, whole: str) -> str | None:
-        """What a variable with a name of its own stands for; None if it is none of those."""
+        """The value of a named variable; None if the name is unknown."""
         if name.startswith("env:"):
-            return self._of_environment(name[4:], None, whole)
+            return self._environment(name[4:], None, whole)
         if name.startswith("input:"):
             return self._asked(name[6:], self._inputs.get(name[6:], Input(name[6:])), whole)
         if name.startswith(_ASKED_KINDS):
@@ -126,7 +126,7 @@ class Resolver:
         meaning = _MEANINGS.get(name)
         return None if meaning is None else meaning(self, whole)
 
-    def _of_environment(self, name: str, default: str | None, whole: str) -> str:
+    def _environment(self, name: str, default: str | None, whole: str) -> str:
         value = self._variables.environment.get(name)
         if self._takes_reference and (value is not None or default is None):
             return f"${{env:{name}}}"
@@ -154,7 +154,7 @@ class Resolver:
         if folder is not None:
             return str(folder)
         described = Input(WORKSPACE, f"Folder for {whole}")
-        return self._plainly_asked(described, whole)
+        return self._asked_as_text(described, whole)
 
     def workspace_name(self, whole: str) -> str:
         folder = self.workspace(whole)
@@ -164,12 +164,12 @@ class Resolver:
         folder = self._variables.home
         if folder is not None:
             return str(folder)
-        return self._plainly_asked(Input(HOME, f"Folder for {whole}"), whole)
+        return self._asked_as_text(Input(HOME, f"Folder for {whole}"), whole)
 
     def separator(self, _whole: str) -> str:
         return os.sep
 
-    def _plainly_asked(self, described: Input, whole: str) -> str:
+    def _asked_as_text(self, described: Input, whole: str) -> str:
         kept, self._takes_reference = self._takes_reference, True
         try:
             return self._asked(described.id, described, whole)
@@ -189,7 +189,7 @@ _MEANINGS: Final[Mapping[str, Callable[[Resolver, str], str]]] = {
 
 
 def read_inputs(found: object) -> dict[str, Input]:
-    """The inputs that VS Code's files describe, by id; what is no description is passed over."""
+    """The inputs described in a VS Code file, by id; invalid descriptions are ignored."""
     entries = found if isinstance(found, list) else []
     read = [_input(entry) for entry in entries if isinstance(entry, dict)]
     return {one.id: one for one in read if one.id}
@@ -215,9 +215,9 @@ def _choice(option: object) -> str:
 def kept_answers(
     asks: Iterable[Input], answers: Mapping[str, str], keyring: Keyring, prefix: str
 ) -> dict[str, str]:
-    """Put the answers to secret inputs into the keyring; the answers, with references to those.
+    """Store the answers to secret inputs in the keyring; returns answers with references to them.
 
-    `prefix` begins their names there. Takes long: to be called in a thread.
+    `prefix` starts their names there. May block for long: call it in a thread.
 
     Raises:
         UserError: there is no keyring, or it is locked.
@@ -228,13 +228,13 @@ def kept_answers(
 
 
 def referred_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
-    """The answers, with variables of the environment in place of those to secret inputs."""
+    """The answers, with references to environment variables in place of secrets."""
     secret = _secret_answers(asks, answers)
     return {**answers, **{id_: f"${{env:{variable_name(id_)}}}" for id_ in secret}}
 
 
 def _secret_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
-    """Those that are no references already, which tell nobody anything."""
+    """Answers to secret inputs that are not references."""
     wanted = [asked.id for asked in asks if asked.is_secret and not asked.stands_as_text]
     given = {id_: answers[id_] for id_ in wanted if answers.get(id_)}
     return {id_: answer for id_, answer in given.items() if not REFERENCE.fullmatch(answer)}

@@ -1,4 +1,4 @@
-"""Writes the saved servers in the form of any known client, without secrets unless requested."""
+"""Writes the saved servers in the format of any known client, without secrets unless requested."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from mcp_progress_monitor.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
-from mcp_progress_monitor.catalogue.taps import tapped_like
+from mcp_progress_monitor.catalogue.taps import wrapped_like
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.clients import McpClient
 
-_LOOK_UP_NOTHING: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
-"""Clients in whose files a variable stands for itself."""
+_WITHOUT_VARIABLES: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
+"""Clients that do not expand variables."""
 
 
 class Written(NamedTuple):
-    """A configuration, and what is not in it that was in the catalogue, in words.
+    """A configuration, and descriptions of what could not be written.
 
-    `kept` is a copy of the file as it was, where servers in it were written over.
+    `kept` is a backup of the file, made if servers in it were replaced.
     """
 
     text: str
@@ -64,15 +65,15 @@ def write_file(
     *,
     with_secrets: bool = False,
 ) -> Written:
-    """The servers in a client's form; with `path` they are written there as well.
+    """Format servers for a client; with `path`, write them there as well.
 
-    Without secrets, values of variables and headers are references to variables of the
-    environment, each told in `left_out`. What a file at `path` holds beside stays: servers of
-    other names, settings, and in TOML comments and order. Before servers of the same names are
-    replaced by others, the file is copied: values may be in it that are nowhere else.
+    Without secrets, values of variables and headers become references to environment variables,
+    each listed in `left_out`. Everything else in an existing file is kept: other servers, settings,
+    and in TOML also comments and order. Before servers of the same names are replaced, the file is
+    copied, since it may have values that exist nowhere else.
 
     Raises:
-        UserError: the file cannot be written, or holds what would be lost.
+        UserError: the file cannot be written, or has content that would be lost.
     """
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
     merged = _merged_toml if client is CODEX else _merged_json
@@ -107,7 +108,7 @@ def _document(
         if client is not OURS and entry.origin.startswith(client.title):
             written = {**kept.unknown, **written}
         servers[entry.name] = written
-        left_out += _not_looked_up(entry.name, written, client)
+        left_out += _unexpanded(entry.name, written, client)
         disabled += [entry.name] if entry.is_disabled else []
     document: dict[str, Any] = {client.container: servers}
     if client is GEMINI and disabled:
@@ -116,7 +117,7 @@ def _document(
 
 
 def _unwritable(entry: CatalogueEntry, client: McpClient) -> str:
-    """Why a client's file cannot hold a server; "" if it can."""
+    """Why a client's file cannot contain a server; empty if it can."""
     if client is CLAUDE_DESKTOP and isinstance(entry.definition, HttpDefinition):
         return "Claude Desktop's file does not support servers with a URL"
     if entry.is_disabled and client is not OURS and client.key not in CAN_DISABLE:
@@ -134,12 +135,12 @@ def _without_keyring(
 
 
 def _to_set(variable: str, client: McpClient) -> str:
-    return "" if client in _LOOK_UP_NOTHING else f"; set {variable} in the environment"
+    return "" if client in _WITHOUT_VARIABLES else f"; set {variable} in the environment"
 
 
-def _not_looked_up(name: str, written: dict[str, Any], client: McpClient) -> list[str]:
-    """References that stay text for a client: the user has to put the values in their places."""
-    if client is not CODEX and client not in _LOOK_UP_NOTHING:
+def _unexpanded(name: str, written: dict[str, Any], client: McpClient) -> list[str]:
+    """References that a client does not expand, so that the user has to insert the values."""
+    if client is not CODEX and client not in _WITHOUT_VARIABLES:
         return []
     return [
         f"{name}: {client.title} does not expand variables here; replace ${{env:{variable}}} "
@@ -149,12 +150,12 @@ def _not_looked_up(name: str, written: dict[str, Any], client: McpClient) -> lis
 
 
 def _bare(entry: CatalogueEntry, client: McpClient, left_out: list[str]) -> CatalogueEntry:
-    """The entry without values; each that is missed is noted."""
+    """The entry without values; each removed value is added to `left_out`."""
     definition, variables = without_values(entry.definition)
     if isinstance(definition, HttpDefinition):
-        url, gone = bare_url(definition.url)
+        url, removed = bare_url(definition.url)
         definition = definition.model_copy(update={"url": url})
-        left_out += [f"{entry.name}: {part} of the URL" for part in gone]
+        left_out += [f"{entry.name}: {part} of the URL" for part in removed]
     for variable, name in variables.items():
         left_out.append(f"{entry.name}: the value of {name}{_to_set(variable, client)}")
     unknown = without_secret_members(entry.unknown)
@@ -162,7 +163,7 @@ def _bare(entry: CatalogueEntry, client: McpClient, left_out: list[str]) -> Cata
 
 
 class _Merged(NamedTuple):
-    """What a file is to hold, and whether one of its servers is replaced by another."""
+    """The new content of a file, and whether it replaces one of its servers."""
 
     text: str
     is_replaced: bool
@@ -207,21 +208,21 @@ def _read_toml(text: str, where: str) -> dict[str, Any]:
 def _with_servers(
     held: dict[str, Any], document: dict[str, Any], client: McpClient
 ) -> tuple[dict[str, Any], bool]:
-    """A configuration with our servers, and whether one of its own is replaced by another.
+    """A configuration with our servers added, and whether that replaces one of its own.
 
-    Those that are tapped there stay tapped, in `document` as well.
+    Servers that are tapped there stay tapped, in `document` as well.
     """
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
     written = document[client.container]
-    ours = {name: tapped_like(inside.get(name), written[name]) for name in written}
+    ours = {name: wrapped_like(inside.get(name), written[name]) for name in written}
     document[client.container] = ours
     merged = {**held, client.container: {**inside, **ours}}
     return merged, any(name in inside and inside[name] != ours[name] for name in ours)
 
 
 def free_beside(path: Path) -> Path:
-    """Where a copy can go that is not there yet: the first of them has what the user wrote."""
+    """An unused path for a backup; the first backup has what the user wrote."""
     kept, number = path.with_name(f"{path.name}.before"), 2
     while path_kind(kept) is not PathKind.NOTHING:
         kept = path.with_name(f"{path.name}.before-{number}")
@@ -232,9 +233,8 @@ def free_beside(path: Path) -> Path:
 def _excluding(
     held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Settings of Gemini CLI that name those of `ours` which are disabled, and no other of them."""
-    rules = held.get("mcp")
-    rules = rules if isinstance(rules, dict) else {}
+    """Update Gemini CLI's list of excluded servers: of `ours`, exactly the disabled ones."""
+    rules = as_object(held.get("mcp"))
     named = rules.get("excluded")
     others = [name for name in named if name not in ours] if isinstance(named, list) else []
     excluded = [*others, *document.get("mcp", {}).get("excluded", ())]

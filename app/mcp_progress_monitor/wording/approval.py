@@ -9,7 +9,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from mcp_progress_monitor.catalogue.passed_values import handed_on, has_user, taken_in, without_gaps
+from mcp_progress_monitor.catalogue.trust import (
+    has_user,
+    passed_values,
+    referenced_in_arguments,
+    with_visible_gaps,
+)
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.secrets.references import names_in
@@ -18,8 +23,7 @@ from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_progress_monitor.catalogue.passed_values import PassedValue
-    from mcp_progress_monitor.catalogue.trust import EarlierApproval
+    from mcp_progress_monitor.catalogue.trust import EarlierApproval, PassedValue
     from mcp_progress_monitor.snapshots.definitions import HttpDefinition, ServerDefinition
 
 STARTED_IN: Final = "the folder this program was started in"
@@ -54,7 +58,7 @@ def lines(definition: ServerDefinition, earlier: EarlierApproval | None = None) 
     if earlier is not None and earlier.changes:
         shown.insert(0, ("Changed", ", ".join(earlier.changes)))
     width = max(len(label) for label, _ in shown) + 1
-    found = [f"{label + ':':{width}} {without_gaps(value)}" for label, value in shown]
+    found = [f"{label + ':':{width}} {with_visible_gaps(value)}" for label, value in shown]
     return found if earlier is None else [CHANGED_BEFORE, *found]
 
 
@@ -76,7 +80,7 @@ def _values(definition: ServerDefinition) -> Mapping[str, str]:
 
 
 def _command_rows(definition: StdioDefinition) -> dict[str, str]:
-    sources = _sources(taken_in(definition))
+    sources = _sources(referenced_in_arguments(definition))
     folder = definition.deciding_folder or definition.cwd
     read = {"Values read by arguments": f"{sources}, read at each start"} if sources else {}
     return {
@@ -116,7 +120,7 @@ def _sign_in(definition: HttpDefinition) -> str:
 
 
 def _names(definition: ServerDefinition) -> str:
-    return ", ".join(map(_name, handed_on(definition))) or "none"
+    return ", ".join(map(_name, passed_values(definition))) or "none"
 
 
 def _name(given: PassedValue) -> str:

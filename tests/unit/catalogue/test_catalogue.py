@@ -118,7 +118,7 @@ def test_without_a_path_it_lasts_as_long_as_the_program() -> None:
     catalogue = Catalogue(None)
     assert catalogue.add(entry("a")) == "a"
     assert names(catalogue) == ["a"]
-    assert not catalogue.look()
+    assert not catalogue.reload()
 
 
 def test_names_are_made_unique(file: Path) -> None:
@@ -216,18 +216,18 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing_and_stays(file: P
 def test_edits_of_others_are_noticed(file: Path) -> None:
     catalogue = Catalogue(file)
     catalogue.add(entry("a"))
-    assert not catalogue.look()
+    assert not catalogue.reload()
     file.write_text('{"mcpServers": {"b": {"command": "c"}}}')
-    assert catalogue.look()
+    assert catalogue.reload()
     assert names(catalogue) == ["b"]
-    assert not catalogue.look()
+    assert not catalogue.reload()
 
 
 def test_an_edit_that_changes_no_server_is_no_difference(file: Path) -> None:
     catalogue = Catalogue(file)
     catalogue.add(entry("a"))
     file.write_text(f"{file.read_text()}\n\n")
-    assert not catalogue.look()
+    assert not catalogue.reload()
 
 
 def test_a_change_of_ours_is_made_to_what_others_wrote(file: Path) -> None:
@@ -246,14 +246,14 @@ def test_an_edit_that_breaks_the_file_is_told_and_what_is_held_stays(file: Path)
     catalogue.add(entry("a"))
     broken = '{"mcpServers": {"a": oops}}'
     file.write_text(broken)
-    assert not catalogue.look()
+    assert not catalogue.reload()
     assert names(catalogue) == ["a"]
     assert catalogue.problem is not None
     assert catalogue.problem.where == f"{file}, line 1, column 22"
     assert refusal(lambda: catalogue.add(entry("b"))) == catalogue.problem
     assert file.read_text() == broken
     file.write_text('{"mcpServers": {"z": {"command": "c"}}}')
-    assert catalogue.look()
+    assert catalogue.reload()
     assert names(catalogue) == ["z"]
     assert catalogue.add(entry("y")) == "y"
 
@@ -281,7 +281,7 @@ def test_a_file_that_is_gone_for_a_moment_loses_nothing(file: Path) -> None:
     catalogue = Catalogue(file)
     catalogue.add(entry("a"))
     file.unlink()
-    assert not catalogue.look()
+    assert not catalogue.reload()
     catalogue.add(entry("b"))
     assert names(Catalogue(file)) == ["a", "b"]
 
@@ -338,9 +338,9 @@ def test_a_file_that_is_being_written_takes_no_server_away(tmp_path: Path) -> No
     catalogue.add(CatalogueEntry(StdioDefinition(name="a", command="c")))
     content = path.read_bytes()
     path.write_bytes(b"")
-    assert not catalogue.look()
+    assert not catalogue.reload()
     path.write_bytes(content)
-    assert not catalogue.look()
+    assert not catalogue.reload()
     assert [entry.name for entry in catalogue.entries()] == ["a"]
 
 
@@ -349,8 +349,8 @@ def test_a_file_that_stays_empty_has_no_servers(tmp_path: Path) -> None:
     catalogue = Catalogue(path)
     catalogue.add(CatalogueEntry(StdioDefinition(name="a", command="c")))
     path.write_bytes(b"\n")
-    assert not catalogue.look()
-    assert catalogue.look()
+    assert not catalogue.reload()
+    assert catalogue.reload()
     assert catalogue.entries() == ()
     assert catalogue.problem is None
 
@@ -364,10 +364,10 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
     }
     file.write_text(json.dumps({"mcpServers": servers, "inputs": ["${keyring:beside}"]}))
     catalogue = Catalogue(file)
-    assert catalogue.secrets_of_alone(["a"]) == ("own",)
-    assert catalogue.secrets_of_alone(["a", "b"]) == ("own", "shared")
-    assert catalogue.secrets_of_alone(["c"]) == ()
-    assert catalogue.secrets_of_alone(["none"]) == ()
+    assert catalogue.unshared_secrets(["a"]) == ("own",)
+    assert catalogue.unshared_secrets(["a", "b"]) == ("own", "shared")
+    assert catalogue.unshared_secrets(["c"]) == ()
+    assert catalogue.unshared_secrets(["none"]) == ()
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from mcp_progress_monitor.catalogue.catalogue import Catalogue
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.import_preview import (
     ImportStatus,
+    candidate_keyring_secrets,
     imported_entry,
     preview,
     renewed_secrets,
-    secrets_in_question,
 )
 from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
 from mcp_progress_monitor.catalogue.variables import Variables
@@ -68,7 +68,7 @@ def keyring() -> Drawer:
 
 def test_the_same_secret_is_no_change(tmp_path: Path, keyring: Drawer) -> None:
     config, catalogue = config_of(tmp_path, w=web("old"), r=run("k", "t")), saved(WEB, RUN)
-    known = secrets_in_question(config, catalogue, keyring)
+    known = candidate_keyring_secrets(config, catalogue, keyring)
     assert known == {"w/Authorization": "old", "r/api-key": "k", "r/TOKEN": "t"}
     assert [row.standing for row in preview(config, catalogue, known)] == [ImportStatus.SAME] * 2
 
@@ -90,7 +90,7 @@ def test_another_secret_is_a_change_and_takes_the_place_of_ours(
     renewals: dict[str, str],
 ) -> None:
     config, catalogue = config_of(tmp_path, **{server.name: entry}), saved(server)
-    known = secrets_in_question(config, catalogue, keyring)
+    known = candidate_keyring_secrets(config, catalogue, keyring)
     (row,) = preview(config, catalogue, known)
     assert (row.standing, row.changes) == (ImportStatus.CHANGED, changes)
     assert renewed_secrets(row, catalogue, known) == renewals
@@ -100,7 +100,7 @@ def test_another_secret_is_a_change_and_takes_the_place_of_ours(
 def test_a_secret_that_others_refer_to_is_left_as_it_is(tmp_path: Path, keyring: Drawer) -> None:
     config = config_of(tmp_path, w=web("new"))
     catalogue = saved(WEB, WEB.model_copy(update={"name": "clone"}))
-    known = secrets_in_question(config, catalogue, keyring)
+    known = candidate_keyring_secrets(config, catalogue, keyring)
     (row,) = preview(config, catalogue, known)
     assert renewed_secrets(row, catalogue, known) == {}
     made = imported_entry(row, config, catalogue, known).definition
@@ -113,7 +113,7 @@ def test_a_secret_that_is_gone_from_the_keyring_is_taken_over_again(
 ) -> None:
     del keyring.secrets["r/TOKEN"]
     config, catalogue = config_of(tmp_path, r=run("k", "t")), saved(RUN)
-    known = secrets_in_question(config, catalogue, keyring)
+    known = candidate_keyring_secrets(config, catalogue, keyring)
     (row,) = preview(config, catalogue, known)
     assert row.changes == ("variable TOKEN",)
     assert renewed_secrets(row, catalogue, known) == {"r/TOKEN": "t"}
@@ -122,7 +122,7 @@ def test_a_secret_that_is_gone_from_the_keyring_is_taken_over_again(
 def test_a_renamed_server_is_known_with_its_new_secret(tmp_path: Path, keyring: Drawer) -> None:
     config = config_of(tmp_path, w=web("new"))
     catalogue = saved(WEB.model_copy(update={"name": "mine"}))
-    known = secrets_in_question(config, catalogue, keyring)
+    known = candidate_keyring_secrets(config, catalogue, keyring)
     (row,) = preview(config, catalogue, known)
     assert (row.standing, row.name) == (ImportStatus.CHANGED, "mine")
     assert renewed_secrets(row, catalogue, known) == {"w/Authorization": "new"}
@@ -136,7 +136,7 @@ def test_without_a_keyring_at_hand_nothing_can_be_told_apart(
 
     monkeypatch.setattr(keyring, "get", refuse)
     config, catalogue = config_of(tmp_path, w=web("new")), saved(WEB)
-    assert secrets_in_question(config, catalogue, keyring) == {}
+    assert candidate_keyring_secrets(config, catalogue, keyring) == {}
     assert [row.standing for row in preview(config, catalogue)] == [ImportStatus.SAME]
 
 
@@ -146,5 +146,5 @@ def test_the_keyring_is_not_asked_without_need(
     asked: list[str] = []
     monkeypatch.setattr(keyring, "get", asked.append)
     config = config_of(tmp_path, other=run("k", "t"), w={"url": "https://h/x"})
-    assert secrets_in_question(config, saved(WEB, RUN), keyring) == {}
+    assert candidate_keyring_secrets(config, saved(WEB, RUN), keyring) == {}
     assert asked == []

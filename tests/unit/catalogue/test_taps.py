@@ -20,10 +20,10 @@ from mcp_progress_monitor.catalogue.taps import (
     entry_tap,
     shown_name,
     tap_of,
-    tapped_like,
     this_program,
     unwrapped,
     unwrapped_entry,
+    wrapped_like,
     wrapper,
 )
 
@@ -217,12 +217,12 @@ def test_an_entry_keeps_everything_but_the_tap() -> None:
 def test_an_entry_that_takes_the_place_of_a_tapped_one_is_tapped() -> None:
     launch = wrap(POSIX, "npx")
     held = {"command": launch.command, "args": list(launch.args)}
-    new = tapped_like(held, {"command": "uvx", "args": ["y"], "cwd": "/"})
+    new = wrapped_like(held, {"command": "uvx", "args": ["y"], "cwd": "/"})
     assert entry_tap(new) == entry_tap(held)
     assert unwrapped_entry(new) == {"command": "uvx", "args": ["y"], "cwd": "/"}
     for other in (None, {}, {"command": "npx"}):
-        assert tapped_like(other, {"command": "uvx"}) == {"command": "uvx"}
-    assert tapped_like(held, {"url": "https://x"}) == {"url": "https://x"}
+        assert wrapped_like(other, {"command": "uvx"}) == {"command": "uvx"}
+    assert wrapped_like(held, {"url": "https://x"}) == {"url": "https://x"}
 
 
 def test_this_program_is_started_by_its_absolute_path(

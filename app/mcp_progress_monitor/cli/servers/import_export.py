@@ -17,12 +17,12 @@ from mcp_progress_monitor.catalogue.clients import NoContainerError, client_of, 
 from mcp_progress_monitor.catalogue.import_preview import (
     ImportRow,
     ImportStatus,
+    candidate_keyring_secrets,
     imported_entry,
     preview,
     renewed_secrets,
     rows_named,
     save_rows,
-    secrets_in_question,
 )
 from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
 from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
@@ -86,7 +86,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     with failing(ExitCode.USAGE):
         config = read_file(expanded(order.file), variables, client)
     _check_answers(order, config)
-    known = secrets_in_question(config, catalogue, SystemKeyring())
+    known = candidate_keyring_secrets(config, catalogue, SystemKeyring())
     rows = preview(config, catalogue, known)
     print_out(_table(config, rows))
     show_warnings(*config.problems)
@@ -217,7 +217,7 @@ class _Importer:
         asks = {ask.id: ask for row in rows if row.found is not None for ask in row.found.asks}
         if asks:
             rows = self._answered(rows, list(asks.values()))
-        known = secrets_in_question(self._config, self._catalogue, self._keyring)
+        known = candidate_keyring_secrets(self._config, self._catalogue, self._keyring)
         with failing(ExitCode.UNWRITABLE):
             made = [
                 (row, self._made(row, known))
@@ -268,7 +268,7 @@ class _Importer:
         self._config = again
         wanted = {row.found.definition.name for row in rows if row.found is not None}
         with failing(ExitCode.USAGE):
-            known = secrets_in_question(again, self._catalogue, self._keyring)
+            known = candidate_keyring_secrets(again, self._catalogue, self._keyring)
             return rows_named(preview(again, self._catalogue, known), wanted)
 
     def _kept(self, asks: list[Input], answers: dict[str, str]) -> dict[str, str]:

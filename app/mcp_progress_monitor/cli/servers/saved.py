@@ -182,7 +182,7 @@ def remove_servers(
     catalogue, trust = saved_servers(common), trust_of(common)
     left: list[str] = []
     try:
-        alone = [*catalogue.secrets_of_alone(names)]
+        alone = [*catalogue.unshared_secrets(names)]
         before = [entry for entry in catalogue.entries() if entry.name in names]
         _changed(lambda: _removed(catalogue, names), "Removed")
         left = alone

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.catalogue.passed_values import without_gaps
+from mcp_progress_monitor.catalogue.trust import with_visible_gaps
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
@@ -152,7 +152,7 @@ class ConsentDialog(QDialog):
 
     def _row(self, label: str, *values: str) -> QTreeWidgetItem:
         """A row below a server; each value begins a line."""
-        shown = [without_gaps(visible(value)) for value in values]
+        shown = [with_visible_gaps(visible(value)) for value in values]
         size = sum(map(len, shown))
         length = f"\n({count(size, 'character')})" if size > _LONG else ""
         row = QTreeWidgetItem([label + length, "\n".join(map(in_lines, shown))])

@@ -394,7 +394,7 @@ class ServersController(QObject):
         """
         self._tasks.start(f"remove {name}", self._remove, name, tuple(secrets))
 
-    def secrets_of_alone(self, name: str) -> tuple[str, ...]:
+    def unshared_secrets(self, name: str) -> tuple[str, ...]:
         """Secrets in the keyring that only this saved server refers to."""
         if name not in self.saved.entries:
             return ()
@@ -402,7 +402,7 @@ class ServersController(QObject):
 
         others = [self._engine.servers.newest(each) for each in self._engine.servers.names()]
         used = [keyring_names(each.model_dump()) for each in others if each.name != name]
-        alone = self.saved.catalogue.secrets_of_alone([name])
+        alone = self.saved.catalogue.unshared_secrets([name])
         return tuple(each for each in alone if not any(each in names for names in used))
 
     def restore(self, removed: RemovedServer) -> None:
@@ -429,7 +429,7 @@ class ServersController(QObject):
             if name in self._engine.servers.names():  # else the file's update removed it
                 self._remove_unsaved(name)
             return
-        unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
+        unwanted = [each for each in self.unshared_secrets(name) if each in secrets]
         position = list(self.saved.entries).index(name)
         is_approved = self.approvals.is_approved(entry.definition)
         self.saved.catalogue.remove(name)

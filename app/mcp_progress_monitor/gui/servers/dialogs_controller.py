@@ -142,7 +142,7 @@ class ServerDialogs(QObject):
             running,
             self._parent,
             is_saved=is_saved,
-            secrets=self._cataloguing.secrets_of_alone(name),
+            secrets=self._cataloguing.unshared_secrets(name),
         )
         question.remove_confirmed.connect(self._on_remove_confirmed)
         open_dialog(question)

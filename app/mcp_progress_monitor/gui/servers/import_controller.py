@@ -119,7 +119,7 @@ class ImportController(QObject):
         self._tasks.start(f"read {path.name}", self._show, path, answers)
 
     async def _show(self, path: Path, answers: Mapping[str, str]) -> None:
-        from mcp_progress_monitor.catalogue.import_preview import preview, secrets_in_question
+        from mcp_progress_monitor.catalogue.import_preview import candidate_keyring_secrets, preview
 
         try:
             config = await _read(path, answers)
@@ -129,7 +129,7 @@ class ImportController(QObject):
             return
         saved = self._cataloguing.saved
         keyring = self._cataloguing.keyring
-        known = await _in_thread(secrets_in_question, config, saved.catalogue, keyring)
+        known = await _in_thread(candidate_keyring_secrets, config, saved.catalogue, keyring)
         rows = preview(config, saved.catalogue, known)
         if self._import is not None:
             self._import.show_rows(path, rows, config.problems, saved.entries)
@@ -173,17 +173,17 @@ class ImportController(QObject):
     async def _save(self, config: ConfigFile, request: ImportRequest) -> None:
         from mcp_progress_monitor.catalogue.import_preview import (
             ImportStatus,
+            candidate_keyring_secrets,
             imported_entry,
             preview,
             renewed_secrets,
             rows_named,
             save_rows,
-            secrets_in_question,
         )
 
         catalogue, variables = self._cataloguing.saved.catalogue, list[str]()
         keyring = self._cataloguing.keyring
-        known = await _in_thread(secrets_in_question, config, catalogue, keyring)
+        known = await _in_thread(candidate_keyring_secrets, config, catalogue, keyring)
         made = []
         for row in rows_named(preview(config, catalogue, known), request.names):
             if row.standing in {ImportStatus.NEW, ImportStatus.CHANGED}:

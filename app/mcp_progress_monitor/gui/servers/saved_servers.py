@@ -136,7 +136,7 @@ class SavedServers:
         # Not Path.exists: it raises in a folder that may not be entered (before Python 3.14).
         if self._catalogue is None and not os.path.lexists(self.path):
             return False
-        self.catalogue.look()
+        self.catalogue.reload()
         self._tell_of_file()
         return self.take_in(is_news=True)
 

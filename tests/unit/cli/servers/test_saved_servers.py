@@ -229,7 +229,7 @@ def test_what_cannot_be_done_is_said(
     before = catalogue.entries()
     assert run(data_dir, *words) == 2
     assert advice in capsys.readouterr().err
-    catalogue.look()
+    catalogue.reload()
     assert catalogue.entries() == before
 
 
@@ -252,7 +252,7 @@ def test_several_are_changed_in_one_go(
     assert capsys.readouterr().out == (
         "Enabled off.\nEnabled files.\nRemoved off.\nRemoved files.\n"
     )
-    catalogue.look()
+    catalogue.reload()
     assert [entry.name for entry in catalogue.entries()] == ["web"]
 
 
@@ -266,7 +266,7 @@ def test_a_secret_header_is_not_repeated_in_a_refusal(
 def test_servers_are_disabled_and_enabled(catalogue: Catalogue, data_dir: Path) -> None:
     assert run(data_dir, "enable", "off") == 0
     assert run(data_dir, "disable", "files", "web") == 0
-    catalogue.look()
+    catalogue.reload()
     assert [entry.is_disabled for entry in catalogue.entries()] == [True, True, False]
 
 
@@ -274,7 +274,7 @@ def test_removing_a_server_takes_the_consent_back(catalogue: Catalogue, data_dir
     definition = catalogue.entry("files").definition
     Trust(data_dir / TRUST).approve(definition)
     assert run(data_dir, "remove", "files") == 0
-    catalogue.look()
+    catalogue.reload()
     assert [entry.name for entry in catalogue.entries()] == ["web", "off"]
     assert not Trust(data_dir / TRUST).is_trusted(definition)
 

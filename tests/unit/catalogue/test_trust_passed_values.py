@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.catalogue.passed_values import handed_on, has_user, steers, without_gaps
+from mcp_progress_monitor.catalogue.trust import has_user, passed_values, steers, with_visible_gaps
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 
@@ -12,7 +12,7 @@ def test_references_are_told_and_values_are_not() -> None:
     web = HttpDefinition(
         name="w", url="https://a/b", headers={"B": "literal", "A": "Bearer ${env:X}${keyring:y}"}
     )
-    shown = handed_on(web)
+    shown = passed_values(web)
     assert [(each.name, each.value) for each in shown] == [("A", None), ("B", None)]
     assert shown[0].references == (("env", "X"), ("keyring", "y"))
     assert shown[1].references == ()
@@ -26,13 +26,13 @@ def test_references_are_told_and_values_are_not() -> None:
 )  # fmt: skip
 def test_what_steers_a_program_is_told_with_its_value(name: str) -> None:
     server = StdioDefinition(name="s", command="c", env={name: "/srv/evil", "TOKEN": "s3cret"})
-    values = {each.name: each.value for each in handed_on(server)}
+    values = {each.name: each.value for each in passed_values(server)}
     assert values == {name: "/srv/evil", "TOKEN": None}
 
 
 def test_headers_steer_nothing() -> None:
     assert (
-        handed_on(HttpDefinition(name="w", url="https://a/b", headers={"PATH": "x"}))[0].value
+        passed_values(HttpDefinition(name="w", url="https://a/b", headers={"PATH": "x"}))[0].value
         is None
     )
     assert not steers("API_KEY")
@@ -53,6 +53,6 @@ def test_a_user_in_a_url_is_seen(url: str, is_there: bool) -> None:
 
 
 def test_blanks_take_no_room_to_hide_something_in() -> None:
-    assert without_gaps("a" + " " * 1200 + "b") == "a[1,200 spaces]b"
-    assert without_gaps("a   b") == "a   b"
-    assert without_gaps("a\xa0\u2800\u3164b") == r"a\u00a0\u2800\u3164b"
+    assert with_visible_gaps("a" + " " * 1200 + "b") == "a[1,200 spaces]b"
+    assert with_visible_gaps("a   b") == "a   b"
+    assert with_visible_gaps("a\xa0\u2800\u3164b") == r"a\u00a0\u2800\u3164b"
