@@ -33,18 +33,28 @@ _Item = TypeVar("_Item")
 
 _CHUNK: Final = 1 << 16
 """As much as a pipe holds."""
-_A_SECOND: Final = 25
-"""Chunks between two seconds of the session's clock."""
+_A_SECOND: Final = 250
+"""Chunks between two seconds of the session's clock: as many as a pipe brings at full speed."""
+_TOKENS: Final = (1, 50, 1000)
+_USUAL: Final = 50
 
 
 def stages(size: Size, shapes: Sequence[str] = ()) -> list[Figure]:
-    """Each shape over 50 tokens, stage by stage, beside a loop that splits and decodes."""
+    """Each shape over 50 tokens, stage by stage, beside a loop that splits and decodes.
+
+    A shape that is named is measured over 1, 50 and 1,000 tokens.
+    """
     count, rounds = size.pick((50_000, 5), (20_000, 3), (500, 1))
-    return [each for shape in shapes or SHAPES for each in _of_shape(shape, count, rounds)]
+    cases = [(shape, tokens) for shape in shapes for tokens in _TOKENS]
+    cases = cases or [(shape, _USUAL) for shape in SHAPES]
+    return [each for case in cases for each in _of_shape(*case, count, rounds)]
 
 
-def _of_shape(shape: str, count: int, times: int) -> list[Figure]:
-    rounds = [(_bare(shape, count), Stages(shape, count).run()) for _ in range(times)]
+def _of_shape(shape: str, tokens: int, count: int, times: int) -> list[Figure]:
+    count *= 4 if tokens > _USUAL else 1  # the first message of a token costs more
+    rounds = [
+        (_bare(shape, tokens, count), Stages(shape, count, tokens).run()) for _ in range(times)
+    ]
     best = {name: min(spent[name] for _, spent in rounds) for name in rounds[0][1]}
     bare, whole = min(spent for spent, _ in rounds), sum(best.values())
     figures = [
@@ -53,14 +63,14 @@ def _of_shape(shape: str, count: int, times: int) -> list[Figure]:
         Figure("all", whole, "us"),
         Figure("ratio", bare / whole, "x"),
     ]
-    return [figure._replace(name=f"{shape}_{figure.name}") for figure in figures]
+    return [figure._replace(name=f"{tokens}_{shape}_{figure.name}") for figure in figures]
 
 
-def _bare(shape: str, count: int) -> float:
+def _bare(shape: str, tokens: int, count: int) -> float:
     """Split and decode: microseconds for a message."""
     from pydantic_core import from_json
 
-    chunks, tail = _chunks(shape, 50, count), b""
+    chunks, tail = _chunks(shape, tokens, count), b""
     began = time.process_time()
     for chunk in chunks:
         lines = (tail + chunk).split(b"\n")
@@ -79,7 +89,7 @@ def _chunks(shape: str, tokens: int, count: int) -> list[bytes]:
 class Stages:
     """One session whose stages are timed: what `Connection` and `Engine` do with a chunk."""
 
-    def __init__(self, shape: str, count: int, tokens: int = 50) -> None:
+    def __init__(self, shape: str, count: int, tokens: int = _USUAL) -> None:
         """Open the session: `tokens` calls are pending."""
         self.spent: dict[str, float] = {}
         self.count = count
