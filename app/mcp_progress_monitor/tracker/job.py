@@ -7,6 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
     RequestAnswered,
@@ -48,19 +49,15 @@ _LATE: Final = {
 
 
 class ProgressHistory:
-    """A job's progress: created with its first tick, so that other jobs stay small.
+    """A job's progress: created with its first tick, so that other jobs stay small."""
 
-    `odd` is the newest tick with a violation.
-    """
-
-    __slots__ = ("chart", "gaps", "odd", "phases", "rates")
+    __slots__ = ("chart", "gaps", "phases", "rates")
 
     def __init__(self, at: float) -> None:
         self.chart = Chart()
         self.phases = PhaseLog()
         self.gaps = TickGaps(at)
         self.rates: Rates | None = None
-        self.odd: ProgressReceived | None = None
 
     def recent_rates(self) -> tuple[float, ...]:
         return () if self.rates is None else self.rates.recent()
@@ -245,7 +242,20 @@ class Job:
         if is_good:
             self._sample_if_due(fact.at)
         else:
-            self._take_odd(fact)
+            self._take_odd(fact.at)
+
+    def fall(self, tick: PlainTick) -> Finding:
+        """Handle a tick that is plain but for a number that has not increased."""
+        number, (_, at, _), _, _, progress, _, message = tick
+        self._keep_extremes()
+        finding = Finding(rules.NOT_INCREASING, (progress, self.progress))
+        self.marks.add(finding, number)
+        self.tick_count += 1
+        self.ticks.append(tick)
+        self.progress, self.last = progress, tick
+        self.message = self.message if message is None else message
+        self._take_odd(at)
+        return finding
 
     def _take_delivered(self, fact: ProgressReceived) -> None:
         """Show the number of a tick that was queued until after the reply.
@@ -286,14 +296,13 @@ class Job:
         else:
             self.look(at)
 
-    def _take_odd(self, fact: ProgressReceived) -> None:
+    def _take_odd(self, at: float) -> None:
         """Handle an invalid tick: it ends a silence and is drawn, but does not enter the rate."""
         self.odd_count += 1
-        course = self.course = self.course or ProgressHistory(fact.at)
-        course.odd = fact
-        course.gaps.add(fact.at)
+        course = self.course = self.course or ProgressHistory(at)
+        course.gaps.add(at)
         self._keep_extremes()
-        self.look(fact.at)
+        self.look(at)
         self._wake()
 
     def _wake(self) -> bool:
@@ -483,31 +492,33 @@ class Job:
             self.course.phases.shrink(_CONDENSED_PHASES)
 
 
-def is_rising(job: Job, run: FactRun) -> bool:
-    """Whether the ticks of a run belong to one job, and are plain, without messages."""
-    values, count = run.values, len(run.ticks)
+def is_rising(job: Job, run: FactRun, places: range) -> bool:
+    """Whether ticks of a run all belong to one job, and are plain, without messages."""
+    some, count = slice(places.start, places.stop), len(places)
+    requests, values = run.requests[some], run.values[some]
     return (
-        run.requests.count(run.requests[0]) == count
+        requests.count(requests[0]) == count
         and run.has_no_message
         and job.progress < values[0]
         and values[-1] <= job.limit
-        and run.totals.count(job.total) == count
+        and run.totals[some].count(job.total) == count
         and all(map(operator.lt, values, values[1:]))
     )
 
 
-def take(job: Job, run: FactRun) -> bool:
-    """Handle such a run at once; whether the job was stalled and runs again.
+def take(job: Job, run: FactRun, places: range) -> bool:
+    """Handle such ticks at once; whether the job was stalled and runs again.
 
     Only the first tick can be due for sampling: all arrived at the same moment.
     """
+    ticks, values = run.ticks[places.start : places.stop], run.values
     is_woken = False
     if run.at >= job.sample_at:
-        job.progress, job.last = run.values[0], run.ticks[0]
+        job.progress, job.last = values[places.start], ticks[0]
         job.tick_count += 1
         is_woken = job.sample(run.at)
         job.tick_count -= 1
-    job.progress, job.last = run.values[-1], run.ticks[-1]
-    job.tick_count += len(run.ticks)
-    job.ticks.extend(run.ticks)
+    job.progress, job.last = values[places.stop - 1], ticks[-1]
+    job.tick_count += len(ticks)
+    job.ticks.extend(ticks)
     return is_woken

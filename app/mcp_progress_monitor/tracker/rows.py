@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, Side
@@ -20,30 +19,35 @@ Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]  # an entry of `Cha
 
 
 class TickLog(LazyRun[Tick]):
-    """The entries for the ticks of a run, in order.
+    """The entries for ticks, in order, which are created when read: in a window that never happens.
 
-    `jobs` and `counts` hold two of their columns. Entries are created when read, which in a window
-    never happens.
+    `jobs` has the job of each, `counts` how many ticks each of these had after the last.
     """
 
     __slots__ = ("counts", "jobs", "ticks")
 
-    def __init__(
-        self, ticks: Sequence[PlainTick], jobs: Sequence[JobId | None], counts: Sequence[int]
-    ) -> None:
+    def __init__(self, ticks: Sequence[PlainTick], jobs: Sequence[Job | None]) -> None:
         super().__init__()
         self.ticks = ticks
         self.jobs = jobs
-        self.counts = counts
+        self.counts = {job.id: job.tick_count for job in set(jobs) if job is not None}
 
     def __len__(self) -> int:
         return len(self.ticks)
 
     def _item(self, index: int) -> Tick:
-        return self.jobs[index], self.counts[index], fact_of(self.ticks[index])
+        return self._all()[index]
 
     def _items(self) -> list[Tick]:
-        return list(zip(self.jobs, self.counts, map(fact_of, self.ticks), strict=True))
+        counts, items = self.counts.copy(), list[Tick]()
+        for job, tick in zip(reversed(self.jobs), reversed(self.ticks), strict=True):
+            if job is None:
+                items.append((None, 0, fact_of(tick)))
+                continue
+            count = counts[job.id]
+            counts[job.id] = count - 1
+            items.append((job.id, count, fact_of(tick)))
+        return items[::-1]
 
 
 class PendingChanges:
@@ -62,13 +66,12 @@ class PendingChanges:
         self.moved.add(job.id)
         self.progressed.add(job.id)
 
-    def freeze(self, ticks: Sequence[Tick] = ()) -> ChangeSet:
-        """The finished record; a removed job is only named as removed."""
-        # In C: there may be thousands.
-        jobs = ticks.jobs if type(ticks) is TickLog else map(operator.itemgetter(0), ticks)
-        ticked = set(jobs)
-        ticked.discard(None)
-        self.progressed.update(ticked)
+    def freeze(self, ticks: Sequence[PlainTick] = (), jobs: Sequence[Job | None] = ()) -> ChangeSet:
+        """The finished record, with ticks and the job of each; a removed job is only removed."""
+        log: Sequence[Tick] = ()
+        if ticks:
+            log = ticked = TickLog(ticks, jobs)
+            self.progressed.update(ticked.counts)
         gone, new = set(self.removed), set(self.added)
         added = tuple(job for job in self.added if job not in gone)
         removed = tuple(job for job in self.removed if job not in new)
@@ -76,7 +79,7 @@ class PendingChanges:
         self.moved -= gone
         progressed, moved = frozenset(self.progressed), frozenset(self.moved)
         steps, lapsed = tuple(self.steps), tuple(self.lapsed)
-        return ChangeSet(added, removed, progressed, moved, ticks, steps, self.marked, lapsed)
+        return ChangeSet(added, removed, progressed, moved, log, steps, self.marked, lapsed)
 
 
 ENDED_KEPT: Final = 10_000

@@ -24,7 +24,7 @@ from mcp_progress_monitor.protocol.facts import (
     StreamResumed,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, at_of, fact_of, server_name
+from mcp_progress_monitor.protocol.frames import FactRun, PlainTick, fact_of, server_name
 from mcp_progress_monitor.tracker import endings, requests
 from mcp_progress_monitor.tracker import job as rising
 from mcp_progress_monitor.tracker.cancel_grace import PendingCancels
@@ -33,7 +33,7 @@ from mcp_progress_monitor.tracker.job import Job
 from mcp_progress_monitor.tracker.questions import QuestionReducer
 from mcp_progress_monitor.tracker.replies import Replies
 from mcp_progress_monitor.tracker.requests import PlainRequests
-from mcp_progress_monitor.tracker.rows import PendingChanges, RowLimits, Rows, Tick, TickLog
+from mcp_progress_monitor.tracker.rows import PendingChanges, RowLimits, Rows
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot, JobState
 from mcp_progress_monitor.tracker.snapshot_builder import detail_of, snapshot_of
 from mcp_progress_monitor.tracker.tasks import TaskIndex, TaskReducer
@@ -139,8 +139,8 @@ class Tracker:
 
     def _apply_each(self, facts: Sequence[Fact]) -> ChangeSet:
         delta = PendingChanges()
-        ticks: list[Tick] = []
-        emit = ticks.append
+        ticks: list[PlainTick] = []
+        jobs: list[Job | None] = []
         running = self._rows.running
         active = RequestStanding.ACTIVE
         due_at = self._cancels.due_at
@@ -152,6 +152,7 @@ class Tracker:
             _, _, at, _, _, _, request, standing, progress, total, message, findings = fact
             if at >= due_at:
                 due_at = self._cancels.lapse(at, delta)
+            ticks.append(fact)
             job = running.get(request)
             if (
                 job is None
@@ -161,20 +162,20 @@ class Tracker:
                 or not job.progress < progress <= job.limit
                 or total != job.total
             ):
-                emit(self._take(fact, delta))
+                jobs.append(self._take(fact, delta))
                 continue
+            jobs.append(job)
             job.progress = progress
             job.last = fact
-            job.tick_count = count = job.tick_count + 1
+            job.tick_count += 1
             job.ticks.append(fact)
-            emit((job.id, count, fact))
-            if message != job.message and message is not None:
+            if message is not None and message != job.message:
                 job.message = message
                 if self._looks or at != self._looked_at:
                     self._look(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
-        return delta.freeze(ticks)
+        return delta.freeze(ticks, jobs)
 
     def _apply_run(self, run: FactRun) -> ChangeSet:
         """Like `apply`, in a third of the time or less: for floods."""
@@ -182,71 +183,65 @@ class Tracker:
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, delta)
         others = [other for other in run.others if not _is_of_no_job(other[1])]
-        if others or not run.ticks:
-            return delta.freeze(self._take_mixed(run, others, delta))
-        job = self._rows.running.get(run.requests[0])
-        if job is None or not rising.is_rising(job, run):
-            jobs, counts = self._take_ticks(run.ticks, delta)
-            return delta.freeze(TickLog(run.ticks, jobs, counts))
-        count, first = len(run.ticks), job.tick_count + 1
-        if rising.take(job, run):
-            delta.moved.add(job.id)
-        return delta.freeze(TickLog(run.ticks, [job.id] * count, range(first, first + count)))
-
-    def _take_mixed(
-        self, run: FactRun, others: Sequence[tuple[int, Fact]], delta: PendingChanges
-    ) -> TickLog:
-        """Apply ticks and, between them, facts that may change what later ticks do."""
+        if not others:
+            return delta.freeze(run.ticks, self._take_ticks(run, range(len(run.ticks)), delta))
         ticks: list[PlainTick] = []
-        jobs: list[JobId | None] = []
-        counts: list[int] = []
+        jobs: list[Job | None] = []
         for places, other in run.pieces(others):
-            if places:
-                some = run.ticks[places.start : places.stop]
-                of_jobs, of_counts = self._take_ticks(some, delta)
-                ticks += some
-                jobs += of_jobs
-                counts += of_counts
+            ticks += run.ticks[places.start : places.stop]
+            jobs += self._take_ticks(run, places, delta)
             if type(other) is ProgressReceived:
-                job, count, _ = self._take(other, delta)
                 ticks.append(other)
-                jobs.append(job)
-                counts.append(count)
+                jobs.append(self._take(other, delta))
             elif other is not None:
                 self._handle(other, delta)
             if run.at >= self._cancels.due_at:
                 self._cancels.lapse(run.at, delta)
-        return TickLog(ticks, jobs, counts)
+        return delta.freeze(ticks, jobs)
 
-    def _take_ticks(
-        self, ticks: Sequence[PlainTick], delta: PendingChanges
-    ) -> tuple[list[JobId | None], list[int]]:
-        """Apply plain ticks that arrived together; returns the job of each, and its count there."""
-        jobs: list[JobId | None] = []
-        counts: list[int] = []
-        emit, emit_count = jobs.append, counts.append
-        running, at = self._rows.running, at_of(ticks[0])
-        for tick in ticks:
-            _, _, _, request, progress, total, message = tick
-            job = running.get(request)
+    def _take_ticks(self, run: FactRun, places: range, delta: PendingChanges) -> list[Job | None]:
+        """Apply plain ticks, which arrived together; returns the job of each."""
+        running, at = self._rows.running, run.at
+        first = running.get(run.requests[places.start]) if places else None
+        if first is not None and rising.is_rising(first, run, places):
+            if rising.take(first, run, places):
+                delta.moved.add(first.id)
+            return [first] * len(places)
+        some = slice(places.start, places.stop)
+        jobs = list(map(running.get, run.requests[some]))
+        ended: list[Job | None] = []
+        columns = run.ticks[some], jobs, run.values[some], run.totals[some]
+        for tick, job, progress, total in zip(*columns, strict=True):
             if job is None or not job.progress < progress <= job.limit or total != job.total:
-                place, count, _ = self._take(fact_of(tick), delta)
-                emit(place)
-                emit_count(count)
+                if job is None:
+                    ended.append(self._take(fact_of(tick), delta))
+                else:
+                    self._take_odd(job, tick, delta)
                 continue
             job.progress = progress
             job.last = tick
-            job.tick_count = count = job.tick_count + 1
+            job.tick_count += 1
             job.ticks.append(tick)
-            emit(job.id)
-            emit_count(count)
-            if message != job.message and message is not None:
+            message = tick[6]
+            if message is not None and message != job.message:
                 job.message = message
                 if self._looks or at != self._looked_at:
                     self._look(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
-        return jobs, counts
+        found = iter(ended)
+        return [job or next(found) for job in jobs] if ended else jobs
+
+    def _take_odd(self, job: Job, tick: PlainTick, delta: PendingChanges) -> None:
+        """Apply a tick of a running job that does not only rise, within the same total."""
+        progress, total = tick[4], tick[5]
+        if total != job.total or progress > job.limit or job.progress > job.limit:
+            self._take(fact_of(tick), delta)
+            return
+        state = job.state
+        delta.marked[tick[0]] = (job.fall(tick),)
+        if job.state is not state:
+            delta.move(job)
 
     def _look(self, job: Job, at: float) -> None:
         """Compare a job's newest message with its phase, if it is one of the first at `at`."""
@@ -255,22 +250,23 @@ class Tracker:
         self._looks -= 1
         job.look(at)
 
-    def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Tick:
+    def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Job | None:
+        """Apply any tick; returns its job, None if it has none."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
             self._mark(delta, fact, violations_of(fact))
-            return None, 0, fact
+            return None
         if fact.request != job.request.number:
             job.take_stale(fact)
             self._mark(delta, fact, job.marks.of_frame(fact.number))
-            return job.id, job.tick_count, fact
+            return job
         state = job.state
         job.take(fact)
         self._mark(delta, fact, job.marks.of_frame(fact.number))
         if job.state is not state:
             delta.move(job)
-        return job.id, job.tick_count, fact
+        return job
 
     @staticmethod
     def _mark(delta: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:

@@ -45,10 +45,11 @@ class ViolationCounts:
     One for each key. It also keeps the findings of the newest irregular frames.
     """
 
-    __slots__ = ("_by_frame", "_by_key", "_frozen")
+    __slots__ = ("_by_frame", "_counts", "_first", "_frozen")
 
     def __init__(self) -> None:
-        self._by_key: dict[str, ViolationCount] = {}
+        self._first: dict[str, tuple[Finding, int]] = {}
+        self._counts: dict[str, int] = {}
         self._frozen: tuple[ViolationCount, ...] | None = ()
         self._by_frame: dict[int, tuple[Finding, ...]] = {}
 
@@ -61,14 +62,14 @@ class ViolationCounts:
         `kind` is the key for a rule without its own.
         """
         key = finding.rule.kind or kind
-        known = self._by_key.get(key)
-        if known is None:
-            self._by_key[key] = ViolationCount(key, finding, 1, number)
+        counts, by_frame = self._counts, self._by_frame
+        if key in counts:
+            counts[key] += 1
         else:
-            self._by_key[key] = known._replace(count=known.count + 1)
+            counts[key], self._first[key] = 1, (finding, number)
         self._frozen = None
-        self._by_frame[number] = (*self._by_frame.get(number, ()), finding)
-        if len(self._by_frame) > 2 * FRAMES_KEPT:  # many at a time: each cut copies the rest
+        by_frame[number] = (*by_frame[number], finding) if number in by_frame else (finding,)
+        if len(by_frame) > 2 * FRAMES_KEPT:  # many at a time: each cut copies the rest
             self.shrink(FRAMES_KEPT)
 
     def shrink(self, most: int) -> None:
@@ -84,7 +85,11 @@ class ViolationCounts:
     def as_tuple(self) -> tuple[ViolationCount, ...]:
         """All violations; the same object until one is added."""
         if self._frozen is None:
-            self._frozen = tuple(self._by_key.values())
+            first = self._first.items()
+            self._frozen = tuple(
+                ViolationCount(key, finding, self._counts[key], number)
+                for key, (finding, number) in first
+            )
         return self._frozen
 
 

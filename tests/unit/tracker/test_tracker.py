@@ -92,7 +92,7 @@ def test_changes_name_what_was_added_ticked_and_moved(story: Story) -> None:
         progressed=frozenset({job}), ticks=[(job, 1, facts[0]), (job, 2, facts[1])]
     )
     done = story.reply(request)
-    assert (done.progressed, done.moved, done.ticks) == (frozenset({job}), frozenset({job}), [])
+    assert (done.progressed, done.moved, done.ticks) == (frozenset({job}), frozenset({job}), ())
 
 
 def test_facts_that_concern_no_job_change_none(story: Story) -> None:
@@ -102,7 +102,7 @@ def test_facts_that_concern_no_job_change_none(story: Story) -> None:
         NotificationReceived(3, CONNECTION, 0.0, 0.0, Side.SERVER, "notifications/x", {}, ()),
         UnreadableReceived(4, CONNECTION, 0.0, 0.0, Side.SERVER, "garbage", (finding("no JSON"),)),
     )
-    assert changes == ChangeSet(ticks=[], marked={4: (finding("no JSON"),)})
+    assert changes == ChangeSet(marked={4: (finding("no JSON"),)})
 
 
 @pytest.mark.requirement("UT-2")
@@ -189,7 +189,7 @@ def test_a_second_reply_is_marked_and_the_first_counts(story: Story) -> None:
 
 def test_a_reply_to_nothing_known_changes_no_job_and_is_marked(story: Story) -> None:
     marked = {101: (Finding(rules.REPLY_UNKNOWN),)}
-    assert story.reply(1) == ChangeSet(ticks=[], marked=marked)
+    assert story.reply(1) == ChangeSet(marked=marked)
 
 
 def test_a_cancel_is_awaited_and_confirmed_by_an_error(story: Story) -> None:
@@ -389,7 +389,7 @@ def test_wishes_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
     for job in (story.job(request).id, 999):
         assert story.tracker.note_cancel_requested(job) == ChangeSet()
     for known in (request, 999):
-        assert story.time_out(known) == story.ask_cancel(known) == ChangeSet(ticks=[], marked={})
+        assert story.time_out(known) == story.ask_cancel(known) == ChangeSet(marked={})
     assert story.job(request).state is JobState.DONE
 
 
