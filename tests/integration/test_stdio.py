@@ -232,7 +232,7 @@ async def test_a_flood_comes_in_slices_small_enough_to_handle_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "most"), [("'{}'", 768), ("'plain text'", 64)], ids=["objects", "rubbish"]
+    ("line", "most"), [("'{}'", 512), ("'plain text'", 64)], ids=["objects", "rubbish"]
 )
 async def test_objects_come_in_larger_slices_than_other_lines(line: str, most: int) -> None:
     code = f"print('\\n'.join([{line} for n in range(20_000)]))"

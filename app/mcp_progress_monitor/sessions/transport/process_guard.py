@@ -13,12 +13,23 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+PIPE_BYTES: Final = 256 * 1024
+"""Bytes that are read from a pipe at once, and that it holds where the system allows it."""
+
+
+class Pipe(NamedTuple):
+    """The file descriptors of a pipe; neither is inherited."""
+
+    reader: int
+    writer: int
 
 
 def kill_tree(head: int) -> None:
@@ -40,6 +51,10 @@ if sys.platform == "win32":
         """Options that put a new process at the head of its own group."""
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 
+    def open_pipe() -> Pipe | None:
+        """A pipe for a process's output; None where only the loop itself can make one."""
+        return None
+
     def executable(command: str, environment: Mapping[str, str]) -> str:
         """The program that `command` names; Windows itself does not find `npx.cmd` as `npx`."""
         return shutil.which(command, path=environment.get("PATH")) or command
@@ -56,10 +71,23 @@ if sys.platform == "win32":
         return False
 
 else:
+    import fcntl
 
     def start_options() -> dict[str, Any]:
         """Options that put a new process at the head of its own session and group."""
         return {"start_new_session": True}
+
+    def open_pipe() -> Pipe | None:
+        """A pipe for a process's output; None where only the loop itself can make one.
+
+        It holds more than others where the system allows that (Linux): fewer and longer reads.
+        """
+        pipe = Pipe(*os.pipe())
+        os.set_blocking(pipe.reader, False)
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # the user's pipes may hold no more in all
+                fcntl.fcntl(pipe.reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        return pipe
 
     def executable(command: str, environment: Mapping[str, str]) -> str:
         """The program that `command` names; the system searches PATH itself."""

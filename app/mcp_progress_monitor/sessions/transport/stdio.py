@@ -142,6 +142,8 @@ class StdioTransport(Piped):
         if self._held > MOST_BYTES:
             self._refuse()
             return
+        if not last:
+            await checkpoint()  # the pipe may never be empty before the message ends
         lines = self._splitter.feed(data) if data else [self._splitter.flush()]
         self._slices = self._cut([line for line in lines if line is not None])
 

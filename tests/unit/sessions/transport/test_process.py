@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from mcp_progress_monitor.sessions.transport import process, process_tree
+from mcp_progress_monitor.sessions.transport import process, process_guard, process_tree
 from mcp_progress_monitor.sessions.transport.process import ServerProcess
 from mcp_progress_monitor.sessions.transport.process_tree import ProcessTree
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
@@ -121,3 +121,36 @@ async def test_looking_for_children_ends_with_the_server() -> None:
         await server.watch()
     await server.release()
     assert server.exit_code == 0
+
+
+@pytest.mark.parametrize("has_own_pipe", [True, False])
+async def test_output_is_read_to_its_end_whoever_made_the_pipe(
+    monkeypatch: pytest.MonkeyPatch, *, has_own_pipe: bool
+) -> None:
+    if not has_own_pipe:
+        monkeypatch.setattr(process_guard, "open_pipe", lambda: None)
+    code = "import sys; sys.stdout.write('x' * 1_000_000)"
+    definition = StdioDefinition(name="s", command=sys.executable, args=("-c", code))
+    server, size = await ServerProcess.start(definition), 0
+    while data := await server.read_stdout():
+        size += len(data)
+    await server.end()
+    await server.release()
+    assert size == 1_000_000
+    assert await server.read_stdout() == b""
+
+
+async def test_a_reader_that_waits_learns_that_the_pipe_was_closed() -> None:
+    definition = StdioDefinition(name="s", command=sys.executable, args=("-c", "input()"))
+    server, found = await ServerProcess.start(definition), list[bytes]()
+
+    async def read() -> None:
+        found.append(await server.read_stdout())
+
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            await anyio.lowlevel.checkpoint()
+            await server.end()
+            await server.release()
+    assert found == [b""]

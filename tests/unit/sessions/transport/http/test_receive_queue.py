@@ -109,7 +109,7 @@ async def test_many_objects_come_in_runs_but_for_those_with_line_feeds() -> None
     stream = EventStream(line, 7)
     stream.add(b"data: {}\n\n" * 1000 + b'data: {"a":\ndata: 1}\n\n')
     _told, *slices = await line.next()
-    assert [len(frames) for frames in slices] == [768, 232, 1]
+    assert [len(frames) for frames in slices] == [512, 488, 1]
     assert [type(frames) for frames in slices] == [FrameRun, FrameRun, list]
 
 
