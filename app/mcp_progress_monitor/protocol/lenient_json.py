@@ -139,14 +139,21 @@ def read_objects(raws: Sequence[bytes]) -> list[dict[str, Any] | None]:
 
 
 def array_parts(raw: bytes) -> list[bytes] | None:
-    """The exact bytes of the elements of an array; None where a decoder is in doubt about it."""
-    import msgspec  # late: not at startup
+    """The exact bytes of the elements of an array; None where a decoder is in doubt about it.
 
+    Whatever it takes to pieces, `read_value` decodes as well.
+    """
     try:
-        _fast_decoder()(raw)  # taking it to pieces proves less
-        return [bytes(each) for each in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+        return list(map(bytes, _splitter()(raw)))
     except (ValueError, RecursionError):
         return None
+
+
+@functools.cache
+def _splitter() -> Callable[[bytes], list[Any]]:
+    import msgspec  # late: not at startup
+
+    return msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def _read_object(decode: Callable[[bytes], Any], raw: bytes) -> Any:

@@ -25,7 +25,7 @@ from mcp_progress_monitor.protocol.framing import (
     may_be_batch,
 )
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.protocol.lenient_json import array_parts
+from mcp_progress_monitor.protocol.lenient_json import array_parts, read_value
 from mcp_progress_monitor.protocol.outline import array_elements, finish
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
@@ -189,6 +189,23 @@ def test_parts_of_an_array_are_its_elements_byte_for_byte(
 ) -> None:
     raw = json.dumps(values, indent=indent, ensure_ascii=is_ascii).encode()
     assert array_parts(raw) == finish(array_elements(raw))
+
+
+_ODD = rb"""[{"a":"\n\u00e9 \ud83d","b":1.5e3},[1,-0.0,true,null,{}]," \/x"]"""
+_ODDITIES = [*b'"\\{}[],:0-.eunN \xff\xc3\x01\t\x00', *rb"\u 1e999 01 1. .5 \x NaN".split()]
+
+
+@given(st.lists(st.tuples(st.integers(0, 80), st.integers(0, 3), st.sampled_from(_ODDITIES))))
+def test_an_array_is_only_taken_to_pieces_if_it_can_be_decoded(
+    changes: list[tuple[int, int, int | bytes]],
+) -> None:
+    raw = bytearray(_ODD)
+    for place, count, odd in changes[:3]:
+        raw[place : place + count] = bytes([odd]) if isinstance(odd, int) else odd
+    parts = array_parts(bytes(raw))
+    if parts is not None:
+        read_value(bytes(raw))
+        assert parts == finish(array_elements(bytes(raw)))
 
 
 @pytest.mark.parametrize("depth", [150, 199, 201, 900, 100_000])
