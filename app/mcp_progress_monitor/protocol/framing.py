@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -153,7 +152,7 @@ class Framer:
         for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
             if held and (len(held) + len(frames) > RUN_LINES or not frames):
                 # A batch stays with its first elements, by which it is known as one.
-                end = len(held) - (_begins_batch(frames) if frames else 0)
+                end = len(held) - (_begins_batch(frames[0]) if frames else 0)
                 yield from _bounded(held[:end], is_complete=is_complete)
                 held = held[end:]
             held += frames
@@ -235,10 +234,9 @@ class Framer:
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 
-def _begins_batch(frames: Sequence[Frame]) -> bool:
-    """Whether the first is the first element of a batch."""
-    part = frames[0].part
-    return part is not None and part.index == 1
+def _begins_batch(frame: Frame) -> bool:
+    """Whether it is the first element of a batch."""
+    return frame.part is not None and frame.part.index == 1
 
 
 def _bounded(frames: list[Frame], *, is_complete: bool) -> Iterator[list[Frame]]:
@@ -251,15 +249,12 @@ def _bounded(frames: list[Frame], *, is_complete: bool) -> Iterator[list[Frame]]
 
 
 def _are_messages(frames: list[Frame]) -> bool:
-    """Whether frames are many objects, and batches with their elements or the first of them."""
+    """Whether frames are many objects, and batches each followed by its first element at least."""
     raws = [frame.raw for frame in messages_of(frames)]
     if len(raws) < _LEAST_RUN or _run_length(raws) < len(raws):
         return False
-    after = (part for _, _, _, _, _, _, part, _ in frames[1:])
-    return len(raws) == len(frames) or all(
-        frame.part is not None or frame.raw[:1] == b"{" or (part is not None and part.index == 1)
-        for frame, part in itertools.zip_longest(frames, after)
-    )
+    lines = [n for n, frame in enumerate(frames) if frame[6] is None and frame[5][:1] != b"{"]
+    return all(n + 1 < len(frames) and _begins_batch(frames[n + 1]) for n in lines)
 
 
 def _run_length(lines: Sequence[bytes]) -> int:

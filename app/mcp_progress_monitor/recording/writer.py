@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import datetime
 import errno
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
 _raw_of = itemgetter(5)
+_after_comma = (1).__add__
 _UNKNOWN: Final = -1
 _CLOSED: Final = b'{"event":"closed"'
 
@@ -57,6 +57,10 @@ class _Batch:
 
     def places(self, elements: Sequence[bytes]) -> list[tuple[int, int, bool]]:
         """The locations of all elements, of each whether it is escaped; none if one is not here."""
+        sizes = list(map(len, elements))
+        if self._raw == b"[%b]" % b",".join(elements):  # most are: nothing has to be sought
+            begins = itertools.accumulate(map(_after_comma, sizes), initial=self._offset + 1)
+            return list(zip(begins, sizes, itertools.repeat(self.is_escaped), strict=False))
         found: list[tuple[int, int, bool]] = []
         end, find = self._done, self._raw.find
         for element in () if self.is_escaped else elements:
@@ -152,8 +156,8 @@ class Encoder:
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
         pieces: list[bytes] = []
         places: list[tuple[int, int, bool]] = []
-        rest = iter(frames)
-        for frame in rest:
+        while len(places) < len(frames):
+            frame = frames[len(places)]
             place = None if frame.part is None else self._place(frame)
             if place is None:
                 piece, place = self._line(frame, part, offset)
@@ -161,7 +165,7 @@ class Encoder:
                 offset += len(piece)
             places.append(place)
             if frame.part is None and frame.connection in self._batches:
-                places += self._places_of(frames[len(places) :], rest)
+                places += self._places_of(frames, len(places))
         if not pieces:
             self._next = _UNKNOWN  # numbers went to elements of an earlier batch
         offsets, sizes, escapes = map(list, zip(*places, strict=True))
@@ -210,19 +214,17 @@ class Encoder:
         self._next = frame.number + 1 if self._next == frame.number else _UNKNOWN
         return (*found, batch.is_escaped)
 
-    def _places_of(
-        self, frames: Sequence[Frame], rest: Iterator[Frame]
-    ) -> list[tuple[int, int, bool]]:
-        """The locations of the elements after a batch's line, if all are here, taken of `rest`."""
-        count = 0 if not frames or frames[0].part is None else frames[0].part.count
-        if not 0 < count <= len(frames) or frames[0].number != self._next:
+    def _places_of(self, frames: Sequence[Frame], begin: int) -> list[tuple[int, int, bool]]:
+        """The locations of the elements that begin a batch at `begin`, if all of them are here."""
+        first = frames[begin] if begin < len(frames) else None
+        if first is None or first.part is None or first.number != self._next:
             return []
-        found = self._batches[frames[0].connection].places([each.raw for each in frames[:count]])
-        if not found:
+        elements = list(map(_raw_of, frames[begin : begin + first.part.count]))
+        found = self._batches[first.connection].places(elements)
+        if len(found) < first.part.count:
             return []
-        del self._batches[frames[0].connection]
-        self._next += count
-        collections.deque(itertools.islice(rest, count), maxlen=0)
+        del self._batches[first.connection]
+        self._next += len(found)
         return found
 
     def _head(self, number: int) -> bytes:

@@ -119,7 +119,10 @@ _elements = st.lists(
     ),
     max_size=5,
 )
-_batches = _elements.map(lambda elements: b" [" + b" ,".join(elements) + b"\t]")
+_batches = st.one_of(
+    _elements.map(lambda elements: b" [" + b" ,".join(elements) + b"\t]"),
+    _elements.map(lambda elements: b"[" + b",".join(elements) + b"]"),
+)
 _lines = st.one_of(
     _ticks, _ticks, st.builds(reply, st.integers(1, 3)), _junk, _batches, st.just(b"[LOG] hello\r")
 )
