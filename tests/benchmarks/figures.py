@@ -81,6 +81,12 @@ def ratio(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> f
     return statistics.median(ratios)
 
 
+def time_ratio(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> float:
+    """The same of their processor times for a message, whatever else the machine had to do."""
+    ratios = (float(b["cpu_us"] / a["cpu_us"]) for a, b in zip(ours, theirs, strict=True))
+    return statistics.median(ratios)
+
+
 def waiting(rows: list[dict[str, Any]]) -> Figure:
     """How busy the machine was with other things: the rest must be read with this in mind."""
     shares = [row["waiting_percent"] for row in rows if row["waiting_percent"] is not None]

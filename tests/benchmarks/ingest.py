@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.figures import Figure, Size, contend, median, ratio, waiting
+from tests.benchmarks.figures import Figure, Size, contend, median, ratio, time_ratio, waiting
 from tests.benchmarks.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _ingest(size: Size, tokens: int, shape: str) -> list[Figure]:
         Figure("messages_per_s", median(window, "rate"), "/s"),
         Figure("bare_loop_per_s", median(bare, "rate"), "/s"),
         Figure("ratio_to_bare_loop", ratio(window, bare), "x", due),
-        Figure("ratio_of_processor_time", _of_time(bare, window), "x"),
+        Figure("ratio_of_processor_time", time_ratio(window, bare), "x"),
         Figure("lost", max(sum(row[loss] for loss in _LOSSES) for row in window), "", "0"),
         Figure("late_p99", median(window, "late_p99_ms"), "ms", "<= 16"),
         Figure("late_max", median(window, "late_max_ms"), "ms", "<= 50"),
@@ -78,12 +78,6 @@ def _contest(count: int, tokens: int, shape: str, rounds: int) -> tuple[_Rows, _
     ]
     bare, window = zip(*turns, strict=True)
     return list(bare), list(window)
-
-
-def _of_time(bare: _Rows, window: _Rows) -> float:
-    """The bare loop's processor time for a message over the window's, whatever others do."""
-    pairs = zip(bare, window, strict=True)
-    return statistics.median(float(b["cpu_us"] / ours["cpu_us"]) for b, ours in pairs)
 
 
 def _compared(count: int, tokens: int, window: _Rows) -> list[Figure]:

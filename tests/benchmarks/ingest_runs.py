@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
 
 
-class _Watch(TickWatch):
+class FloodWatch(TickWatch):
     """Counts all messages as well, and notes the processor time at the first and last tick."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ async def ingest(count: str, tokens: str, shape: str, records: str) -> dict[str,
     with tempfile.TemporaryDirectory(prefix="bench-ingest-") as name:
         folder = Path(name)
         save_settings(folder, RecordingSettings(is_on=records == "recorded"))
-        watch, beat = _Watch(), Heartbeat()
+        watch, beat = FloodWatch(), Heartbeat()
         async with open_window_on(folder) as program:
             engine = program.engine
             await add_bench_server(engine, flood_command(sent, int(tokens), shape))

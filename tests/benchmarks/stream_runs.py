@@ -1,4 +1,4 @@
-"""Runs over HTTP: one event stream read bare, by the official SDK, and into the real window."""
+"""Runs over HTTP: one event stream into a bare loop, the official SDK, and the real window."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import anyio
 import httpx2
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from pydantic_core import from_json
 
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.benchmarks.heartbeat import Heartbeat, per_second
-from tests.benchmarks.ingest_runs import flooded, frames_in
-from tests.benchmarks.window_runs import TickWatch, open_window_on, snapshots
+from tests.benchmarks.ingest_runs import FloodWatch, flooded, frames_in
+from tests.benchmarks.window_runs import open_window_on, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,19 +40,26 @@ def streaming(count: str, kind: str) -> Iterator[str]:
 
 
 async def bare_stream(count: str, kind: str) -> dict[str, Any]:
-    """The HTTP client alone: bytes are read and thrown away, nothing is looked at."""
+    """A loop that only reads, splits and decodes."""
     params = {"name": "flood", "arguments": {}, "_meta": {"progressToken": "token-1"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    first = 0.0
+    first = cpu = 0.0
+    tail = b""
     with streaming(count, kind) as url:
         async with (
             httpx2.AsyncClient(timeout=None) as client,
             client.stream("POST", url, json=call) as response,
         ):
-            async for _chunk in response.aiter_raw():
-                first = first or time.perf_counter()
-            spent = time.perf_counter() - first
-    return {"rate": per_second(int(count), spent)}
+            async for chunk in response.aiter_raw():
+                if not first:
+                    first, cpu = time.perf_counter(), time.process_time()
+                lines = (tail + chunk).split(b"\n")
+                tail = lines.pop()
+                for line in lines:
+                    if line.startswith(b"data: "):
+                        from_json(line[6:])
+            spent, used = time.perf_counter() - first, time.process_time() - cpu
+    return {"rate": per_second(int(count), spent), "cpu_us": used / int(count) * 1e6}
 
 
 async def sdk_stream(count: str, kind: str) -> dict[str, Any]:
@@ -82,7 +90,7 @@ async def sdk_stream(count: str, kind: str) -> dict[str, Any]:
 
 async def window_stream(count: str, kind: str) -> dict[str, Any]:
     """One stream of `count` notifications into the window, recorded."""
-    watch, beat = TickWatch(), Heartbeat()
+    watch, beat = FloodWatch(), Heartbeat()
     with tempfile.TemporaryDirectory(prefix="bench-http-") as name, streaming(count, kind) as url:
         async with open_window_on(Path(name)) as program:
             engine = program.engine
@@ -92,12 +100,14 @@ async def window_stream(count: str, kind: str) -> dict[str, Any]:
             await flooded(engine, beat, 1)
             shown = sum(job.tick_count for job in snapshots(engine))
         written = frames_in(Path(name))
-    late = beat.lateness(watch.first, watch.last)
+    late, work = beat.lateness(watch.first, watch.last), beat.work(watch.first, watch.last)
     return {
         "rate": per_second(watch.count, watch.last - watch.first),
+        "cpu_us": (watch.cpu_last - watch.cpu_first) / int(count) * 1e6,
         "lost": int(count) - watch.count,
         "lost_in_jobs": int(count) - shown,
         "lost_on_disk": engine.recording.count - written,
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,
+        "work_p99_ms": work.p99,
     }
