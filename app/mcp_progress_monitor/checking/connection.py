@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+MOST_A_SECOND: Final = 50  # ticks of a request
 ENDED_KEPT: Final = 4096  # ended requests, tasks, ids and resume tokens that are remembered, each
 
 
@@ -117,6 +118,29 @@ class JudgedCall:
         self.heard_at = at
         self.heard_in = number
         self.is_asked = False
+
+    def take_ticks(
+        self,
+        number: int,
+        at: float,
+        count: int,
+        progress: int | float | None,
+        total: int | float | None,
+    ) -> bool:
+        """Take so many ticks, `progress` in the last; whether they begin a flood."""
+        self.heard_at = self.tick_at = at
+        self.heard_in = number
+        self.is_asked = False
+        self.ticks += count
+        self.progress, self.total = progress, total
+        if at - self.burst_at >= 1.0:
+            self.burst, self.burst_at, self.is_flooding = count, at, False
+        else:
+            self.burst += count
+        is_flood = self.burst > MOST_A_SECOND and not self.is_flooding
+        if is_flood:
+            self.is_flooding = True
+        return is_flood
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
         return Evidence(Finding(rule, arguments), frame, self.number, by)

@@ -69,6 +69,8 @@ class SessionJudge:
         self._servers: dict[str, ServerMemory] = {}
         self._baseline = baseline or {}
         self._connections: dict[str, JudgedConnection] = {}
+        self._of_ticks: dict[tuple[int, str], list[Result | None]] = {}
+        """The results of a request's ticks that break a rule, until anything but notifications."""
         self._handlers: dict[type, Callable[[JudgedConnection, Any], Iterator[Evidence]]] = {
             RequestMade: self._request,
             RequestAnswered: self._answer,
@@ -97,6 +99,7 @@ class SessionJudge:
                 self._frame(frame)
             self._take_run(self.connection(frames[0].connection), facts)
         else:
+            self._of_ticks.clear()
             self._take_each(frames, facts)
         if marked:
             self._take_marked(facts, marked)
@@ -166,6 +169,7 @@ class SessionJudge:
                 begin = place
             self._take_logs(connection, logs)
             logs = []
+            self._of_ticks.clear()
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 self._state(connection, handler(connection, fact))
@@ -237,22 +241,22 @@ class SessionJudge:
     def _take_marked_ticks(self, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]) -> None:
         """Take ticks of a run: those of a request that break one rule alone are counted at once."""
         ticks = [tick for tick in run.ticks if tick[0] in marked]
-        numbers = [tick[0] for tick in ticks]
-        broken = {each.rule for tick in ticks for each in marked[tick[0]]}
-        are_simple = (
-            len({rule.id for rule in broken}) == len(broken)
-            and max(map(len, map(marked.__getitem__, numbers)), default=0) < 2
-        )
-        alike: dict[tuple[object, ...], list[PlainTick]] = {}
+        broken = {(rule.id, rule.text) for tick in ticks for rule, _ in marked[tick[0]]}
+        is_simple = len({id_ for id_, _ in broken}) == len(broken)
+        if not is_simple or any(len(marked[tick[0]]) > 1 for tick in ticks):
+            for tick in ticks:
+                self._take_found(fact_of(tick), marked[tick[0]])
+            return
+        alike: dict[tuple[int, str], list[PlainTick]] = {}
         for tick in ticks:
-            found = marked[tick[0]]
-            alike.setdefault((tick[3], found[0].rule) if are_simple else (tick[0],), []).append(
-                tick
-            )
-        for first, *more in alike.values():
-            found = marked[first[0]]
-            results = self._take_found(fact_of(first), found)
-            self.results.add_frames(results, found[0].rule.level, [tick[0] for tick in more])
+            alike.setdefault((tick[3], marked[tick[0]][0].rule.text), []).append(tick)
+        for key, some in alike.items():
+            found = marked[some[0][0]]
+            results = self._of_ticks.get(key)
+            if results is None:
+                results = self._of_ticks[key] = self._take_found(fact_of(some.pop(0)), found)
+            numbers = [tick[0] for tick in some]
+            self.results.add_frames(results, found[0].rule.level, numbers)
 
     def _take_found(self, fact: Fact, found: Sequence[Finding]) -> list[Result | None]:
         """Take what is wrong with a message, with whom and what it is about."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor.checking.connection import MOST_A_SECOND
 from mcp_progress_monitor.findings import clients, rules
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     )
     from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
 
-MOST_A_SECOND: Final = 50
 LONG_S: Final = 10.0  # a call that runs longer should report progress
 _SOME_CALLS: Final = 3  # so many calls without a token are a habit
 _CROSSING_S: Final = 1.0  # what comes so soon after a cancel may have been sent before it arrived
@@ -43,23 +44,19 @@ _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline",
 
 
 def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Iterator[Evidence]:
-    """Check some ticks of a run: mostly of one request, in a few steps for all."""
-    ticks, requests = run.ticks[places], run.requests[places]
-    first, count = requests[0], len(requests)
-    if requests.count(first) == count:
-        groups = {first: count}
-        last = {first: ticks[-1]}
+    """Check some ticks of a run: those of a request in a few steps for all."""
+    ticks, requests, at = run.ticks[places], run.requests[places], run.at
+    number, first = ticks[0][0], requests[0]
+    if requests.count(first) == len(requests):
+        counts, last = {first: len(requests)}, {first: ticks[-1]}
     else:
-        groups = {}
-        for request in requests:
-            groups[request] = groups.get(request, 0) + 1
-        last = dict(zip(requests, ticks, strict=True))
-    for request, of_request in groups.items():
-        call = connection.calls.get(request)
-        if call is not None:
-            _, _, _, _, progress, total, _ = last[request]
-            number = ticks[0][0]
-            yield from _tick(connection, call, number, run.at, of_request, progress, total)
+        counts, last = collections.Counter(requests), dict(zip(requests, ticks, strict=True))
+    for call in filter(None, map(connection.calls.get, counts)):
+        tick = last[call.number]
+        if at - call.heard_at > clients.USUAL_S:
+            yield from _silence(connection, call, at)
+        if call.take_ticks(number, at, counts[call.number], tick[4], tick[5]):
+            yield _flood(call, number)
     if not run.has_no_message:
         yield from _run_texts(connection, ticks)
 
@@ -80,35 +77,17 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
     if call is None:
         return
     if fact.standing is RequestStanding.ACTIVE:
-        progress, total = fact.progress, fact.total
-        yield from _tick(connection, call, fact.number, fact.at, 1, progress, total)
+        yield from _silence(connection, call, fact.at)
+        if call.take_ticks(fact.number, fact.at, 1, fact.progress, fact.total):
+            yield _flood(call, fact.number)
     if fact.message is not None:
         yield from _text(connection, call, fact.number, fact.message, fact.sender)
     if fact.standing is RequestStanding.CANCELLED:
         yield from _after_cancel(connection, call, fact, rules.TICK_SENT_AFTER_CANCEL)
 
 
-def _tick(
-    connection: JudgedConnection,
-    call: JudgedCall,
-    number: int,
-    at: float,
-    count: int,
-    progress: int | float | None,
-    total: int | float | None,
-) -> Iterator[Evidence]:
-    if at - call.heard_at > clients.USUAL_S:
-        yield from _silence(connection, call, at)
-    call.hear(number, at)
-    call.ticks += count
-    call.tick_at = at
-    call.progress, call.total = progress, total
-    if at - call.burst_at >= 1.0:
-        call.burst, call.burst_at, call.is_flooding = 0, at, False
-    call.burst += count
-    if call.burst > MOST_A_SECOND and not call.is_flooding:
-        call.is_flooding = True
-        yield call.breaks(rules.TICK_FLOOD, number, MOST_A_SECOND, by=_other(call.by))
+def _flood(call: JudgedCall, number: int) -> Evidence:
+    return call.breaks(rules.TICK_FLOOD, number, MOST_A_SECOND, by=_other(call.by))
 
 
 def _text(

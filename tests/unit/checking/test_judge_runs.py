@@ -1,0 +1,94 @@
+"""What a run of messages breaks is what its messages break one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import FactRun, FrameRun
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.unit.protocol.wire import call, notification, progress, result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.protocol.frames import Frame
+
+TOKENS = ("a", "b", "c")
+_ticks = st.builds(
+    progress,
+    st.sampled_from(TOKENS),
+    st.integers(0, 30),
+    total=st.sampled_from([20, 20, 20, 20, 0]),
+)
+_some = st.one_of(
+    _ticks,
+    _ticks,
+    _ticks,
+    st.just(notification("notifications/message", level="info", data="x")),
+    st.just(notification("notifications/tools/list_changed")),
+    st.just(progress("a", 1, message="\x07")),
+    st.builds(result, st.integers(0, len(TOKENS) - 1)),
+)
+_chunks = st.lists(
+    st.tuples(st.sampled_from([0.01, 0.6, 1.2, 40.0]), st.lists(_some, min_size=1, max_size=40)),
+    max_size=8,
+)
+
+
+class Session:
+    """Tracker and judge of one connection, fed with runs or without."""
+
+    def __init__(self, *, has_runs: bool) -> None:
+        self._has_runs = has_runs
+        self._framer, self._conversation = Framer("s#1", FrameNumbers()), Conversation("s#1")
+        self._tracker = Tracker()
+        self.judge = SessionJudge(self._tracker.job_of)
+        self.run_count = 0
+        for number, token in enumerate(TOKENS):
+            self._take([self._framer.sent(encode(call(number, token)), 1e9, 1.0)])
+
+    def receive(self, messages: Sequence[dict[str, Any]], at: float) -> list[object]:
+        """The frames with grave findings, and all results so far."""
+        lines = list(map(encode, messages))
+        make = self._framer.run if self._has_runs else self._framer.received
+        self._take(make(lines, 1e9 + at, at))
+        results = [
+            (r.rule, r.by, r.job, r.request, r.finding, r.count, r.frames, r.last)
+            for r in self.judge.results
+        ]
+        return [sorted(self.judge.results.grave_frames()), sorted(results, key=repr)]
+
+    def _take(self, frames: Sequence[Frame]) -> None:
+        if isinstance(frames, FrameRun):
+            facts = self._conversation.read_run(frames)
+        else:
+            facts = self._conversation.read(frames)
+        self.run_count += isinstance(facts, FactRun)
+        marked = self._tracker.apply(facts, 0.0).marked
+        self.judge.take(frames, facts, marked)
+
+
+@given(_chunks)
+def test_a_run_breaks_what_its_messages_break(
+    chunks: list[tuple[float, list[dict[str, Any]]]],
+) -> None:
+    fast, slow, at = Session(has_runs=True), Session(has_runs=False), 2.0
+    for pause_s, messages in chunks:
+        at += pause_s
+        assert fast.receive(messages, at) == slow.receive(messages, at)
+
+
+def test_ticks_that_fall_are_counted_in_each_run_for_each_job() -> None:
+    session = Session(has_runs=True)
+    for at in (2.0, 2.1, 2.2):
+        session.receive([progress(token, n) for n in (9, 8, 7, 6, 5) for token in ("a", "b")], at)
+    assert session.run_count == 3
+    counts = {r.job: r.count for r in session.judge.results if r.rule == "PROG-3"}
+    assert counts == {1: 12, 2: 12}
