@@ -56,14 +56,17 @@ class SessionChecker:
         """Judge a chunk; its messages wait for `work`."""
         self.judge.take(frames, facts, marked)
         grave = self.judge.results.grave_frames()
-        for number, due, raw in self.schemas.due(self.judge.connection, frames, facts):
-            if number in grave or _is_grave(marked.get(number, ())):
+        grave.update(number for number, found in marked.items() if _is_grave(found))
+        waiting, size = self._waiting, self._waiting_bytes
+        for each in self.schemas.due(self.judge.connection, frames, facts):
+            if each[0] in grave:
                 continue
-            if len(self._waiting) >= MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES:
+            if len(waiting) >= MOST_WAITING or size > MOST_WAITING_BYTES:
                 self.schemas.unchecked += 1
             else:
-                self._waiting.append((number, due, raw))
-                self._waiting_bytes += len(raw)
+                waiting.append(each)
+                size += len(each[2])
+        self._waiting_bytes = size
 
     def work(self, budget_s: float) -> bool:
         """Compare messages with their schemas for about so long; whether any still wait."""
