@@ -30,7 +30,7 @@ MOST_BYTES: Final = 256 * 1024 * 1024
 """A longer message is refused: its response is closed, and its request fails."""
 _HELD_BYTES: Final = 256 * 1024
 """Bytes of one stream that wait here before its socket is no longer read."""
-_PORTION: Final = 32 * 1024
+_PORTION: Final = 80 * 1024
 _PORTION_LINES: Final = 4096
 _SMALL_PORTION: Final = 4 * 1024
 """Bytes that are parsed at once, fewer if they are mostly line ends: other tasks run between."""
@@ -348,7 +348,7 @@ def _portions(data: bytes) -> Iterator[bytes]:
     """Split bytes into what is parsed at once; fewer if they are mostly line ends."""
     for begin in range(0, len(data), _PORTION):
         portion = data[begin : begin + _PORTION]
-        lines = portion.count(b"\n") + portion.count(b"\r")
+        lines = max(portion.count(b"\n"), portion.count(b"\r"))
         step = _SMALL_PORTION if lines > _PORTION_LINES else _PORTION
         for start in range(0, len(portion), step):
             yield portion[start : start + step]
