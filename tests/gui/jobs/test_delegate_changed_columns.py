@@ -85,12 +85,9 @@ def _cells(appearance: Appearance) -> None:
 
 def _painted(column: int, shown: JobSnapshot) -> QImage:
     image = QImage(_CELL.size(), QImage.Format.Format_RGB32)
-    image.fill(0)
+    image.fill(QColor("white"))
     painter = QPainter(image)
-    if column == Column.ACTIONS:
-        _CELLS[0].paint_buttons(painter, _CELL, shown, "")
-    else:
-        _CELLS[0].paint(painter, _CELL, QFont(), column, shown, QColor("white"))
+    _CELLS[0].paint(painter, _CELL, QFont(), [(column, 0, _CELL.width())], shown, hovered="")
     painter.end()
     return image
 

@@ -265,15 +265,14 @@ def test_rows_that_come_into_sight_by_a_resize_are_made_before_they_are_painted(
 
 
 def test_a_narrow_list_gives_the_room_of_the_server_to_the_progress(
-    pane: JobList, table: JobTable, qtbot: QtBot, appearance: Appearance
+    jobs: JobsModel, pane: JobList, table: JobTable, qtbot: QtBot, appearance: Appearance
 ) -> None:
     header = table.header()
     pane.resize(430, 300)
     qtbot.waitUntil(lambda: header.isSectionHidden(Column.SERVER))
     assert header.sectionSize(Column.PROGRESS) > 60
-    other = JobTable(appearance)
+    other = JobTable(jobs, JobFilter(jobs, jobs), appearance)
     qtbot.addWidget(other)
-    other.show_jobs(table.model())
     other.resize(1080, 300)
     assert other.restore_header(table.save_header())
     assert not other.header().isSectionHidden(Column.SERVER)

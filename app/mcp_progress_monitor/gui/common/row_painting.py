@@ -168,14 +168,6 @@ class RowFaces:
             known = self._wrapped[key] = wrapped(words, face.font, width, lines)
         return known
 
-    def lines(self, cell: QRect) -> tuple[QRect, QRect]:
-        """The places of both lines, vertically centred in `cell`."""
-        top = cell.top() + (cell.height() - self.height) // 2
-        return (
-            QRect(cell.left(), top, cell.width(), self.first.height),
-            QRect(cell.left(), top + self.first.height, cell.width(), self.second.height),
-        )
-
 
 def wrapped(words: str, font: QFont, width: int, lines: int) -> _LINES:
     """`words` in at most so many lines of `width` pixels; the last one holds the rest."""

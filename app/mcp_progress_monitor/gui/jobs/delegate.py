@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -17,7 +17,6 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
-    Slot,
 )
 from PySide6.QtGui import (
     QBrush,
@@ -33,10 +32,10 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
-from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFaces
+from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.model import BADGE, NEWEST, SETTLED_AFTER_S, SNAPSHOT
+from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
@@ -133,26 +132,46 @@ def _hatch(painter: QPainter, area: QRectF, colour: QColor) -> None:
 
 
 if TYPE_CHECKING:
-    _Painted = Callable[[QPainter, RowFaces, QRect, JobSnapshot], None]
+    _Painted = Callable[[QPainter, "_Row", int, int, JobSnapshot, Badge | None], None]
 
 _COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
 _BUTTON: Final = 26
 _SPARKS: Final = 72
 _ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-# Combining flags is slow in Python, and is done for every text painted.
+# Looking flags up and combining them is slow in Python, and is done for every text painted.
+_SMOOTH: Final = QPainter.RenderHint.Antialiasing
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
 
 
+def _middle(top: int, height: int, side: int) -> int:
+    """The top edge of what is `side` high, in the middle of a line."""
+    return top + (height - 1) // 2 - side // 2
+
+
+class _Row(NamedTuple):
+    """Where the two lines of a row are: top edge and height."""
+
+    faces: RowFaces
+    top: int
+    height: int
+    first: tuple[int, int]
+    second: tuple[int, int]
+
+
 class JobCells:
-    """Paints a job's cells in the colours of an appearance."""
+    """Paints a job's cells in the colours of an appearance.
+
+    By numbers, without making a QRect for each text: that took as long as painting the texts.
+    """
 
     def __init__(self, appearance: Appearance) -> None:
         self._appearance = appearance
         self._bars = BarPainter(appearance)
-        self._pictures = CellCache()
         self._measured: RowFaces | None = None
+        self._ratio = 1.0
         self._painted: dict[int, _Painted] = {
+            Column.JOB: self._paint_job,
             Column.SERVER: self._paint_server,
             Column.PROGRESS: self._paint_progress,
             Column.STATUS: self._paint_status,
@@ -162,217 +181,209 @@ class JobCells:
         """Room for two lines; the same in every column, so that all rows are equally high."""
         return QSize(120, self._faces(font).height + GAP + GAP_S)
 
-    def forget(self) -> None:
-        self._pictures.forget()
-
     def paint(
         self,
         painter: QPainter,
-        area: QRect,
+        place: QRect,
         font: QFont,
-        column: int,
+        cells: Iterable[tuple[int, int, int]],
         job: JobSnapshot,
-        ground: QColor,
         badge: Badge | None = None,
+        hovered: str | None = None,
     ) -> None:
-        """Paint what `column` shows of `job` on its background, except buttons.
+        """Paint in the row `place` what `cells` (column, left edge, width) show of `job`.
 
-        What stays the same while a job ticks is drawn from a cached pixmap.
+        The button with the key `hovered` is highlighted; None for no buttons.
         """
-        faces = self._faces(font)
-        shown = _lasting(column, job, badge)
-        if shown is None:
-            painter.fillRect(area, ground)
-            self._paint_cell(painter, faces, area, column, job, badge)
-            return
+        faces, top, height = self._faces(font), place.top(), place.height()
+        first = top + (height - faces.height) // 2
+        lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
+        row = _Row(faces, top, height, *lines)
+        self._ratio = painter.device().devicePixelRatioF()
+        for column, left, width in cells:
+            painted = self._painted.get(column)
+            if painted is not None:
+                painted(painter, row, left + GAP, width - 2 * GAP, job, badge)
+            elif column != Column.ACTIONS:
+                about = COLUMNS[Column(column)]
+                flags = _RIGHT if about.is_number else _LEFT
+                line, room = (top, height), width - 2 * GAP
+                text = about.text(job)
+                self._write(painter, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
+            elif hovered is not None:
+                self._paint_buttons(painter, QRect(left, top, width, height), job, hovered)
 
-        def paint(on_picture: QPainter, place: QRect) -> None:
-            self._paint_cell(on_picture, faces, place, column, job, badge)
-
-        self._pictures.draw(painter, area, shown, ground, paint)
-
-    def _paint_cell(
-        self,
-        painter: QPainter,
-        faces: RowFaces,
-        area: QRect,
-        column: int,
-        job: JobSnapshot,
-        badge: Badge | None,
+    def _paint_buttons(
+        self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str
     ) -> None:
-        cell = area.adjusted(GAP, 0, -GAP, 0)
-        painted = self._painted.get(column)
-        if column == Column.JOB:
-            self._paint_job(painter, faces, cell, job, badge)
-        elif painted is not None:
-            painted(painter, faces, cell, job)
-        elif column != Column.ACTIONS:
-            about = COLUMNS[Column(column)]
-            flags = _RIGHT if about.is_number else _LEFT
-            self._write(painter, faces.first, cell, about.text(job), Tone.TEXT, flags)
-
-    def paint_buttons(self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str) -> None:
-        """Paint the buttons of `job`, highlighting the one with the key `hovered`."""
         for action, area in button_rects(cell, job):
             is_hovered = hovered == action.key
             if is_hovered:
-                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setRenderHint(_SMOOTH)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(self._appearance.ground(Tone.TEXT, 0.14))
                 painter.drawRoundedRect(area, 5, 5)
-            inner = area.adjusted(5, 5, -5, -5)
-            self._draw_icon(painter, inner, action.icon, Tone.TEXT if is_hovered else Tone.MUTED)
+            tone = Tone.TEXT if is_hovered else Tone.MUTED
+            side = area.width() - 10
+            self._draw_icon(painter, area.left() + 5, area.top() + 5, side, action.icon, tone)
 
     def _paint_job(
-        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot, badge: Badge | None
+        self,
+        painter: QPainter,
+        row: _Row,
+        left: int,
+        width: int,
+        job: JobSnapshot,
+        badge: Badge | None,
     ) -> None:
+        faces, end = row.faces, left + width
         if job.sender is Side.SERVER:
-            indent = 0 if job.parent is None else round(faces.first.height)
-            cell = self._paint_direction(painter, faces, cell.adjusted(indent, 0, 0, 0))
+            left += 0 if job.parent is None else round(faces.first.height)
+            side = round(faces.first.height)
+            top = _middle(row.top, row.height, side)
+            self._draw_icon(painter, left, top, side, "received", Tone.MUTED)
+            left += side + GAP_S
         side = round(faces.first.height * 1.15)
-        icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
-        self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
-        first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
-        room = self._paint_badge(painter, faces, first, badge)
-        room += self._paint_task_sign(painter, first.adjusted(0, 0, -room, 0), job)
-        name = first.adjusted(0, 0, -room, 0)
-        self._write(painter, faces.heavy, name, job_texts.name(job), Tone.TEXT)
-        self._write(painter, faces.second, second, job_texts.summary(job), Tone.MUTED)
+        top = row.top + (row.height - side) // 2
+        self._draw_icon(painter, left, top, side, state_icon(job.state), tone_of(job))
+        left += side + GAP
+        room = self._paint_signs(painter, row, end, job, badge)
+        name = job_texts.name(job)
+        self._write(painter, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
+        text = job_texts.summary(job)
+        self._write(painter, faces.second, row.second, left, end - left, text, Tone.MUTED)
 
-    def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
-        """Paint the arrow of a server request; returns the rest of `cell`."""
-        side = round(faces.first.height)
-        place = QRect(cell.left(), cell.center().y() - side // 2, side, side)
-        self._draw_icon(painter, place, "received", Tone.MUTED)
-        return cell.adjusted(side + GAP_S, 0, 0, 0)
-
-    def _paint_badge(
-        self, painter: QPainter, faces: RowFaces, line: QRect, badge: Badge | None
+    def _paint_signs(
+        self, painter: QPainter, row: _Row, end: int, job: JobSnapshot, badge: Badge | None
     ) -> int:
-        """Paint the number of findings at the right of `line`; returns its width with the gap."""
-        if badge is None:
-            return 0
-        words, tone = badge.text, badge.tone
-        side = round(line.height() * 0.8)
-        width = side + GAP_S + faces.second.width(words)
-        left = line.right() + 1 - width
-        icon = QRect(left, line.center().y() - side // 2, side, side)
-        self._draw_icon(painter, icon, ICON, tone)
-        self._write(painter, faces.second, line, words, tone, _RIGHT)
-        return width + GAP
-
-    def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
-        """Paint that the job is a task, at the right of `line`; returns the width with the gap."""
-        if job.task is None:
-            return 0
-        side = round(line.height() * 0.8)
-        place = QRect(line.right() + 1 - side, line.center().y() - side // 2, side, side)
-        self._draw_icon(painter, place, "task", Tone.MUTED)
-        return side + GAP
+        """Paint the number of findings and a task's sign left of `end`; returns their width."""
+        face, right, side = row.faces.second, end, round(row.first[1] * 0.8)
+        top = _middle(*row.first, side)
+        if badge is not None:
+            room = face.width(badge.text)
+            self._write(painter, face, row.first, end - room, room, badge.text, badge.tone, _RIGHT)
+            right -= side + GAP_S + room
+            self._draw_icon(painter, right, top, side, ICON, badge.tone)
+            right -= GAP
+        if job.task is not None:
+            self._draw_icon(painter, right - side, top, side, "task", Tone.MUTED)
+            right -= side + GAP
+        return end - right
 
     def _paint_server(
-        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+        self,
+        painter: QPainter,
+        row: _Row,
+        left: int,
+        width: int,
+        job: JobSnapshot,
+        _badge: Badge | None,
     ) -> None:
-        first, second = faces.lines(cell)
-        self._write(painter, faces.first, first, job_texts.server(job), Tone.TEXT)
-        if job.watched_client is not None:
-            self._paint_client(painter, faces, second, job.watched_client)
-            return
-        # Tokens differ at their ends: ours count up there.
-        token = faces.second.elided(job_texts.token(job), second.width(), in_middle=True)
-        self._write(painter, faces.second, second, token, Tone.MUTED)
-
-    def _paint_client(self, painter: QPainter, faces: RowFaces, line: QRect, client: str) -> None:
-        """Paint whose job it is, with the eye icon of watched servers."""
-        side = round(line.height() * 0.9)
-        place = QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
-        self._draw_icon(painter, place, "watched", Tone.ACCENT)
-        words = line.adjusted(side + GAP_S, 0, 0, 0)
-        self._write(painter, faces.second, words, job_texts.line(client), Tone.MUTED)
+        faces = row.faces
+        server = job_texts.server(job)
+        self._write(painter, faces.first, row.first, left, width, server, Tone.TEXT)
+        if job.watched_client is None:
+            # Tokens differ at their ends: ours count up there.
+            text = faces.second.elided(job_texts.token(job), width, in_middle=True)
+        else:
+            text = job_texts.line(job.watched_client)
+            side = round(faces.second.height * 0.9)
+            top = _middle(*row.second, side)
+            self._draw_icon(painter, left, top + 1, side, "watched", Tone.ACCENT)
+            left, width = left + side + GAP_S, width - side - GAP_S
+        self._write(painter, faces.second, row.second, left, width, text, Tone.MUTED)
 
     def _paint_progress(
-        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+        self,
+        painter: QPainter,
+        row: _Row,
+        left: int,
+        width: int,
+        job: JobSnapshot,
+        _badge: Badge | None,
     ) -> None:
-        first, second = faces.lines(cell)
+        faces = row.faces
         amount, count, said, tone = _words_of_progress(job)
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
-        room = min(room, round(cell.width() * 0.7))
+        room = min(room, round(width * 0.7))
         height = max(6, round(faces.first.height * 0.55))
-        top = first.center().y() - height / 2 + 1
-        bar = QRectF(cell.left(), top, cell.width() - room - GAP, height)
+        top = _middle(*row.first, 0) - height / 2 + 1
+        bar = QRectF(left, top, width - room - GAP, height)
         self._bars.paint(painter, bar, job)
-        right = first.adjusted(cell.width() - room, 0, 0, 0)
-        self._write(painter, faces.first, right, amount, Tone.TEXT, _RIGHT)
-        self._paint_words(painter, faces.second, second, count, said, tone)
-
-    def _paint_words(
-        self, painter: QPainter, face: Face, line: QRect, count: str, said: str, tone: Tone
-    ) -> None:
-        """The message at the left and, where there is room, the exact count at the right."""
+        right = left + width - room
+        self._write(painter, faces.first, row.first, right, room, amount, Tone.TEXT, _RIGHT)
+        # The message at the left and, where there is room, the exact count at the right.
+        face = faces.second
         room = face.width(count) + GAP if count else 0
-        if line.width() < max(_COUNT_FROM, 2 * room):
+        if width < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
-            self._write(painter, face, line, count, Tone.MUTED, _RIGHT)
-        self._write(painter, face, line.adjusted(0, 0, -room, 0), said, tone)
+            self._write(painter, face, row.second, left, width, count, Tone.MUTED, _RIGHT)
+        self._write(painter, face, row.second, left, width - room, said, tone)
 
     def _paint_status(
-        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+        self,
+        painter: QPainter,
+        row: _Row,
+        left: int,
+        width: int,
+        job: JobSnapshot,
+        _badge: Badge | None,
     ) -> None:
-        first, second = faces.lines(cell)
+        faces = row.faces
         word, spent, words = _words_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
-        self._write(painter, faces.second, first, spent, Tone.MUTED, _RIGHT)
-        self._write(painter, faces.first, first.adjusted(0, 0, -room, 0), word, tone_of(job))
+        self._write(painter, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
+        self._write(painter, faces.first, row.first, left, width - room, word, tone_of(job))
         if job.sparks:
-            left = first.left() + faces.first.width(word) + GAP
-            self._paint_sparks(painter, first.adjusted(left - first.left(), 2, -room, -2), job)
-        self._write(painter, faces.second, second, words, Tone.MUTED)
+            before = faces.first.width(word) + GAP
+            self._paint_sparks(painter, row.first, left + width - room, width - room - before, job)
+        self._write(painter, faces.second, row.second, left, width, words, Tone.MUTED)
 
-    def _paint_sparks(self, painter: QPainter, area: QRect, job: JobSnapshot) -> None:
-        """Draw the recent rates on the right of `area`, if there is room."""
-        width = min(area.width(), _SPARKS)
+    def _paint_sparks(
+        self, painter: QPainter, line: tuple[int, int], end: int, width: int, job: JobSnapshot
+    ) -> None:
+        """Draw the recent rates left of `end`, if there is room."""
+        width = min(width, _SPARKS)
         if width < _SPARKS // 2:
             return
-        count = len(job.sparks)
-        step, left = width / max(count - 1, 1), area.right() - width
-        bottom, height = area.bottom(), area.height() - 1
-        line = [
-            QPointF(left + place * step, bottom - height * share)
-            for place, share in enumerate(job.sparks)
-        ]
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        sparks, (top, height) = job.sparks, line
+        step, left = width / max(len(sparks) - 1, 1), end - 1 - width
+        bottom, height = top + height - 3, height - 5
+        path = QPainterPath(QPointF(left, bottom - height * sparks[0]))
+        for place, share in enumerate(sparks):
+            path.lineTo(left + place * step, bottom - height * share)
+        painter.setRenderHint(_SMOOTH)
         # Any wider, Qt makes an outline of it and fills that: five times the work.
-        painter.setPen(QPen(self._appearance.ground(tone_of(job), 0.7), 1.0))
-        painter.drawPolyline(line)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+        painter.strokePath(path, QPen(self._appearance.ground(tone_of(job), 0.7), 1.0))
+        painter.setRenderHint(_SMOOTH, on=False)
 
     def _write(
-        self, painter: QPainter, face: Face, area: QRect, words: str, tone: Tone, flags: int = _LEFT
+        self,
+        painter: QPainter,
+        face: Face,
+        line: tuple[int, int],
+        left: int,
+        width: int,
+        words: str,
+        tone: Tone,
+        flags: int = _LEFT,
     ) -> None:
-        if not words or area.width() <= 0:
-            return
-        painter.setFont(face.font)
-        painter.setPen(self._appearance.colour(tone))
-        painter.drawText(area, flags, face.elided(words, area.width()))
+        if words and width > 0:
+            painter.setFont(face.font)
+            painter.setPen(self._appearance.colour(tone))
+            top, height = line
+            painter.drawText(left, top, width, height, flags, face.elided(words, width))
 
-    def _draw_icon(self, painter: QPainter, area: QRect, name: str, tone: Tone) -> None:
-        ratio = painter.device().devicePixelRatioF()
-        painter.drawPixmap(area, self._appearance.pixmap(name, tone, area.width(), ratio))
+    def _draw_icon(
+        self, painter: QPainter, left: int, top: int, side: int, name: str, tone: Tone
+    ) -> None:
+        painter.drawPixmap(left, top, self._appearance.pixmap(name, tone, side, self._ratio))
 
     def _faces(self, font: QFont) -> RowFaces:
         if self._measured is None or self._measured.base != font:
             self._measured = RowFaces(font)
-            self._pictures.forget()
         return self._measured
-
-
-def _lasting(column: int, job: JobSnapshot, badge: Badge | None) -> tuple[object, ...] | None:
-    """The content of a cell if it stays the same for a while; None if it changes with ticks."""
-    if column == Column.JOB:
-        looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
-        return column, job.name, job.method, job.summary, looks, badge
-    return None  # with the token each job's server is another, and pictures are not cheap to make
 
 
 def _words_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
@@ -410,7 +421,10 @@ def _look(column: int, job: JobSnapshot) -> tuple[object, ...]:
         return is_settling(job), *offered(job)
     if column == Column.SERVER:
         return job.server, job.token, job.watched_client
-    return _lasting(column, job, None) or (COLUMNS[Column(column)].text(job),)
+    if column == Column.JOB:
+        looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
+        return job.name, job.method, job.summary, looks
+    return (COLUMNS[Column(column)].text(job),)
 
 
 def changed_columns(
@@ -438,8 +452,6 @@ def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]
 
 _Index = QModelIndex | QPersistentModelIndex
 
-# Combining flags is slow in Python, and is asked for every cell painted.
-
 
 class JobDelegate(QStyledItemDelegate):
     """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
@@ -453,7 +465,6 @@ class JobDelegate(QStyledItemDelegate):
         self._is_read_only = False
         self._hovered: tuple[int, str] | None = None
         self._pressed: tuple[int, str] | None = None
-        appearance.changed.connect(self._on_appearance_changed)
 
     def set_read_only(self) -> None:
         self._is_read_only = True
@@ -462,38 +473,23 @@ class JobDelegate(QStyledItemDelegate):
         """Two lines high in every column, so that all rows are equally high."""
         return self._cells.row_size(option.font)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        rect = option.rect
-        cells = [(index.column(), rect.left(), rect.width())]
-        self.paint_row(painter, option, int(option.state.value), index, cells)
-
     def paint_row(
         self,
         painter: QPainter,
-        option: QStyleOptionViewItem,
+        place: QRect,
+        font: QFont,
         state: int,
-        index: _Index,
         cells: Iterable[tuple[int, int, int]],
-    ) -> JobSnapshot | None:
-        """Paint some cells of a row, given by column, left edge and width; what of, if known."""
-        ground, font = self._appearance.row_ground(state), option.font
-        job = index.data(SNAPSHOT)
-        top, height = option.rect.top(), option.rect.height()
-        painter.save()
-        for column, left, width in cells:
-            area = QRect(left, top, width, height)
-            if not isinstance(job, JobSnapshot):
-                painter.fillRect(area, ground)
-            elif column == Column.ACTIONS and not self._is_read_only:
-                painter.fillRect(area, ground)
-                place = self._hovered
-                hovered = place[1] if place is not None and place[0] == job.id else ""
-                self._cells.paint_buttons(painter, area, job, hovered)
-            else:
-                badge = index.data(BADGE) if column == Column.JOB else None
-                self._cells.paint(painter, area, font, column, job, ground, badge)
-        painter.restore()
-        return job if isinstance(job, JobSnapshot) else None
+        job: JobSnapshot | None,
+        badge: Badge | None,
+    ) -> None:
+        """Paint some cells of a row, given by column, left edge and width."""
+        painter.fillRect(place, self._appearance.row_ground(state))
+        if job is not None:
+            over = self._hovered
+            hovered = over[1] if over is not None and over[0] == job.id else ""
+            buttons = None if self._is_read_only else hovered
+            self._cells.paint(painter, place, font, cells, job, badge, buttons)
 
     def editorEvent(
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
@@ -539,10 +535,6 @@ class JobDelegate(QStyledItemDelegate):
         words = action.tip(view) if action is not None else _tip(job, Column(index.column()))
         QToolTip.showText(event.globalPos(), plain_tip(words), view)
         return True
-
-    @Slot()
-    def _on_appearance_changed(self) -> None:
-        self._cells.forget()
 
     def _action_at(
         self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot

@@ -40,7 +40,6 @@ from mcp_progress_monitor.gui.jobs.actions import (
     may_resume_automatically,
 )
 from mcp_progress_monitor.gui.jobs.columns import Column
-from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
 from mcp_progress_monitor.gui.jobs.table import JobTable
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -282,9 +281,8 @@ class JobList(QWidget):
         self._jobs = jobs
         self._shown = shown
         self._appearance = appearance
-        self.table = JobTable(appearance, self)
+        self.table = JobTable(jobs, shown, appearance, self)
         self.follower = JobFollower(jobs, shown, self.table, appearance)
-        self._delegate = JobDelegate(appearance, self)
         self._actions = JobActions(self.table, appearance)
         self._connect_actions()
         self._menu = QMenu(self)
@@ -329,7 +327,7 @@ class JobList(QWidget):
     def set_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
         self._actions.set_read_only(why)
-        self._delegate.set_read_only()
+        self.table.delegate.set_read_only()
         self._enable()
 
     def save_layout(self) -> QByteArray:
@@ -367,8 +365,6 @@ class JobList(QWidget):
         do["forget"].triggered.connect(self._on_forget)
 
     def _set_up_table(self) -> None:
-        self.table.show_jobs(self._shown)
-        self.table.setItemDelegate(self._delegate)
         self.table.setAccessibleName("Jobs")
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowKeys(self.table)
@@ -377,7 +373,7 @@ class JobList(QWidget):
         self.table.viewportEntered.connect(self._on_left_rows)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.selectionModel().currentChanged.connect(self._on_selection_changed)
-        self._delegate.action_clicked.connect(self._on_action_clicked)
+        self.table.delegate.action_clicked.connect(self._on_action_clicked)
         self._jobs.groups_changed.connect(self._on_groups_changed)
         self.follower.job_requested.connect(self.select)
         self.follower.needing_changed.connect(self._enable)
@@ -576,7 +572,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_left_rows(self) -> None:
-        self._delegate.hover(self.table, None)
+        self.table.delegate.hover(self.table, None)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Update the rows every second again."""

@@ -212,6 +212,11 @@ class JobsModel(QAbstractTableModel):
                 self._snapshots[job] = made
         return self._snapshots.get(job)
 
+    def known(self, job: JobId | None) -> tuple[JobSnapshot | None, Badge | None]:
+        """The job's newest existing snapshot and its findings, for painting: makes none."""
+        snapshot = None if job is None else self._snapshots.get(job)
+        return snapshot, None if snapshot is None else self.badge(snapshot)
+
     def settled_state(self, job: JobId) -> JobState | None:
         """The job's state for filters and counts; None while it is too new to show."""
         known = self._snapshots.get(job)
@@ -280,8 +285,7 @@ class JobsModel(QAbstractTableModel):
             return None
         job = self.job_at(index.row())
         if job is None or role in (SNAPSHOT, BADGE):
-            known = None if job is None else self._snapshots.get(job)
-            return known if known is None or role == SNAPSHOT else self.badge(known)
+            return self.known(job)[role == BADGE]
         snapshot = self.snapshot(job)
         if snapshot is None or role == NEWEST:
             return snapshot

@@ -17,22 +17,23 @@ from PySide6.QtCore import (
     Slot,
 )
 from PySide6.QtGui import QAccessible, QAction, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate, changed_columns
-from mcp_progress_monitor.gui.jobs.model import NEWEST
-from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.theme import SELECTED, UNDER_MOUSE, Appearance, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from PySide6.QtCore import QAbstractItemModel, QByteArray
+    from PySide6.QtCore import QByteArray
     from PySide6.QtGui import QPaintEvent, QResizeEvent
     from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
+    from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 _LEAST: Final = 0.6  # of its wanted width, below which a column says too little
@@ -75,8 +76,16 @@ class JobTable(QTreeView):
 
     resized = Signal()  # the visible area for rows changed
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        jobs: JobsModel,
+        shown: JobFilter,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._jobs = jobs
+        self._shown = shown
         self._appearance = appearance
         self._is_narrowed = False
         self._wanted: dict[int, int] = {}
@@ -84,7 +93,7 @@ class JobTable(QTreeView):
         self._is_server_dropped = self._keeps_server = False
         self._cells: list[tuple[int, int, int]] = []
         self._hover = RowHover(self, is_painted=False)
-        self._hovered = -1
+        self._hovered = self._focused = -1
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
         self._repainted = -1
@@ -105,11 +114,11 @@ class JobTable(QTreeView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        appearance.changed.connect(self.viewport().update)
-
-    def show_jobs(self, jobs: QAbstractItemModel) -> None:
-        self.setModel(jobs)
+        self.setModel(shown)
+        self.delegate: Final = JobDelegate(appearance, self)
+        self.setItemDelegate(self.delegate)
         self._set_up_columns()
+        appearance.changed.connect(self.viewport().update)
 
     def save_header(self) -> QByteArray:
         """The header's state without the shrinking by a narrow window.
@@ -183,15 +192,16 @@ class JobTable(QTreeView):
         for row in (following or ordered)[:ROWS_AT_ONCE]:
             self._due.remove(row)
             self._repainted = row
-            self._repaint(self.model().index(row, 0), cells)
+            self._repaint(row, cells)
         if self._due:
             self._turn.start(0)
 
-    def _repaint(self, index: QModelIndex, cells: Sequence[tuple[int, int, int]]) -> None:
+    def _repaint(self, row: int, cells: Sequence[tuple[int, int, int]]) -> None:
         """Repaint what looks different than it was painted last: as time passes, few cells do."""
-        after: JobSnapshot | None = index.data(NEWEST)  # painting reads it and makes none
+        job = self._shown.shown_at(row)
+        after = None if job is None else self._jobs.snapshot(job)  # painting makes none
         before = None if after is None else self._painted.get(after.id)
-        place, viewport = self.visualRect(index), self.viewport()
+        place, viewport = self.visualRect(self._shown.index(row, 0)), self.viewport()
         if after is None or before is None:
             viewport.update(0, place.top(), viewport.width(), place.height())
             return
@@ -221,7 +231,9 @@ class JobTable(QTreeView):
     def prepare(self) -> None:
         """Rebuild outdated snapshots of rows in sight, since painting does not."""
         for row in self._rows_in_sight():
-            self.model().index(row, 0).data(NEWEST)
+            job = self._shown.shown_at(row)
+            if job is not None:
+                self._jobs.snapshot(job)
 
     def _rows_in_sight(self) -> range:
         area = self.viewport().rect()
@@ -244,19 +256,21 @@ class JobTable(QTreeView):
 
         A row at a time: Qt asks the model and the delegate ten times for each cell.
         """
-        delegate, state = self.itemDelegate(), option.state
-        if isinstance(delegate, JobDelegate):
-            if self.selectionModel().isSelected(index):
-                state |= QStyle.StateFlag.State_Selected
-            if index.row() == self._hovered:
-                state |= QStyle.StateFlag.State_MouseOver
-            job = delegate.paint_row(painter, option, int(state.value), index, self._cells)
-            if job is not None and self._painted.get(job.id) is not job:
-                self._note_painted(job, index.row(), option.rect)
+        place, row, state = option.rect, index.row(), int(option.state.value)
+        if self.selectionModel().isSelected(index):
+            state |= SELECTED
+        if row == self._hovered:
+            state |= UNDER_MOUSE
+        job, badge = self._jobs.known(self._shown.shown_at(row))
+        painter.save()
+        self.delegate.paint_row(painter, place, option.font, state, self._cells, job, badge)
+        painter.restore()
+        if job is not None and self._painted.get(job.id) is not job:
+            self._note_painted(job, row, place)
         painter.setPen(self._appearance.line())
-        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
-        if self.hasFocus() and index.row() == self.currentIndex().row():
-            edge = QRect(0, option.rect.top(), 3, option.rect.height())
+        painter.drawLine(place.left(), place.bottom(), place.right(), place.bottom())
+        if row == self._focused:
+            edge = QRect(0, place.top(), 3, place.height())
             painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
 
     def _note_painted(self, job: JobSnapshot, row: int, place: QRect) -> None:
@@ -279,11 +293,10 @@ class JobTable(QTreeView):
         ]
         self._area = area if event.region().rectCount() == 1 else QRect()
         self._hovered = self._hover.row
+        self._focused = self.currentIndex().row() if self.hasFocus() else -1
         super().paintEvent(event)
-        model: QAbstractItemModel | None = self.model()
-        if model is None or model.rowCount():
-            return
-        paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
+        if not self._shown.rowCount():
+            paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint when the window is activated or deactivated: the selection changes its colour."""
