@@ -1,1 +1,1 @@
-"""Messages, ticks and reports for others, without secrets unless asked for."""
+"""Exports of messages, ticks and reports, without secrets unless requested."""

@@ -25,10 +25,10 @@ def export_chunks(
     marks: FindingTexts,
     on_share: OnShare = no_share,
 ) -> Iterator[bytes]:
-    """The export in pieces that take some milliseconds each; some may be empty.
+    """The export in pieces that take a few milliseconds each; some may be empty.
 
-    `on_share` hears how much of it is done, from 0 to 1. `FilterError` at once when the filter is
-    invalid, `UserError` when there is nothing to export.
+    `on_share` receives the share that is done, from 0 to 1. Raises `FilterError` immediately for
+    an invalid filter, and `UserError` if there is nothing to export.
     """
     if request.form is ExportFormat.HTML:
         report = HtmlReport(source, redaction, marks, on_share)
@@ -36,9 +36,9 @@ def export_chunks(
             return report.job(request.job)
         if request.wanted is None or request.wanted.shows_all:
             return report.session(request.title)
-        return _of_jobs(source, report, chosen(source, request.wanted), request.title)
+        return _filtered_report(source, report, chosen(source, request.wanted), request.title)
     requests = None if request.job is None else source.jobs.requests_of(request.job)
-    slices = _shared(source, chosen(source, request.wanted, requests), on_share)
+    slices = _reporting_share(source, chosen(source, request.wanted, requests), on_share)
     if request.form is ExportFormat.HAR:
         check_http(source.timeline)
         is_all = requests is None and (request.wanted is None or request.wanted.shows_all)
@@ -48,7 +48,7 @@ def export_chunks(
     return JsonLines(source, redaction, marks).lines(slices)
 
 
-def _shared(
+def _reporting_share(
     source: ExportSource, slices: Iterator[Sequence[int]], on_share: OnShare
 ) -> Iterator[Sequence[int]]:
     first, end = source.timeline.first, source.timeline.end
@@ -58,7 +58,7 @@ def _shared(
         yield places
 
 
-def _of_jobs(
+def _filtered_report(
     source: ExportSource, report: HtmlReport, slices: Iterator[Sequence[int]], title: str
 ) -> Iterator[bytes]:
     exchanges: set[int] = set()

@@ -1,4 +1,4 @@
-"""Finds the frames to export, in slices, and what they say about a job beyond its snapshot."""
+"""Finds the frames to export, in slices, and facts about a job that its snapshot lacks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import collections
 import itertools
 import re
 from array import array
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.protocol.frames import Frame, FrameKind
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.recording.index import Segment
@@ -38,10 +39,10 @@ def chosen(
     wanted: TrafficFilter | None = None,
     requests: Collection[int] | None = None,
 ) -> Iterator[Sequence[int]]:
-    """The places of the frames that `wanted` shows, increasing, in slices of some milliseconds.
+    """The increasing places of the frames that match `wanted`, in slices of a few milliseconds.
 
-    With `requests`, only those of their exchanges. Frames that arrive meanwhile are left out.
-    `FilterError` at once when the filter is invalid.
+    With `requests`, only frames of their exchanges. Frames that arrive meanwhile are left out.
+    Raises `FilterError` immediately for an invalid filter.
     """
     timeline = source.timeline
     end = timeline.end
@@ -82,10 +83,10 @@ def _exchanged(
 
 
 def of_kind(timeline: Timeline, kind: FrameKind, start: int, end: int) -> Iterator[list[int]]:
-    """The places of frames of one kind from `start` up to `end`, one list for each segment."""
+    """The places of frames of one kind from `start` to `end`, one list per segment."""
     pattern = re.compile(b"[" + re.escape(bytes((kind, kind | Segment.MARKED))) + b"]")
     for segment, rows in timeline.stretches(start, end):
-        # A copy: while a search looks at the column itself, it could not grow.
+        # Copied: a column cannot grow while its buffer is being searched.
         codes = bytes(segment.kinds[rows.start : rows.stop])
         first = segment.first + rows.start
         yield [first + found.start() for found in pattern.finditer(codes)]
@@ -94,7 +95,7 @@ def of_kind(timeline: Timeline, kind: FrameKind, start: int, end: int) -> Iterat
 def rows_of_kind(
     timeline: Timeline, places: Sequence[int], kind: FrameKind
 ) -> Iterator[tuple[Segment, list[int]]]:
-    """The rows of the frames of one kind at increasing `places`, few at a time for memory."""
+    """The rows of the frames of one kind at increasing `places`, in groups of bounded size."""
     wanted = places if isinstance(places, range) else frozenset(places)
     for found in of_kind(timeline, kind, places[0], places[-1] + 1) if places else ():
         group = [place for place in found if place in wanted]
@@ -105,7 +106,7 @@ def rows_of_kind(
 
 
 def _few(segment: Segment, rows: list[int]) -> Iterator[list[int]]:
-    """The rows in groups of about a megabyte, whatever one frame takes."""
+    """The rows in groups of about a megabyte, or of one larger frame."""
     sizes, start, room = segment.sizes, 0, _BYTES
     for index, row in enumerate(rows):
         room -= sizes[row]
@@ -116,7 +117,7 @@ def _few(segment: Segment, rows: list[int]) -> Iterator[list[int]]:
 
 
 class JobNumbers:
-    """The jobs of exchanges, remembered: neighbouring frames mostly have the same."""
+    """Caches the jobs of exchanges: neighbouring frames mostly belong to the same one."""
 
     def __init__(self, source: ExportSource) -> None:
         self._source = source
@@ -146,7 +147,7 @@ def of_exchanges(
 
 
 def _rows_of(segment: Segment, number: int, rows: range) -> Iterator[int]:
-    """The rows of one exchange; the search runs in C and finds a thousand rows a millisecond."""
+    """The rows of one exchange, found at a thousand rows a millisecond."""
     row, column = rows.start, segment.exchanges
     while row < rows.stop:
         try:
@@ -158,7 +159,7 @@ def _rows_of(segment: Segment, number: int, rows: range) -> Iterator[int]:
 
 
 def frames_at(timeline: Timeline, places: Sequence[int]) -> Iterator[list[tuple[int, Frame]]]:
-    """The frames at increasing `places`, each with its place, few enough at a time for memory."""
+    """The frames at increasing `places`, each with its place, in groups of bounded size."""
     for group in _groups(timeline, places):
         yield list(_read(timeline, group))
 
@@ -184,13 +185,13 @@ def _read(timeline: Timeline, places: list[int]) -> Iterator[tuple[int, Frame]]:
         if len(frames) == len(near):
             yield from zip(near, frames, strict=True)
             continue
-        for place in near:  # some are gone meanwhile: the places say which
+        for place in near:  # some have been dropped meanwhile
             frame = timeline.frame(place)
             if frame is not None:
                 yield place, frame
 
 
-AFTERMATH_S: Final = 2.0  # for so long after a job's end its server's last words still belong to it
+AFTERMATH_S: Final = 2.0  # standard error counts as a job's for this long after its end
 _STDERR_KEPT: Final = 20
 _AT_ONCE: Final = 4096
 _LINE: Final = 4096
@@ -213,11 +214,11 @@ class ConnectionEnd(NamedTuple):
 
 
 class JobFrames(NamedTuple):
-    """What is known of a job beside its snapshot.
+    """Facts about a job that its snapshot lacks.
 
-    `messages` are the places of the exchange's frames except its ticks, `ticks` those of its ticks.
-    `stderr` are the newest lines of its server while it ran and shortly after, `stderr_before` how
-    many came before them. `close` is the end of its connection.
+    `ticks` and `messages` are the places of its ticks and of its other frames. `stderr` are the
+    newest lines of its server while it ran and shortly after, `stderr_before` the number of lines
+    before them. `close` is the end of its connection.
     """
 
     messages: array[int]
@@ -229,7 +230,7 @@ class JobFrames(NamedTuple):
 
 
 def gather(source: ExportSource, job: JobSnapshot) -> Slices[JobFrames]:
-    """Scan the index and read what belongs to a job; pauses by yielding None."""
+    """Collect the frames of a job; pauses by yielding None."""
     timeline = source.timeline
     requests = source.jobs.requests_of(job.id) or [job.request]
     places = [p for p in map(timeline.place_of, requests) if p is not None]
@@ -251,13 +252,13 @@ def gather(source: ExportSource, job: JobSnapshot) -> Slices[JobFrames]:
 def _stderr(
     timeline: Timeline, job: JobSnapshot, start: int, end: int
 ) -> Slices[tuple[tuple[StderrLine, ...], int]]:
-    """The job's newest lines of standard error, and how many there were before them."""
+    """The job's newest lines of standard error, and the number of earlier ones."""
     until = float("inf") if job.ended_at is None else job.ended_at + AFTERMATH_S
     places: collections.deque[int] = collections.deque(maxlen=_STDERR_KEPT)
     count = 0
     for found in of_kind(timeline, FrameKind.STDERR, start, end):
         for place in found:
-            if _is_of(timeline, place, job.connection, until):
+            if _belongs(timeline, place, job.connection, until):
                 places.append(place)
                 count += 1
         yield
@@ -266,8 +267,8 @@ def _stderr(
     return lines, count - len(lines)
 
 
-def _is_of(timeline: Timeline, place: int, connection: str, until: float) -> bool:
-    """Whether the frame at a place is of a connection and in time; from the index alone."""
+def _belongs(timeline: Timeline, place: int, connection: str, until: float) -> bool:
+    """Whether the frame at a place is of a connection and not later than `until`."""
     found = timeline.columns.locate(place)
     if found is None:
         return False
@@ -300,12 +301,11 @@ def _closed(at: float, fields: JsonObject) -> ConnectionEnd:
 
 
 def event_fields(frame: Frame) -> JsonObject:
-    """The members of a connection event; empty when it cannot be parsed."""
+    """The members of a connection event; empty if it cannot be parsed."""
     try:
-        value: Any = read_value(frame.raw).value
+        return as_object(read_value(frame.raw).value)
     except (NotJsonError, TooDeepError):
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def events(timeline: Timeline) -> Iterator[Frame]:

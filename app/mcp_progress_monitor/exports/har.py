@@ -1,4 +1,4 @@
-"""Sessions over HTTP as HAR 1.2: one entry for each exchange, without secrets."""
+"""HTTP sessions as HAR 1.2: one entry per exchange, without secrets."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.timeline import Timeline
 
 BODY_KEPT: Final = 32 * 1024 * 1024
-"""The most bytes exported of a response's body; a comment says how many were omitted."""
+"""The most bytes of a response's body; a comment says how many were omitted."""
 _HEADERS_KEPT: Final = 500
 
 
 class HarExchange:
-    """A request and its response.
+    """A request and its response, from validated values of the recording.
 
-    Values are those of the recording, checked for their types. `message` is the frame with the
-    request's body, None for one without.
+    `message` is the frame with the request's body, if it has one.
     """
 
     def __init__(self, begun: Frame, fields: JsonObject, message: Frame | None) -> None:
@@ -86,11 +85,11 @@ class HarExchange:
         self.kept += len(part)
         self.parts.append(part)
 
-    def add_body(self, frame: Frame, fields: JsonObject, said: bytes) -> None:
-        self.add(said, frame.at)
-        whole = fields.get("bytes")
-        if fields.get("is_cut") is True and type(whole) is int:
-            self.left_out += max(whole - len(said), 0)
+    def add_body(self, frame: Frame, fields: JsonObject, body: bytes) -> None:
+        self.add(body, frame.at)
+        size = fields.get("bytes")
+        if fields.get("is_cut") is True and type(size) is int:
+            self.left_out += max(size - len(body), 0)
 
     def end(self, frame: Frame, fields: JsonObject) -> None:
         size = fields.get("bytes")
@@ -117,7 +116,7 @@ def text_of(fields: JsonObject, name: str) -> str:
 
 
 def headers_of(fields: JsonObject) -> list[tuple[str, str]]:
-    """Names and values, in order, of those that are valid."""
+    """The valid names and values, in order."""
     found: Any = fields.get("headers")
     pairs: list[tuple[str, str]] = []
     for pair in found[:_HEADERS_KEPT] if isinstance(found, list) else ():
@@ -140,7 +139,7 @@ _EARLIEST: Final = "1970-01-01T00:00:00Z"
 
 
 def entry_of(exchange: HarExchange, redaction: Redaction, text: str) -> dict[str, Any]:
-    """The entry; `text` stands for the response's body, which may be too long to copy."""
+    """The entry; `text` is a placeholder for the response's body, which may be long."""
     url = _url(exchange.url, redaction)
     version = exchange.version or _UNKNOWN_VERSION
     timings = _timings(exchange)
@@ -216,7 +215,7 @@ def _response(
 
 
 def _timings(exchange: HarExchange) -> dict[str, float]:
-    """Milliseconds: until the response began, and from then to the end, or the newest byte."""
+    """Milliseconds until the response started, and from then to its end or newest byte."""
     begun_at, answered, ended = exchange.begun.at, exchange.answered, exchange.ended
     end_at = exchange.last_at if ended is None else max(ended.at, exchange.last_at)
     answered_at = end_at if answered is None else min(answered.at, end_at)
@@ -308,7 +307,7 @@ NO_HTTP: Final = ErrorDetails(
     hint="Export as JSON Lines (all messages), CSV (progress ticks) or an HTML report.",
 )
 OPEN_KEPT: Final = 2000
-"""The most open exchanges; beyond, the oldest is written as one without an end."""
+"""The most open exchanges; beyond that, the oldest is written without an end."""
 _BEGIN: Final = b'{"event":"http_request"'
 _AT_ONCE: Final = 256
 
@@ -324,7 +323,7 @@ def check_http(timeline: Timeline) -> None:
 
 
 class Har:
-    """Makes the file. `wanted` chooses frames: an exchange is exported when it has any of them."""
+    """Makes the file, with every exchange that has any of the chosen frames."""
 
     def __init__(
         self, source: ExportSource, redaction: Redaction, on_share: OnShare = no_share
@@ -335,13 +334,13 @@ class Har:
         self._open: dict[tuple[str, int], HarExchange] = {}
         self._bodies: dict[str, BodyRebuilder] = {}
         self._sent: dict[str, set[int]] = {}
-        """Chosen messages, by connection, whose HTTP request has not been seen yet."""
+        """Chosen messages, by connection, whose HTTP request has not been found yet."""
         self._piped: set[str] = set()
         """Open connections to stdio servers, whose messages have no exchange."""
         self._is_first = True
 
     def pieces(self, wanted: Iterable[Sequence[int]] | None) -> Iterator[bytes]:
-        """The file in pieces; empty ones are pauses. None wants all."""
+        """The file in pieces, with empty ones as pauses; `wanted` are places, None for all."""
         yield self._head()
         end = self._timeline.end
         chosen = None if wanted is None else _Chosen(wanted)
@@ -379,7 +378,7 @@ class Har:
             self._received(frame, is_chosen=is_chosen)
 
     def _received(self, frame: Frame, *, is_chosen: bool) -> None:
-        """Add a message to the body that it was in; an element of a batch is there already."""
+        """Add a message to its body; an element of a batch was added with the batch."""
         bodies = self._bodies.get(frame.connection)
         if bodies is None or bodies.exchange is None:
             return
@@ -391,7 +390,7 @@ class Har:
             self._add(frame, bodies.message(clean), clean)
 
     def _add(self, frame: Frame, parts: list[tuple[int, bytes]], clean: bytes = b"") -> None:
-        """Add parts of bodies; `clean` are those without secrets."""
+        """Add parts of bodies; `clean` is a part without secrets."""
         for of, part in parts:
             exchange = self._open.get((frame.connection, of))
             if exchange is not None:
@@ -480,7 +479,7 @@ class _Chosen:
 
 
 def _body(parts: list[bytes]) -> Iterator[bytes]:
-    """A body as the inside of a JSON string: as text, or in base64 if it is not UTF-8."""
+    """A body as the content of a JSON string: as text, or in base64 if it is not UTF-8."""
     if not is_text(parts):
         yield base64.b64encode(b"".join(parts))
         return
@@ -489,5 +488,5 @@ def _body(parts: list[bytes]) -> Iterator[bytes]:
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8; half characters, which a recording may contain, become question marks."""
+    """UTF-8, with lone surrogates replaced by question marks."""
     return text.encode(errors="replace")

@@ -18,7 +18,7 @@ _INLINE: Final = str.maketrans({each: f"\\{each}" for each in "\\`*_{}[]<>#|~@"}
 
 
 def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redaction) -> str:
-    """The finding with the message that shows it first, for the issue tracker of a server."""
+    """The finding and its first message, as text for the server's issue tracker."""
     advice = ADVICE[finding.rule]
     lines = [f"# {_plain(wording.rule_title(finding.rule), redaction)}", ""]
     for section in wording.sections(finding):
@@ -30,7 +30,7 @@ def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redactio
     if frame is not None:
         shown = redaction.raw(frame.raw).decode(errors="replace")
         cut = formatting.visible(shown[:MOST_CHARACTERS])
-        more = ", cut" if len(shown) > MOST_CHARACTERS else ""
+        more = ", truncated" if len(shown) > MOST_CHARACTERS else ""
         number = formatting.number(frame.number)
         lines += [f"Message no. {number}{more}:", "", *_fenced(cut, "json"), ""]
     revision = finding.revision or "revision unknown"
@@ -42,7 +42,7 @@ def issue_text(finding: ReportedResult, frame: Frame | None, redaction: Redactio
 
 
 def _plain(text: str, redaction: Redaction) -> str:
-    """Text of a server on one line, none of which is Markdown."""
+    """A server's text on one line, with Markdown escaped."""
     return formatting.visible(" ".join(redaction.text(text).split())).translate(_INLINE)
 
 

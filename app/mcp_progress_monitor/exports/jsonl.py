@@ -1,4 +1,4 @@
-"""Frames as JSON Lines: one object for each, with its exact bytes and its meaning."""
+"""Frames as JSON Lines: one object per frame, with its exact bytes and its meaning."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class JsonLines:
 
     `number`, `time` (ISO 8601, UTC), `at` (monotonic seconds), `connection`, `server`, `channel`,
     `kind`, `method`, `token`, `id`, `request` (number of the frame that asked), `job`, `size`
-    (bytes on the wire), `duration` (seconds, of replies), `mark` (text, if it breaks a rule),
-    `batch` (`[index, count]`), `complete` (false for a line cut off by the stream's end),
-    `redacted` (whether secrets were removed from `text`), `encoding` (`utf-8`; `base64` for bytes
-    that are not) and `text`. Missing values are null.
+    (bytes on the wire), `duration` (seconds, of replies), `mark` (text, if it violates a rule),
+    `batch` (`[index, count]`), `complete` (false for a line truncated by the end of the stream),
+    `redacted` (whether secrets were removed from `text`), `encoding` (`utf-8`, or `base64` for
+    other bytes) and `text`. Missing values are null.
     """
 
     def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
@@ -47,7 +47,7 @@ class JsonLines:
         self.count = 0
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
-        """Some lines at a time for the frames at the given places; empty as a pause."""
+        """The lines for the frames at the given places, in groups; empty ones are pauses."""
         for places in slices:
             for frames in frames_at(self._timeline, places):
                 self.count += len(frames)
@@ -104,7 +104,7 @@ class JsonLines:
 
 def _line(row: dict[str, Any]) -> bytes:
     text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-    # Half a surrogate pair is written as JSON's escape for it.
+    # Writes lone surrogates as JSON escapes.
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 

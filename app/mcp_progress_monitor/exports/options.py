@@ -29,8 +29,8 @@ class ExportFormat(enum.Enum):
 class ExportOptions(NamedTuple):
     """What to export.
 
-    `wanted` chooses frames; in a report, their jobs; in HAR, their exchanges. `job` limits that to
-    one job. `title` is the title of a report of several jobs.
+    `wanted` selects frames; in a report, their jobs; in HAR, their exchanges. `job` limits it to
+    one job. `title` is that of a report of several jobs.
     """
 
     form: ExportFormat
@@ -48,7 +48,7 @@ class ExportSource(Protocol):
 
     @property
     def jobs(self) -> Jobs:
-        """All jobs; `is_ended` tells whether they are of a recording that was cut off."""
+        """All jobs; `is_ended` if they are of a recording that was read to its end."""
 
     @property
     def servers(self) -> ExportedServers:
@@ -66,7 +66,7 @@ class ExportedServers(Protocol):
 
 
 class ReportDepth(NamedTuple):
-    """How much of a job is shown: rows and messages at either end, and characters of a value."""
+    """How much of a job is shown: rows and messages at either end, characters of a value."""
 
     ticks: int
     between: int
@@ -74,7 +74,7 @@ class ReportDepth(NamedTuple):
     characters: int
 
     def thinned(self, count: int) -> list[int]:
-        """Which of `count` rows are shown: the first, the last, and some evenly between."""
+        """The indices of the rows to show of `count`: the first, the last, and a sample between."""
         ends, between = self.ticks, self.between
         if count <= 2 * ends + between:
             return list(range(count))
@@ -88,7 +88,7 @@ BRIEF: Final = ReportDepth(ticks=5, between=10, messages=3, characters=4_000)
 
 
 OnShare: TypeAlias = "Callable[[float], object]"
-"""Receives how much of an export is done, from 0 to 1."""
+"""Receives the share of an export that is done, from 0 to 1."""
 
 
 def no_share(_share: float) -> None:

@@ -1,4 +1,4 @@
-"""An output file that only its owner can read and that is written atomically."""
+"""An output file, written atomically and readable only by its owner."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class OutputFile:
-    """Written to a temporary file that replaces the target at the end.
+    """A temporary file that replaces the target at the end.
 
-    A context manager: on an exception the target stays as it was. To run each step in a thread,
-    call `begin`, `write`, then `finish` or `abandon`. Targets that are not regular files, such as
+    A context manager: on an exception, the target is unchanged. To run the steps in threads, call
+    `begin`, `write`, and `finish` or `abandon`. Targets that are not regular files, such as
     `/dev/stdout` or a pipe, are written directly. Recordings are never overwritten. Errors are
     `UserError`s.
     """
@@ -27,7 +27,7 @@ class OutputFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: BinaryIO | None = None
-        self._made: Path | None = None
+        self._temporary: Path | None = None
 
     def __enter__(self) -> Self:
         self.begin()
@@ -79,24 +79,24 @@ class OutputFile:
             if self._file is not None:
                 self._file.close()
         with contextlib.suppress(OSError):
-            if self._made is not None:
-                self._made.unlink()
-        self._file = self._made = None
+            if self._temporary is not None:
+                self._temporary.unlink()
+        self._file = self._temporary = None
 
     def _begin(self) -> None:
         if self.path.is_dir():
             raise IsADirectoryError(0, "This is a folder")
-        self._file, self._made = private_file.begin_beside(self.path)
+        self._file, self._temporary = private_file.begin_beside(self.path)
 
     def _end(self) -> None:
         if self._file is None:
             return
         self._file.flush()
-        if self._made is not None:
+        if self._temporary is not None:
             os.fsync(self._file.fileno())
             self._file.close()
-            self._made.replace(self.path)
-            self._made = None
+            self._temporary.replace(self.path)
+            self._temporary = None
 
     def _refused(self, error: OSError) -> UserError:
         hint = "Choose another folder, or free disk space."
@@ -105,7 +105,7 @@ class OutputFile:
 
 
 def _is_recording(path: Path) -> bool:
-    """Whether a recording is there, also one under another name or without its header."""
+    """Whether the file is a recording, by its suffix or its header."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

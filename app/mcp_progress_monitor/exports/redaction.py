@@ -38,7 +38,7 @@ _TOKEN: Final = re.compile(
     rb'("[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?)([ \t\r\n]*+:)?|[{}\[\]]|[^"{}\[\],:\s]++', re.DOTALL
 )
 _KEPT_WORDS: Final = frozenset({b"true", b"false", b"null"})
-_GONE: Final = json.dumps(REMOVED).encode()
+_REMOVED_JSON: Final = json.dumps(REMOVED).encode()
 _HEADER_OPTION: Final = re.compile(r"(?:--header|-H)$")
 _VARIABLE_OPTION: Final = re.compile(r"(?:--env|-e)$")
 _PAIR: Final = re.compile(r"([^=:\s]{1,200}[=:]\s*).+", re.DOTALL)
@@ -48,32 +48,31 @@ _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _HEADER_NAME: Final = re.compile(
     r"(?:Proxy-)?Authorization|Cookie|(?:X|Mcp)(?:-[A-Z][A-Za-z]{0,30}){1,6}"
 )
-"""Certain to be a name, where names alone are listed."""
+"""Certainly a name rather than a value, in a list of names."""
 _HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
-"""What a recording has instead of a credential."""
+"""The placeholder for a credential in a recording."""
 _HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Lone surrogates, except those with which Python's `surrogateescape` encodes a byte."""
 _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 
 class _SecretRule(enum.Enum):
-    """How the values in a container are treated."""
+    """How the values in a container are redacted."""
 
-    PLAIN = enum.auto()  # by the names of its members, and by the content of its texts
+    PLAIN = enum.auto()  # by the names of members and the content of texts
     ENVIRONMENT = enum.auto()
     HEADERS = enum.auto()
-    """Names stay, values are removed; of headers, those stay that only say how a message is
-    sent."""
-    HEADER = enum.auto()  # a list of a header's name and its value
+    """Names are kept and values removed, except those of harmless headers."""
+    HEADER = enum.auto()  # a list of a header's name and value
     PAIRS = enum.auto()
     HEADER_PAIRS = enum.auto()
-    """An object in a list of variables or headers: the value beside its name is removed."""
-    COMMAND = enum.auto()  # a list of a program's arguments: each may say what the next one is
+    """An object in a list of variables or headers: the value beside the name is removed."""
+    COMMAND = enum.auto()  # a list of arguments, each of which may name the next one
     SCHEMAS = enum.auto()
-    """The members of a JSON Schema: their names are questions, and have no value here."""
+    """The properties of a JSON Schema, which are names without values."""
     SECRET_SCHEMA = enum.auto()
-    """A schema of a secret: its type stays, examples and defaults are removed."""
-    GONE = enum.auto()  # removed as a whole
+    """A schema of a secret: its type is kept, examples and defaults are removed."""
+    REMOVED = enum.auto()  # removed as a whole
 
 
 _SCHEMA_WORDS: Final = frozenset(
@@ -82,15 +81,15 @@ _SCHEMA_WORDS: Final = frozenset(
         *("minLength", "maxLength", "minimum", "maximum", "writeOnly", "readOnly"),
     }
 )
-_SECRET: Final = frozenset({_SecretRule.GONE, _SecretRule.SECRET_SCHEMA})
-_OF_VALUES: Final = frozenset({_SecretRule.ENVIRONMENT, _SecretRule.HEADERS})
-_OF_TEXTS: Final = _OF_VALUES | {_SecretRule.HEADER}
+_SECRET: Final = frozenset({_SecretRule.REMOVED, _SecretRule.SECRET_SCHEMA})
+_VALUE_RULES: Final = frozenset({_SecretRule.ENVIRONMENT, _SecretRule.HEADERS})
+_TEXT_RULES: Final = _VALUE_RULES | {_SecretRule.HEADER}
 _PAIRED: Final = frozenset({_SecretRule.HEADER, _SecretRule.HEADER_PAIRS})
-"""Whose first text is a name."""
+"""Rules of containers whose first text is a name."""
 
 
 class _Level:
-    """An open container: its rule, the member or the element before."""
+    """An open container: its rule, and the key or the previous element."""
 
     __slots__ = ("is_object", "key", "previous", "rule")
 
@@ -110,14 +109,14 @@ class SecretRemover:
         self._out: list[bytes] = []
         self._copied = 0
         self._levels = [_Level(_SecretRule.PLAIN, is_object=False)]
-        self._gone_from = 0
-        self._gone_depth = 0
+        self._removed_from = 0
+        self._removed_depth = 0
 
     def run(self) -> bytes:
-        """The redacted text; the same object when nothing was removed."""
+        """The redacted text; the same object if nothing was removed."""
         for found in _TOKEN.finditer(self._raw):
             first = self._raw[found.start()]
-            if self._gone_depth:
+            if self._removed_depth:
                 self._pass_over(first, found.end())
             elif first in b"{[":
                 self._open(first == 0x7B, found.start())
@@ -125,8 +124,8 @@ class SecretRemover:
                 self._close()
             else:
                 self._take(found)
-        if self._gone_depth:
-            self._put(self._gone_from, len(self._raw), _GONE)
+        if self._removed_depth:
+            self._put(self._removed_from, len(self._raw), _REMOVED_JSON)
         if not self._out:
             return self._raw
         return b"".join((*self._out, self._raw[self._copied :]))
@@ -137,18 +136,18 @@ class SecretRemover:
 
     def _pass_over(self, first: int, end: int) -> None:
         """Find the end of a container that is removed as a whole."""
-        self._gone_depth += (first in b"{[") - (first in b"}]")
-        if not self._gone_depth:
-            self._put(self._gone_from, end, _GONE)
+        self._removed_depth += (first in b"{[") - (first in b"}]")
+        if not self._removed_depth:
+            self._put(self._removed_from, end, _REMOVED_JSON)
 
     def _open(self, is_object: bool, start: int) -> None:
         rule = self._rule_of_value()
-        if rule in _OF_VALUES and not self._levels[-1].is_object:
+        if rule in _VALUE_RULES and not self._levels[-1].is_object:
             rule = _rule_in_list(rule, is_object=is_object)
         if rule is _SecretRule.SECRET_SCHEMA and not is_object:
-            rule = _SecretRule.GONE
-        if rule is _SecretRule.GONE:
-            self._gone_from, self._gone_depth = start, 1
+            rule = _SecretRule.REMOVED
+        if rule is _SecretRule.REMOVED:
+            self._removed_from, self._removed_depth = start, 1
         else:
             self._levels.append(_Level(rule, is_object=is_object))
 
@@ -168,9 +167,9 @@ class SecretRemover:
 
     def _take_literal(self, level: _Level, found: re.Match[bytes]) -> None:
         is_kept = found[0] in _KEPT_WORDS or may_be_count(level.key)
-        is_value = level.rule in _OF_TEXTS or self._rule_of_value() in _SECRET
+        is_value = level.rule in _TEXT_RULES or self._rule_of_value() in _SECRET
         if is_value and not is_kept:
-            self._put(found.start(), found.end(), _GONE)
+            self._put(found.start(), found.end(), _REMOVED_JSON)
 
     def _take_string(self, level: _Level, token: bytes, start: int) -> None:
         text = _decoded(token)
@@ -213,14 +212,14 @@ class SecretRemover:
         return text if _HIDDEN.fullmatch(text) else REMOVED
 
     def _header_line(self, text: str) -> str:
-        """A line `Name: value` without its value; any other line may be a value."""
+        """A line `Name: value` without its value; any other line may itself be a value."""
         name, sign, value = text.partition(":")
         if sign and is_harmless_header(name.strip()):
             return f"{name}:{self._text(address_without_secrets(value))}"
         return text if _HEADER_NAME.fullmatch(text) else _header(text)
 
     def _rule_of_value(self) -> _SecretRule:
-        """The rule for the next value: of its own name, else of the container around it."""
+        """The rule for the next value: that of its name, or else of its container."""
         level = self._levels[-1]
         if not level.is_object:
             return level.rule
@@ -230,11 +229,11 @@ class SecretRemover:
 
 
 def _rule_of_pair(name: str) -> _SecretRule:
-    return _SecretRule.PLAIN if name.lower() in _PAIR_NAMES else _SecretRule.GONE
+    return _SecretRule.PLAIN if name.lower() in _PAIR_NAMES else _SecretRule.REMOVED
 
 
 def _rule_of_header(name: str) -> _SecretRule:
-    return _SecretRule.PLAIN if is_harmless_header(name) else _SecretRule.GONE
+    return _SecretRule.PLAIN if is_harmless_header(name) else _SecretRule.REMOVED
 
 
 def _rule_in_list(rule: _SecretRule, *, is_object: bool) -> _SecretRule:
@@ -246,16 +245,16 @@ def _rule_in_list(rule: _SecretRule, *, is_object: bool) -> _SecretRule:
 def _rule_of_schema(name: str) -> _SecretRule:
     rule = _rule_of_name(name)
     if rule is _SecretRule.SCHEMAS:
-        return _SecretRule.PLAIN  # the schema of a member that is called "properties"
+        return _SecretRule.PLAIN  # the schema of a member named "properties"
     return rule if rule in {_SecretRule.PLAIN, _SecretRule.COMMAND} else _SecretRule.SECRET_SCHEMA
 
 
 def _rule_in_schema(name: str) -> _SecretRule:
-    return _SecretRule.PLAIN if name in _SCHEMA_WORDS else _SecretRule.GONE
+    return _SecretRule.PLAIN if name in _SCHEMA_WORDS else _SecretRule.REMOVED
 
 
 _MEMBER_RULES: Final = {
-    _SecretRule.ENVIRONMENT: lambda _name: _SecretRule.GONE,
+    _SecretRule.ENVIRONMENT: lambda _name: _SecretRule.REMOVED,
     _SecretRule.HEADERS: _rule_of_header,
     _SecretRule.PAIRS: _rule_of_pair,
     _SecretRule.HEADER_PAIRS: _rule_of_pair,
@@ -268,7 +267,7 @@ def _rule_of_name(name: str) -> _SecretRule:
     if name == "properties":
         return _SecretRule.SCHEMAS
     if is_secret_name(name):
-        return _SecretRule.GONE
+        return _SecretRule.REMOVED
     if is_environment(name):
         return _SecretRule.ENVIRONMENT
     if is_headers(name):
@@ -290,7 +289,7 @@ def _argument(previous: str, text: str) -> str:
 
 
 def _without_value(text: str) -> str:
-    """`NAME=VALUE` without its value; a name alone stays."""
+    """`NAME=VALUE` without its value; a name alone is kept."""
     name, sign, value = text.partition("=")
     return f"{name}={REMOVED}" if sign and value else text
 
@@ -303,7 +302,7 @@ def _header(text: str) -> str:
 
 
 def _decoded(token: bytes) -> str:
-    """The content of a JSON string, leniently; bytes that are not UTF-8 survive."""
+    """The content of a JSON string, read leniently; bytes that are not UTF-8 survive."""
     text = token.decode("utf-8", "surrogateescape")
     if "\\" not in text:
         return text.strip('"')
@@ -314,16 +313,16 @@ def _decoded(token: bytes) -> str:
 
 
 def _encoded(words: str, token: bytes) -> bytes:
-    """The text as a JSON string, in place of `token`, which it was decoded from.
+    """The text as a JSON string, to replace `token`, from which it was decoded.
 
-    Half a surrogate pair is legal in JSON as an escape, and nowhere else. Where `token` is not
-    UTF-8, its odd bytes look like such halves: those become the bytes that they were.
+    A lone surrogate is legal in JSON only as an escape. If `token` is not UTF-8, its invalid bytes
+    were decoded to lone surrogates, and are restored.
     """
     text = json.dumps(words, ensure_ascii=False)
     if not _is_utf8(token):
         halves = _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
         return halves.encode("utf-8", "surrogateescape")
-    return text.encode("utf-8", "backslashreplace")  # writes a half exactly as JSON does
+    return text.encode("utf-8", "backslashreplace")  # writes a lone surrogate as JSON does
 
 
 def _is_utf8(token: bytes) -> bool:
@@ -340,15 +339,15 @@ _Given = TypeVar("_Given", bytes, str)
 NOTE: Final = f"Secrets and resume tokens are redacted and replaced by {REMOVED}."
 """The note in every redacted export."""
 
-_DEEPEST: Final = 4  # how often JSON within a string of JSON is decoded
+_DEEPEST: Final = 4  # levels of JSON within strings of JSON
 _OPENING: Final = ("{", "[")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
 class Redaction:
-    """Redacts bytes, texts and JSON values, or leaves all unchanged.
+    """Redacts bytes, texts and JSON values, unless `with_secrets`.
 
-    `count` is how many inputs had secrets. The same input gives the same output.
+    `count` is the number of inputs that had secrets. Equal inputs have equal outputs.
     """
 
     def __init__(self, *, with_secrets: bool = False) -> None:
@@ -356,7 +355,7 @@ class Redaction:
         self.count = 0
 
     def raw(self, raw: bytes) -> bytes:
-        """A frame's bytes; JSON stays JSON, and bytes without secrets stay the same object."""
+        """Redact a frame's bytes; JSON stays JSON, and bytes without secrets the same object."""
         if self.with_secrets or not may_have_secrets(raw):
             return raw
         return self._counted(raw, _raw(raw))
@@ -367,7 +366,7 @@ class Redaction:
         return self._counted(words, _text(words))
 
     def value(self, value: Any) -> Any:
-        """A JSON value, copied where it changes; what was not decoded becomes text."""
+        """Redact a JSON value; elided values become text."""
         plain = _plain(value)
         if self.with_secrets:
             return plain
@@ -390,24 +389,24 @@ def _raw(raw: bytes) -> bytes:
     if start not in (b"{", b"[", b'"'):
         return _encoded_text(_text(_decoded_text(raw)))
     clean = _members(raw, 0)
-    # Invalid JSON is text as well: a log line may begin with a bracket.
-    return (
-        clean if _is_json(clean.removeprefix(_BOM)) else _encoded_text(_words(_decoded_text(clean)))
-    )
+    if _is_json(clean.removeprefix(_BOM)):
+        return clean
+    # Invalid JSON is treated as text: a log line may start with a bracket.
+    return _encoded_text(_plain_text(_decoded_text(clean)))
 
 
 def _text(text: str, depth: int = 0) -> str:
-    """A text, which may itself be JSON, as servers often send it."""
+    """Redact text, which may itself be JSON, as servers often send it."""
     if depth < _DEEPEST and text.lstrip()[:1] in _OPENING and _is_json(text):
-        # In valid JSON, half a surrogate pair can only stand in a string, where an escape means
-        # the same; `backslashreplace` writes one.
+        # In valid JSON, a lone surrogate can only be in a string, where an escape, as
+        # `backslashreplace` writes it, is equivalent.
         raw = text.encode("utf-8", "backslashreplace")
         clean = _members(raw, depth)
         return text if clean is raw else clean.decode()
-    return _words(text)
+    return _plain_text(text)
 
 
-def _words(text: str) -> str:
+def _plain_text(text: str) -> str:
     has_any = may_have_secrets(text.encode("utf-8", "replace"))
     return without_secrets(text) if has_any else text
 
@@ -432,12 +431,12 @@ def _decoded_text(raw: bytes) -> str:
 
 
 def _encoded_text(text: str) -> bytes:
-    """The bytes of what `_decoded` made, redacted."""
+    """Encode a text decoded by `_decoded_text`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _plain(value: Any) -> Any:
-    """The value with text for what was left undecoded for its size or depth."""
+    """The value with text in place of elided values."""
     if isinstance(value, Elided):
         return f"({size(value.size)}, not decoded; see the message)"
     if isinstance(value, dict):
@@ -453,7 +452,7 @@ def doctor_text(report: DoctorReport, now: float) -> str:
 
 
 def _without_bytes(report: DoctorReport, removed: bytes) -> DoctorReport:
-    """The report without its dump, in which nothing can be found as text."""
+    """The report without secrets in its dump, where they could not be found as text."""
     first = report.first_bytes
     for secret in report.secrets:
         first = first.replace(secret.encode(), removed)

@@ -1,4 +1,4 @@
-"""Patterns of secrets: by their name, and by their own form within a text."""
+"""Patterns of secrets: by name, and by their form within a text."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _COUNTED_NAME: Final = re.compile(r"tokens$")
 
 
 def may_be_count(name: str) -> bool:
-    """Whether a number under that name is a count: `max_tokens`."""
+    """Whether a number with that name is a count: `max_tokens`."""
     return _COUNTED_NAME.search(letters(name)) is not None
 
 
 def is_key(name: str) -> bool:
-    """Whether a member of that name may hold a secret, or the name of something else."""
+    """Whether a member with that name holds either a secret or the name of something."""
     return letters(name) in {"key", "xkey"}
 
 
 def looks_random(text: str) -> bool:
-    """Whether cases and digits alternate as they do in no name; not for a UUID."""
+    """Whether cases and digits alternate too often for a name; False for a UUID."""
     if not _RANDOM.fullmatch(text) or _UUID.fullmatch(text):
         return False
     stretches = _STRETCH.findall(text)
@@ -44,26 +44,25 @@ def is_headers(name: str) -> bool:
 
 
 def is_harmless_header(name: str) -> bool:
-    """Whether a header of that name says how a message is sent, and grants no access."""
+    """Whether a header with that name only describes the message, and grants no access."""
     return name.lower() in _HARMLESS_HEADERS
 
 
 def is_address(name: str) -> bool:
-    """Whether a member, or a header, of that name holds the address of a page or a server."""
+    """Whether a member or header with that name has a URL."""
     return letters(name) in {"url", "location"}
 
 
 def address_without_secrets(text: str) -> str:
-    """A URL without the random parts of its path: they grant access."""
+    """A URL without the random parts of its path, which may grant access."""
     found = _PATH.match(text)
     if found is None:
         return text
-    parts = [REMOVED if _is_made_by_chance(part) else part for part in found["path"].split("/")]
+    parts = [
+        REMOVED if len(part) >= _SHORTEST_PART and looks_random(part) else part
+        for part in found["path"].split("/")
+    ]
     return f"{found['before']}{'/'.join(parts)}{text[found.end() :]}"
-
-
-def _is_made_by_chance(part: str) -> bool:
-    return len(part) >= _SHORTEST_PART and looks_random(part)
 
 
 def is_command(name: str) -> bool:
@@ -85,8 +84,8 @@ _PATH: Final = re.compile(
 )
 _SHORTEST_PART: Final = 20
 
-# A name within a text, and the characters that make the next text its value. Escapes of JSON within
-# JSON may precede a quote.
+# A name within a text, and the characters between it and its value. A quote may be escaped, in JSON
+# within JSON.
 _NAMED: Final = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|credentials?|jwt"
     r"|(?:api|private|access|secret|signing|encryption|auth|account|master|ssh)[ _.-]?key)"
@@ -114,7 +113,7 @@ _ENV_OPTION: Final = re.compile(
     r"""(?:(?P<quote>["'])[^\r\n]{0,10000}?(?P=quote)|[^\s"']++)"""
 )
 _ADDRESS: Final = re.compile(r"(?P<kept>[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,200}:)[^\s/@]++(?=@)")
-# URLs that grant access. JSON and HTML may have escaped the character before a name.
+# Parameters of URLs that grant access; the separator may be escaped for JSON or HTML.
 _SIGNED: Final = re.compile(
     r"(?P<kept>(?:[?&;]|\\u0026)(?![\w.-]{0,40}progress[_-]?token)(?:sig|hmac|key"
     r"|x-(?:amz|goog|ms)-[\w-]{0,40}(?:signature|credential|token)"
@@ -122,7 +121,7 @@ _SIGNED: Final = re.compile(
     r"""(?:\(removed\)|[^\s&#;"'`<>\\)\]}]++)""",
     re.IGNORECASE,
 )
-# What an authorization server returns in the browser: long, or it is another kind of code.
+# Authorization codes in a browser's URL; a shorter one is another kind of code.
 _CODE: Final = re.compile(
     r"(?P<kept>[?&](?:code|code_verifier|assertion)=)[\w.~%+/-]{12,}+", re.IGNORECASE
 )
@@ -170,10 +169,7 @@ _KEEPING: Final = (
 
 
 def without_secrets(text: str) -> str:
-    """A text with `REMOVED` for values under a secret's name, or that look like secrets.
-
-    Takes time linear in its length.
-    """
+    """Replace values that look like secrets, or are named so, by `REMOVED`, in linear time."""
     for pattern in _KEEPING:
         text = pattern.sub(_kept, text)
     text = _KEY.sub(_unless_a_name, text)
@@ -202,10 +198,10 @@ _SHORT: Final = 512  # bytes of a text whose answer is remembered
 
 
 def may_have_secrets(raw: bytes) -> bool:
-    """False for bytes in which no other rule here finds anything: most frames of a flood.
+    """Whether any rule can match; False for most frames of a flood.
 
-    Ten times as fast as one regular expression for all of them. Of short texts that differ in their
-    digits alone, one is looked through: no trigger has a digit but 0, so none is overlooked.
+    Ten times as fast as a single regular expression. Of short texts that differ only in digits, one
+    is searched and the result cached: no trigger has a digit other than 0.
     """
     return _may_short(raw.translate(_DIGITS)) if len(raw) <= _SHORT else _may(raw)
 

@@ -1,7 +1,8 @@
-"""A recorded call as a Python program that repeats it, with the official SDK."""
+"""A call as a Python program with the official SDK, a command line, curl commands, or a message."""
 
 from __future__ import annotations
 
+import json
 import pprint
 import re
 import shlex
@@ -12,22 +13,34 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.exports.frames import event_fields, events
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
 from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE, PER_REQUEST
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import decode
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.messages import (
     CALL_TOOL,
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
     GET_PROMPT,
+    INITIALIZE,
+    INITIALIZED,
     META,
+    PROGRESS_TOKEN,
     READ_RESOURCE,
     RESUME_TOKEN,
+    VERSION_KEY,
 )
+from mcp_progress_monitor.protocol.secrets import replaced_arguments, replaced_in_urls
+from mcp_progress_monitor.sessions.transport.http.endpoint import encoded, parameter_headers
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_progress_monitor.exports.options import ExportSource
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
 
 _NO_NAME: Final = re.compile(r"[^A-Z0-9]+")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
@@ -37,10 +50,7 @@ _MOST_HEADERS: Final = 100
 
 
 class ServerLines(NamedTuple):
-    """How the program reaches its server: the expression for it, and the code before.
-
-    `note` is for the program's own description.
-    """
+    """The code with which a program connects to its server; `note` is for its docstring."""
 
     code: str
     imports: str = ""
@@ -49,24 +59,24 @@ class ServerLines(NamedTuple):
 
 
 def variable_of(header: str) -> str:
-    """The variable of the environment that a header's value is taken from."""
+    """The name of the environment variable for a header's value."""
     return f"HEADER_{_NO_NAME.sub('_', header.upper()).strip('_')}"
 
 
 def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
-    """The code for a server at `url`, which has no secrets; of headers only the names.
+    """The code for a server at `url`, without secrets; `headers` are names.
 
     `opened` is the event of the connection's start.
     """
     names = _names(headers, signs_in=opened.get("auth") == "oauth")
     note = f"To use the same server from a terminal: {command_line(url, names)}\n"
     note = note.replace("\\", "\\\\").replace('"""', "'''")
-    is_older = opened.get("transport") == "sse"
-    if not names and not is_older:
+    is_sse = opened.get("transport") == "sse"
+    if not names and not is_sse:
         return ServerLines(f"server = {url!r}\n", "", "from mcp import Client", note)
-    code = f"url = {url!r}\n{_given(names)}"
+    code = f"url = {url!r}\n{_headers_code(names)}"
     imports = "import os\n" if names else ""
-    if is_older:
+    if is_sse:
         client = "from mcp import Client\nfrom mcp.client.sse import sse_client"
         given = ", headers=headers" if names else ""
         return ServerLines(f"{code}server = sse_client(url{given})\n", imports, client, note)
@@ -83,14 +93,14 @@ def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
 
 
 def command_line(url: str, headers: list[str]) -> str:
-    """The arguments that reach the same server with this program; header values are references."""
+    """The command line of this program for the same server, with references for header values."""
     arguments = ["mcp-progress-monitor", "tools", "--url", one_line(url, _LONGEST_URL)]
     for name in headers:
         arguments += ["--header", f"{name}: ${{env:{variable_of(name)}}}"]
     return shlex.join(arguments)
 
 
-def _given(names: list[str]) -> str:
+def _headers_code(names: list[str]) -> str:
     if not names:
         return ""
     items = "".join(f"    {name!r}: os.environ[{variable_of(name)!r}],\n" for name in names)
@@ -195,7 +205,7 @@ def _request(source: ExportSource, number: int) -> Frame:
 
 
 def _params(frame: Frame) -> JsonObject:
-    """The complete parameters: also what is left undecoded for its size elsewhere."""
+    """The complete parameters, without elided values."""
     try:
         message: Any = read_value(frame.raw).value
     except (NotJsonError, TooDeepError) as error:
@@ -258,10 +268,6 @@ def _server(source: ExportSource, connection: str, redaction: Redaction) -> Serv
     fields = redaction.value(raw)
     if isinstance(url := fields.get("url"), str):
         return http_lines(url, _texts(raw.get("headers")), raw)
-    return _of_command(fields)
-
-
-def _of_command(fields: JsonObject) -> ServerLines:
     command, args, env = fields.get("command"), fields.get("args"), fields.get("env")
     if not isinstance(command, str):
         return ServerLines(_PLACEHOLDER)
@@ -271,7 +277,7 @@ def _of_command(fields: JsonObject) -> ServerLines:
 
 
 def stdio_lines(command: str, args: list[str], cwd: str | None, names: list[str]) -> ServerLines:
-    """The code for a server that is a process; of its environment only the `names`."""
+    """The code for a stdio server, with the `names` of its environment variables."""
     lines = [f"    command={command!r},"]
     lines.append(f"    args={_literal(args, indent=9)},")
     if cwd is not None:
@@ -311,3 +317,153 @@ def _literal(value: Any, indent: int = 0) -> str:
 
 def _in_docstring(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', "'")
+
+
+_CURL_CLIENT: Final = {"name": "curl", "version": "1"}
+_ACCEPTED: Final = "application/json, text/event-stream"
+_SESSION: Final = "s/^[Mm][Cc][Pp]-[Ss]ession-[Ii][Dd]: *//p"
+_COMMANDS: Final = {CALL_TOOL: "call", READ_RESOURCE: "read", GET_PROMPT: "prompt"}
+
+
+def as_command_line(server: ServerDefinition, method: str, params: JsonObject) -> str:
+    """The command of this program that makes the call, for a POSIX shell.
+
+    Secrets of the server are references to environment variables.
+    """
+    command = ["mcp-progress-monitor", _COMMANDS[method], _subject(method, params)]
+    arguments: dict[str, Any] = params.get("arguments") or {}
+    if method == CALL_TOOL and arguments:
+        command += ["--args", _json(arguments)]
+    if method == GET_PROMPT:
+        command += [
+            word for name, value in arguments.items() for word in ("--arg", f"{name}={value}")
+        ]
+    if server.era != "auto":
+        command += ["--era", server.era]
+    if isinstance(server, HttpDefinition):
+        command += ["--url", _url(server)]
+        command += ["--transport", "sse"] if server.transport == "sse" else []
+        command += ["--oauth"] if server.auth == "oauth" else []
+        for name in server.headers:
+            command += ["--header", f"{name}: {_reference(variable_of(name))}"]
+        return shlex.join(command)
+    for name in server.env:
+        command += ["--env", f"{name}={_reference(name)}"]
+    command += ["--cwd", server.cwd] if server.cwd is not None else []
+    return shlex.join([*command, "--", server.command, *_arguments(server.args)])
+
+
+def as_curl(
+    server: ServerDefinition,
+    revision: str | None,
+    method: str,
+    params: JsonObject,
+    schema: JsonObject,
+) -> str | None:
+    """The shell commands that make the call with curl; None for servers that curl cannot call.
+
+    In the handshake era they open a session first. Header values are environment variables.
+    `schema` is the input schema of a tool, which may require arguments to be repeated as headers.
+    """
+    if not isinstance(server, HttpDefinition) or server.transport == "sse":
+        return None
+    if revision == PER_REQUEST:
+        headers = _request_headers(method, params, schema)
+        return f"{_curl(server, headers, _per_request_message(method, params))}\n"
+    version = {"MCP-Protocol-Version": revision or LATEST_HANDSHAKE}
+    opening = {
+        "protocolVersion": revision or LATEST_HANDSHAKE,
+        "capabilities": {},
+        "clientInfo": _CURL_CLIENT,
+    }
+    first = _curl(
+        server, {}, _message(INITIALIZE, opening, 0), "--dump-header - --output /dev/null"
+    )
+    ready = json.dumps({"jsonrpc": "2.0", "method": INITIALIZED})
+    return "\n".join(
+        [
+            f"session=$({first} \\\n  | tr -d '\\r' | sed -n {shlex.quote(_SESSION)})",
+            _curl(server, version, ready, '--header "Mcp-Session-Id: $session"'),
+            _curl(
+                server, version, as_message(method, params), '--header "Mcp-Session-Id: $session"'
+            ),
+            "",
+        ]
+    )
+
+
+def as_program(server: ServerDefinition, method: str, params: JsonObject) -> str:
+    """A Python program that makes the call with the official SDK, without secrets."""
+    return program(method, params, _server_lines(server))
+
+
+def as_message(method: str, params: JsonObject) -> str:
+    """The JSON-RPC request as one line, with id and progress token 1."""
+    return _message(method, {**params, META: {PROGRESS_TOKEN: 1}}, 1)
+
+
+def _per_request_message(method: str, params: JsonObject) -> str:
+    meta = {
+        PROGRESS_TOKEN: 1,
+        VERSION_KEY: PER_REQUEST,
+        CLIENT_KEY: _CURL_CLIENT,
+        CAPABILITIES_KEY: {},
+    }
+    return _message(method, {**params, META: meta}, 1)
+
+
+def _request_headers(method: str, params: JsonObject, schema: JsonObject) -> dict[str, str]:
+    """The headers of a 2026-07-28 request that repeat parts of it; `schema` is that of a tool."""
+    of_tool = parameter_headers(schema, params["arguments"]) if method == CALL_TOOL else {}
+    return {
+        "MCP-Protocol-Version": PER_REQUEST,
+        "Mcp-Method": method,
+        "Mcp-Name": encoded(_subject(method, params)),
+        **of_tool,
+    }
+
+
+def _message(method: str, params: JsonObject, number: int) -> str:
+    return _json({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def _curl(server: HttpDefinition, headers: dict[str, str], body: str, options: str = "") -> str:
+    given = {"Content-Type": "application/json", "Accept": _ACCEPTED, **headers}
+    lines = [f"curl --silent --show-error --no-buffer {shlex.quote(_url(server))}"]
+    lines += [options] if options else []
+    lines += [f"--header {shlex.quote(f'{name}: {value}')}" for name, value in given.items()]
+    lines += [f'--header "{name}: ${variable_of(name)}"' for name in server.headers]
+    lines.append(f"--data-raw {shlex.quote(body)}")
+    return " \\\n  ".join(lines)
+
+
+def _server_lines(server: ServerDefinition) -> ServerLines:
+    if isinstance(server, HttpDefinition):
+        opened = {"transport": server.transport, "auth": server.auth}
+        return http_lines(_url(server), [*server.headers], opened)
+    args = replaced_arguments(server.args, _removed)
+    return stdio_lines(server.command, [*args], server.cwd, [*server.env])
+
+
+def _subject(method: str, params: JsonObject) -> str:
+    return str(params.get("uri" if method == READ_RESOURCE else "name", ""))
+
+
+def _url(server: HttpDefinition) -> str:
+    return replaced_in_urls(server.url, _removed)
+
+
+def _arguments(args: tuple[str, ...]) -> tuple[str, ...]:
+    return replaced_arguments(args, lambda name, _: _reference(variable_of(name)))
+
+
+def _removed(_name: str, _value: str) -> str:
+    return REMOVED
+
+
+def _reference(name: str) -> str:
+    return f"${{env:{name}}}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

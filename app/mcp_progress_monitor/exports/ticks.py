@@ -1,4 +1,4 @@
-"""Ticks read back from the frames, and as CSV: one row for each progress notification."""
+"""Ticks read from the frames, and as CSV with one row per progress notification."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RecordedTick(NamedTuple):
-    """One progress notification. Numbers are as received, None when absent or of a wrong type."""
+    """One progress notification; numbers are as received, None if absent or of a wrong type."""
 
     number: int
     when: float
@@ -44,7 +44,7 @@ class RecordedTick(NamedTuple):
 
 
 class TickMembers(NamedTuple):
-    """What one progress notification says, as in `RecordedTick`."""
+    """The members of a progress notification, as in `RecordedTick`."""
 
     token: Any
     progress: int | float | None
@@ -97,7 +97,7 @@ def difference(later: float | None, earlier: float | None) -> float | None:
 
 
 def per_second(gained: float | None, seconds: float | None) -> float | None:
-    """Progress a second; None where no time passed."""
+    """Progress per second; None if no time has passed."""
     if gained is None or seconds is None or seconds <= 0:
         return None
     rate = as_float(gained) / seconds
@@ -125,13 +125,13 @@ COLUMNS: Final = (
     "rate",
     "message",
 )
-"""`n` counts a job's ticks; `at`, `dt` seconds; `d…` since the job's tick before; `rate` per second
-since then. Empty is unknown."""
+"""`n` counts a job's ticks; `at` and `dt` are in seconds; `d…` and `rate` (per second) are relative
+to the job's previous tick. Unknown values are empty."""
 
 _FORMULAS: Final = (*"=+-@\t\r\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these begin formulas, too
 
 
-class _Course:
+class _JobState:
     """A job's name as a cell, and its last tick."""
 
     __slots__ = ("at", "name", "progress", "ticks")
@@ -144,7 +144,7 @@ class _Course:
 
 
 class _Moment(NamedTuple):
-    """A time as its two cells: ticks of one chunk share it."""
+    """A time and its two cells, cached because the ticks of a chunk share it."""
 
     at: float
     wall: str | None
@@ -152,9 +152,9 @@ class _Moment(NamedTuple):
 
 
 class TicksCsv:
-    """Makes the rows. Texts that a spreadsheet would treat as a formula get a quote before them.
+    """Makes the rows; text that a spreadsheet would treat as a formula is quoted.
 
-    Reads the columns of the index and plain ticks without a `Frame`: 10 µs a tick instead of 40.
+    Reads the index and plain ticks without making frames, in 10 µs per tick instead of 40.
     """
 
     def __init__(self, source: ExportSource, redaction: Redaction) -> None:
@@ -162,13 +162,13 @@ class TicksCsv:
         self._timeline = source.timeline
         self._redaction = redaction
         self._jobs = JobNumbers(source)
-        self._courses: dict[Any, _Course] = {}
+        self._states: dict[Any, _JobState] = {}
         self._servers: dict[str, str] = {}
         self._moment = _Moment(math.nan, None, "")
         self.count = 0
 
     def lines(self, slices: Iterable[Sequence[int]]) -> Iterator[bytes]:
-        """The header, then some rows at a time for those of the places that are ticks."""
+        """The header, then groups of rows for the places that are ticks."""
         yield _written([COLUMNS])
         for places in slices:
             for segment, rows in rows_of_kind(self._timeline, places, FrameKind.PROGRESS):
@@ -178,7 +178,7 @@ class TicksCsv:
     def _rows(self, segment: Segment, rows: Sequence[int]) -> Iterator[Sequence[Any]]:
         timeline, ats, exchanges = self._timeline, segment.ats, segment.exchanges
         for row, raw in zip(rows, timeline.raws(segment, rows), strict=True):
-            if not raw:  # gone meanwhile
+            if not raw:  # dropped meanwhile
                 continue
             self.count += 1
             source = timeline.source(segment, row)
@@ -192,22 +192,22 @@ class TicksCsv:
     def _row(self, job: int | None, connection: str, tick: TickMembers) -> Sequence[Any]:
         token, progress, total, message = tick
         at, wall, at_cell = self._moment
-        # Ticks of no job are counted by their token: they may belong together.
+        # Ticks without a job are grouped by token.
         key = (connection, repr(token)[:200]) if job is None else job
-        course = self._courses.get(key)
-        if course is None:
-            course = self._courses[key] = _Course(safe_cell(self._name(job)))
-        course.ticks += 1
-        seconds = None if course.at is None else round(at - course.at, 6)
-        gained = difference(progress, course.progress)
-        course.at, course.progress = at, progress
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = _JobState(safe_cell(self._name(job)))
+        state.ticks += 1
+        seconds = None if state.at is None else round(at - state.at, 6)
+        gained = difference(progress, state.progress)
+        state.at, state.progress = at, progress
         share = fraction(progress, total)
         return (
             job,
-            course.name,
+            state.name,
             self._server(connection),
             _token_cell(token),
-            course.ticks,
+            state.ticks,
             wall,
             at_cell,
             seconds,
@@ -231,7 +231,7 @@ class TicksCsv:
 
 
 def safe_cell(text: str) -> str:
-    """A text that no spreadsheet calculates (OWASP, "CSV Injection"), without NUL characters."""
+    """Text that no spreadsheet evaluates (OWASP, "CSV Injection"), without NUL characters."""
     text = text.replace("\x00", "\\x00")
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULAS) else text
 

@@ -51,7 +51,7 @@ def test_text_of_a_server_is_no_markdown() -> None:
 
 def test_a_long_message_is_cut_and_said_so() -> None:
     text = issue(b"x" * 5000)
-    assert "Message no. 7, cut:" in text
+    assert "Message no. 7, truncated:" in text
     assert text.count("x") < MOST_CHARACTERS + 200
 
 

@@ -35,27 +35,27 @@ def _macros() -> Any:
     folder = resource("report")
     environment = jinja2.Environment(
         autoescape=True,
-        finalize=_seen,
+        finalize=_visible,
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
     )
     return environment.get_template("report.html").module
 
 
-def _seen(value: Any) -> Any:
-    """A value, to be escaped, with invisible characters made visible; line ends and tabs stay."""
-    is_words = isinstance(value, str) and not isinstance(value, Html)
-    return formatting.visible(value, keep_line_ends=True) if is_words else value
+def _visible(value: Any) -> Any:
+    """Text with invisible characters made visible, except for line ends and tabs."""
+    is_text = isinstance(value, str) and not isinstance(value, Html)
+    return formatting.visible(value, keep_line_ends=True) if is_text else value
 
 
 def render(macro: str, /, *values: object) -> Html:
-    """A piece of the report, by the macro of that name in `resources/report/report.html`."""
-    made: Html = getattr(_macros(), macro)(*values)
-    return made
+    """Render a macro of `resources/report/report.html`."""
+    html: Html = getattr(_macros(), macro)(*values)
+    return html
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
-    return Html.escape(between).join(map(_seen, parts))
+    return Html.escape(between).join(map(_visible, parts))
 
 
 def table(
@@ -76,7 +76,7 @@ def table_parts(
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Html:
-    """Names with their values; pairs without a value are left out."""
+    """Names with values; pairs without a value are left out."""
     return render("facts", [(name, value) for name, value in pairs if value])
 
 
@@ -87,16 +87,16 @@ class RedactedText:
         self.redaction = redaction
 
     def line(self, text: str, limit: int = _LINE) -> Html:
-        # Cut last: cutting first could remove the name that marks a secret.
+        # Truncated last: truncating first could remove the name that marks a secret.
         bounded = text[: 20 * limit]
         return Html.escape(formatting.one_line(self.redaction.text(bounded), limit))
 
     def block(self, text: str, limit: int) -> Html:
-        """A text of several lines; says how many characters were left out."""
+        """Text of several lines, with a note on how many characters were left out."""
         clean = self.redaction.text(text)
         return render("block", clean[:limit], _left_out(len(clean) - limit))
 
-    def said(self, text: str) -> Html:
+    def quoted(self, text: str) -> Html:
         return render("quoted", self.line(text))
 
     def json(self, value: Any, limit: int) -> Html:
@@ -105,7 +105,7 @@ class RedactedText:
 
 
 def _left_out(count: int) -> str:
-    return f"{formatting.count(count, 'more character')}" if count > 0 else ""
+    return formatting.count(count, "more character") if count > 0 else ""
 
 
 _TONES: Final = {
@@ -120,7 +120,7 @@ _TONES: Final = {
     JobState.TIMED_OUT: "bad",
     JobState.LOST: "bad",
 }
-_SIGNS: Final = {
+_SYMBOLS: Final = {
     JobState.RUNNING: "●",
     JobState.STALLED: "◐",
     JobState.NEEDS_YOU: "?",
@@ -135,15 +135,15 @@ _SIGNS: Final = {
 
 
 def tone(job: JobSnapshot) -> str:
-    """The class of a job's colours; a job lost by a deliberate disconnect is quiet."""
+    """The CSS class of a job; quiet for one lost by a deliberate disconnect."""
     is_wanted = job.failure is not None and job.failure.is_wanted and job.state is JobState.LOST
     return "quiet" if is_wanted else _TONES[job.state]
 
 
-def state_words(job: JobSnapshot, *, is_last: bool) -> Html:
-    """The state with its sign, and that the recording ends, if the job is still running."""
+def state_text(job: JobSnapshot, *, is_last: bool) -> Html:
+    """The state with its symbol, and a note if the recording ends while the job is running."""
     is_cut = is_last and not job.state.is_over
-    text = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
+    text = f"{_SYMBOLS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
     return render("state", text, tone(job))
 
 
@@ -195,7 +195,7 @@ class _ChartLabel(NamedTuple):
 
 
 def chart(detail: JobDetail, tone: str) -> Html:
-    """The drawing; nothing when there is no progress to draw."""
+    """An SVG chart; empty without progress."""
     points = drawable(detail.chart)
     if not points:
         return Html("")
@@ -247,12 +247,12 @@ def _time_labels(plot: _Plot) -> Iterator[_ChartLabel]:
     times = elapsed.time_lines(6)
     labels = [_time(seconds) for seconds in times]
     wanted = [
-        (plot.x(plot.times.low + seconds), len(said) * _LETTER)
-        for seconds, said in zip(times, labels, strict=True)
+        (plot.x(plot.times.low + seconds), len(label) * _LETTER)
+        for seconds, label in zip(times, labels, strict=True)
     ]
-    for said, place in zip(labels, label_places(wanted, 0.0, _WIDTH), strict=True):
+    for label, place in zip(labels, label_places(wanted, 0.0, _WIDTH), strict=True):
         if place is not None:
-            yield _ChartLabel(said, round(place, 1), _HEIGHT - 8, None)
+            yield _ChartLabel(label, round(place, 1), _HEIGHT - 8, None)
 
 
 def _spans(plot: _Plot, points: Sequence[ChartPoint]) -> Iterator[_ChartLine]:

@@ -1,4 +1,4 @@
-"""A job, or a whole session, as one HTML file that prints well."""
+"""A job or a session as one printable HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp_progress_monitor.exports.html.parts import (
     job_bar,
     joined,
     render,
-    state_words,
+    state_text,
     table,
     table_parts,
     tone,
@@ -27,8 +27,8 @@ from mcp_progress_monitor.exports.html.sections import (
     TicksTable,
     answer_parts,
     messages,
+    narrative,
     questions,
-    story,
     stream_course,
     summary,
     task_course,
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 
 
 class JobMarkup:
-    """Makes the markup of jobs, each some at a time."""
+    """Makes the markup of jobs, in parts."""
 
     def __init__(
         self, source: ExportSource, text: RedactedText, marks: FindingTexts, depth: ReportDepth
     ) -> None:
         self._source = source
         self._timeline = source.timeline
-        self._words = text
+        self._text = text
         self._marks = MessageMarks(source.timeline, text, marks)
         self._depth = depth
 
@@ -75,41 +75,40 @@ class JobMarkup:
             yield Html("")
         yield self._head(detail, has_title=has_title)
         yield from self._course(detail, evidence)
-        yield self._titled("Request", self._words.json(detail.params, self._depth.characters))
+        yield self._titled("Request", self._text.json(detail.params, self._depth.characters))
         yield self._answer(detail)
         shown = self._depth.messages
-        said = messages(self._timeline, evidence, self._words, self._marks, shown)
-        yield self._titled("Messages", said)
+        listed = messages(self._timeline, evidence, self._text, self._marks, shown)
+        yield self._titled("Messages", listed)
 
     def _course(self, detail: JobDetail, evidence: JobFrames) -> Iterator[Html]:
         job = detail.snapshot
-        yield render("story", story(detail, evidence, self._words), tone(job))
+        yield render("story", narrative(detail, evidence, self._text), tone(job))
         yield self._titled("Progress over time", chart(detail, tone(job)))
         yield self._titled("Phases", self._phases(detail))
-        ticks = TicksTable(self._timeline, self._words, self._marks, job.started_at)
-        yield self._titled("Ticks", ticks.made(evidence.ticks, self._depth))
+        ticks = TicksTable(self._timeline, self._text, self._marks, job.started_at)
+        yield self._titled("Ticks", ticks.table(evidence.ticks, self._depth))
         yield self._titled("Attempts", self._attempts(detail.attempts))
-        yield self._titled("Stream", stream_course(detail, self._words))
-        yield self._titled("Task", task_course(detail, self._words))
-        asked = questions(detail, self._source.jobs.detail, self._words)
-        yield self._titled("Questions", asked)
+        yield self._titled("Stream", stream_course(detail, self._text))
+        yield self._titled("Task", task_course(detail, self._text))
+        yield self._titled("Questions", questions(detail, self._source.jobs.detail, self._text))
 
     def _titled(self, title: str, content: Html) -> Html:
         return render("part", title, content) if content else content
 
     def _head(self, detail: JobDetail, *, has_title: bool) -> Html:
-        job, text = detail.snapshot, self._words
+        job, text = detail.snapshot, self._text
         title = render("heading", job_title(job, text), f"job-{job.id}") if has_title else ""
         token = json.dumps(job.token, ensure_ascii=False, default=str)
-        asked = (
-            ("State", state_words(job, is_last=self._source.jobs.is_ended)),
+        request = (
+            ("State", state_text(job, is_last=self._source.jobs.is_ended)),
             ("Progress", progress(job)),
             ("Server", text.line(job.server)),
             ("Method", text.line(job.method)),
             ("Arguments", text.line(summary(detail, text))),
             ("Progress token", "none" if job.token is None else text.line(token)),
         )
-        return render("head", title, job_bar(job), facts((*asked, *_times(job))))
+        return render("head", title, job_bar(job), facts((*request, *_times(job))))
 
     def _phases(self, detail: JobDetail) -> Html:
         job = detail.snapshot
@@ -117,16 +116,15 @@ class JobMarkup:
         rows = [self._phase(phase, job.started_at, now) for phase in detail.phases]
         if not rows:
             return Html("")
-        made = table(("Message", "Started after", "Duration", "Ticks"), rows, numbers=(1, 2, 3))
-        gone = f"{formatting.count(detail.dropped_phases, 'earlier phase')} omitted."
-        note = render("note", gone) if detail.dropped_phases else ""
-        return joined((made, note))
+        phases = table(("Message", "Started after", "Duration", "Ticks"), rows, numbers=(1, 2, 3))
+        omitted = f"{formatting.count(detail.dropped_phases, 'earlier phase')} omitted."
+        return joined((phases, render("note", omitted) if detail.dropped_phases else ""))
 
-    def _phase(self, phase: Phase, begun_at: float, now: float) -> Sequence[str]:
+    def _phase(self, phase: Phase, started_at: float, now: float) -> Sequence[str]:
         ended_at = now if phase.ended_at is None else phase.ended_at
         return (
-            self._words.line(phase.message) or "(no message)",
-            formatting.duration(max(phase.began_at - begun_at, 0.0)),
+            self._text.line(phase.message) or "(no message)",
+            formatting.duration(max(phase.began_at - started_at, 0.0)),
             formatting.duration(max(ended_at - phase.began_at, 0.0)),
             formatting.number(phase.tick_count),
         )
@@ -143,16 +141,16 @@ class JobMarkup:
             formatting.number(attempt.number),
             formatting.date_and_clock(attempt.started_when),
             "" if ended_when is None else formatting.date_and_clock(ended_when),
-            outcome.value if isinstance(outcome, JobState) else self._words.line(outcome),
+            outcome.value if isinstance(outcome, JobState) else self._text.line(outcome),
             formatting.number(attempt.tick_count),
-            self._words.line(attempt.detail),
+            self._text.line(attempt.detail),
         )
 
     def _answer(self, detail: JobDetail) -> Html:
         answer = detail.answer
         if answer is None:
             return self._titled("Result", render("muted_line", "No reply."))
-        parts = answer_parts(answer, self._words, self._depth.characters)
+        parts = answer_parts(answer, self._text, self._depth.characters)
         return self._titled("Result" if answer.error is None else "Error", parts)
 
 
@@ -186,7 +184,7 @@ _IRREGULAR: Final = ("Job", "Finding", "Count", "First message")
 
 
 class SessionOverview:
-    """Makes the tables of `jobs`; those in `told` are linked to their sections.
+    """Makes the tables of `jobs`; `described` ones are linked to their sections.
 
     With `is_last`, the recording ends here, and the end of running jobs is unknown.
     """
@@ -194,14 +192,14 @@ class SessionOverview:
     def __init__(
         self,
         jobs: Sequence[JobSnapshot],
-        told: Collection[JobId],
+        described: Collection[JobId],
         text: RedactedText,
         *,
         is_last: bool,
     ) -> None:
         self._jobs = jobs
-        self._told = frozenset(told)
-        self._words = text
+        self._described = frozenset(described)
+        self._text = text
         self._is_last = is_last
 
     def parts(self) -> Iterator[Html]:
@@ -211,23 +209,23 @@ class SessionOverview:
         states = collections.Counter(job.state for job in self._jobs)
         yield facts((state.value, formatting.number(count)) for state, count in states.items())
         yield from table_parts(_TITLES, map(self._row, self._jobs[:_ROWS]), numbers=(4, 5))
-        gone = len(self._jobs) - _ROWS
-        if gone > 0:
-            yield render("note", f"{formatting.count(gone, 'more job')} omitted.")
+        omitted = len(self._jobs) - _ROWS
+        if omitted > 0:
+            yield render("note", f"{formatting.count(omitted, 'more job')} omitted.")
         yield from self._irregular()
 
     def _row(self, job: JobSnapshot) -> Sequence[str]:
-        text = self._words
-        said = job.message if job.failure is None else job.failure.message
+        text = self._text
+        message = job.message if job.failure is None else job.failure.message
         return (
             self._name(job),
-            state_words(job, is_last=self._is_last),
+            state_text(job, is_last=self._is_last),
             job_bar(job),
             progress(job),
             formatting.duration(job.elapsed_s),
             formatting.number(job.tick_count),
             text.line(job.server, 60),
-            text.line((said or "").partition("\n")[0], 120),
+            text.line((message or "").partition("\n")[0], 120),
         )
 
     def _irregular(self) -> Iterator[Html]:
@@ -235,7 +233,7 @@ class SessionOverview:
         rows = [
             (
                 self._name(job),
-                self._words.line(mark.text),
+                self._text.line(mark.text),
                 formatting.number(mark.count),
                 formatting.number(mark.first),
             )
@@ -246,17 +244,17 @@ class SessionOverview:
             yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
 
     def _name(self, job: JobSnapshot) -> Html:
-        name = self._words.line(job.name, 80)
-        return render("job_name", job.id, name, job.id in self._told)
+        name = self._text.line(job.name, 80)
+        return render("job_name", job.id, name, job.id in self._described)
 
 
-_TOLD: Final = 200  # the most jobs with a section of their own, failed ones first
+_DESCRIBED: Final = 200  # the most jobs with their own section, failed ones first
 _EVENTS: Final = 100
 _SECRETS: Final = "Not redacted: this file may contain secrets."
 
 
 class HtmlReport:
-    """Makes a report in parts, some of which are empty as pauses; their encoding is UTF-8."""
+    """Makes a report in parts of UTF-8, some of which are empty as pauses."""
 
     def __init__(
         self,
@@ -266,7 +264,7 @@ class HtmlReport:
         on_share: OnShare = no_share,
     ) -> None:
         self._source = source
-        self._words = RedactedText(redaction)
+        self._text = RedactedText(redaction)
         self._marks = marks
         self._on_share = on_share
 
@@ -275,43 +273,40 @@ class HtmlReport:
         if detail is None:
             yield self._begin(f"Job {job}", "No such job.")
         else:
-            title = job_title(detail.snapshot, self._words)
+            title = job_title(detail.snapshot, self._text)
             yield self._begin(title, "A single job, as seen by the client.")
             yield from self._section(detail, WHOLE, has_title=False)
         yield self._end()
 
     def session(self, title: str, jobs: Sequence[JobId] | None = None) -> Iterator[bytes]:
-        """The report of a session: an overview, its servers, then each job.
-
-        `jobs` are the chosen ones, by default all.
-        """
+        """The report of a session: an overview, its servers, and each job, or those in `jobs`."""
         wanted = self._source.jobs.ids() if jobs is None else jobs
         found = [job for job in map(self._source.jobs.snapshot, wanted) if job is not None]
-        told = sorted(sorted(found, key=_importance)[:_TOLD], key=lambda job: job.id)
-        yield self._begin(self._words.line(title), self._extent(found))
-        ids, is_last = [job.id for job in told], self._source.jobs.is_ended
-        for part in SessionOverview(found, ids, self._words, is_last=is_last).parts():
+        described = sorted(sorted(found, key=_importance)[:_DESCRIBED], key=lambda job: job.id)
+        yield self._begin(self._text.line(title), self._extent(found))
+        ids, is_last = [job.id for job in described], self._source.jobs.is_ended
+        for part in SessionOverview(found, ids, self._text, is_last=is_last).parts():
             yield _bytes(part)
         yield _bytes(self._servers())
-        for done, job in enumerate(told):
-            self._on_share(done / len(told))
+        for done, job in enumerate(described):
+            self._on_share(done / len(described))
             detail = self._source.jobs.detail(job.id)
             if detail is not None:
-                yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)
-        if len(told) < len(found):
-            count = formatting.count(len(found) - len(told), "more job")
+                yield from self._section(detail, BRIEF if len(described) > 1 else WHOLE)
+        if len(described) < len(found):
+            count = formatting.count(len(found) - len(described), "more job")
             yield _bytes(render("note", f"{count} only in the overview."))
         yield self._end()
 
     def _section(
         self, detail: JobDetail, depth: ReportDepth, *, has_title: bool = True
     ) -> Iterator[bytes]:
-        section = JobMarkup(self._source, self._words, self._marks, depth)
+        section = JobMarkup(self._source, self._text, self._marks, depth)
         for part in section.parts(detail, has_title=has_title):
             yield _bytes(part)
 
     def _begin(self, title: str, subtitle: str) -> bytes:
-        secrets = _SECRETS if self._words.redaction.with_secrets else NOTE
+        secrets = _SECRETS if self._text.redaction.with_secrets else NOTE
         return _bytes(render("begin", title, subtitle, secrets))
 
     def _end(self) -> bytes:
@@ -329,11 +324,11 @@ class HtmlReport:
         if first is None or last is None:
             return "No messages."
         length = formatting.duration(max(last.at - first.at, 0.0))
-        begun = formatting.date_and_clock(first.when)
-        return f"{formatting.count(len(jobs), 'job')} and {count} in {length}, from {begun}."
+        start = formatting.date_and_clock(first.when)
+        return f"{formatting.count(len(jobs), 'job')} and {count} in {length}, from {start}."
 
     def _servers(self) -> Html:
-        text = self._words
+        text = self._text
         rows = [
             (
                 text.line(server.name),
@@ -357,22 +352,22 @@ class HtmlReport:
         return render("part", "Connections", joined((made, note)))
 
     def _event(self, frame: Frame) -> Sequence[str]:
-        fields = self._words.redaction.value(event_fields(frame))
+        fields = self._text.redaction.value(event_fields(frame))
         name = str(fields.pop("event", ""))
-        told = {key: value for key, value in fields.items() if value not in (None, "", [])}
+        shown = {key: value for key, value in fields.items() if value not in (None, "", [])}
         return (
             formatting.date_and_clock(frame.when),
-            self._words.line(frame.connection),
-            self._words.line(name),
-            self._words.line(formatting.summary(told, 400), 400),
+            self._text.line(frame.connection),
+            self._text.line(name),
+            self._text.line(formatting.summary(shown, 400), 400),
         )
 
 
 def _importance(job: JobSnapshot) -> tuple[int, int]:
-    """Failed jobs before successful ones; of each, the newest first."""
+    """A sort key: failed jobs before successful ones, then newest first."""
     return (job.state is JobState.DONE and not job.marks, -job.id)
 
 
 def _bytes(part: Html) -> bytes:
-    # Half a surrogate pair is made visible by `text.visible`; nothing else could fail.
+    # `formatting.visible` has escaped lone surrogates; nothing else could fail.
     return part.encode("utf-8", "backslashreplace")

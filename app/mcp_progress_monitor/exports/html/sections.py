@@ -1,8 +1,10 @@
-"""Sections on one job: its story, messages, ticks, questions, reply, HTTP stream, task."""
+"""Sections on one job: what happened, messages, ticks, questions, reply, HTTP stream, task."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import formatting
@@ -51,20 +53,19 @@ class MessageMarks:
 
     def __init__(self, timeline: Timeline, text: RedactedText, marks: FindingTexts) -> None:
         self._timeline = timeline
-        self._words = text
+        self._text = text
         self._marks = marks
 
     def of(self, place: int) -> Html:
         if not self._timeline.is_marked(place):
             return Html("")
-        said = self._words.line(self._marks.of(self._timeline.number(place)))
-        return render("mark", said)
+        return render("mark", self._text.line(self._marks.of(self._timeline.number(place))))
 
 
 def messages(
     timeline: Timeline, evidence: JobFrames, text: RedactedText, marks: MessageMarks, ends: int
 ) -> Html:
-    """The messages without ticks: the first and the last `ends` of them."""
+    """The first and the last `ends` messages that are not ticks."""
     places = evidence.messages
     left_out = len(places) - 2 * ends
     shown = list(places) if left_out <= 0 else [*places[:ends], *places[-ends:]]
@@ -101,26 +102,25 @@ _TICK_TITLES = ("No.", "After", "Δ time", "Progress", "Δ", "", "Message")
 
 
 class TicksTable:
-    """Makes the table of one job, which began at `begun_at`."""
+    """Makes the table of the ticks of one job, which started at `started_at`."""
 
     def __init__(
-        self, timeline: Timeline, text: RedactedText, marks: MessageMarks, begun_at: float
+        self, timeline: Timeline, text: RedactedText, marks: MessageMarks, started_at: float
     ) -> None:
         self._timeline = timeline
-        self._words = text
+        self._text = text
         self._marks = marks
-        self._begun_at = begun_at
+        self._started_at = started_at
 
-    def made(self, places: Sequence[int], depth: ReportDepth) -> Html:
-        """The table of the ticks at `places`, thinned to `depth`; empty when there are none."""
+    def table(self, places: Sequence[int], depth: ReportDepth) -> Html:
+        """The table of the ticks at `places`, thinned to `depth`; empty without ticks."""
         if not places:
             return Html("")
         rows = list(self._rows(places, depth.thinned(len(places))))
         note = f"{formatting.number(len(rows))} of {formatting.count(len(places), 'tick')}"
         if len(rows) < len(places):
             note += ": the first, the last, and a sample between. Δ is relative to the row above"
-        made = table(_TICK_TITLES, rows, numbers=range(6))
-        return joined((render("note", f"{note}."), made))
+        return joined((render("note", f"{note}."), table(_TICK_TITLES, rows, numbers=range(6))))
 
     def _rows(self, places: Sequence[int], indices: Sequence[int]) -> Iterator[Sequence[str]]:
         before: RecordedTick | None = None
@@ -138,23 +138,23 @@ class TicksTable:
         share = tick.share
         return (
             formatting.number(number),
-            formatting.duration(max(tick.at - self._begun_at, 0.0)),
+            formatting.duration(max(tick.at - self._started_at, 0.0)),
             "" if before is None else formatting.since(tick.at - before.at),
             formatting.amount(tick.progress, tick.total),
             "" if gained is None else formatting.number(gained),
             "" if share is None else formatting.percent(share),
-            joined((self._words.line(tick.message or ""), mark), " "),
+            joined((self._text.line(tick.message or ""), mark), " "),
         )
 
 
 _QUESTION_TITLES: Final = ("After", "Method", "Question", "Answer", "Duration", "No.")
 _MOST: Final = 200  # newest requests of a server that are shown
-_TOLD: Final = frozenset({"message", META})
+_SHOWN_APART: Final = frozenset({"message", META})
 _QUESTION_SHOWN: Final = 600  # characters of a question, and of an answer
 
 
 class _AskedQuestion(NamedTuple):
-    """One question; `answer` is plain text, or markup, of its answer."""
+    """One question, with the markup of its answer."""
 
     at: float
     number: int
@@ -167,10 +167,10 @@ class _AskedQuestion(NamedTuple):
 def questions(
     detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], text: RedactedText
 ) -> Html:
-    begun_at = detail.snapshot.started_at
+    started_at = detail.snapshot.started_at
     rows = [
-        _question_row(each, begun_at, text)
-        for each in sorted(_found(detail, detail_of, text), key=_place)
+        _question_row(each, started_at, text)
+        for each in sorted(_found(detail, detail_of, text), key=operator.attrgetter("at", "number"))
     ]
     if not rows:
         return Html("")
@@ -180,58 +180,54 @@ def questions(
     return joined((made, render("note", note) if left_out > 0 else ""))
 
 
-def _place(asked: _AskedQuestion) -> tuple[float, int]:
-    return asked.at, asked.number
-
-
 def _found(
     detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], text: RedactedText
 ) -> Iterator[_AskedQuestion]:
     for child in detail.children[-_MOST:]:
         found = detail_of(child)
         if found is not None:
-            yield _of_child(found, text)
-    for picture in detail.asked:
-        yield _of_reply(picture, text, is_over=detail.snapshot.state.is_over)
+            yield _question_of_request(found, text)
+    for asked in detail.asked:
+        yield _question_in_reply(asked, text, is_over=detail.snapshot.state.is_over)
 
 
-def _of_child(detail: JobDetail, text: RedactedText) -> _AskedQuestion:
+def _question_of_request(detail: JobDetail, text: RedactedText) -> _AskedQuestion:
     job, answer = detail.snapshot, detail.answer
     if answer is None:
-        said = render("muted", job.state.value.lower() if job.state.is_over else "open")
+        html = render("muted", job.state.value.lower() if job.state.is_over else "open")
     elif answer.error is not None:
-        said = joined(("refused: ", _json(answer.error, text)))
+        html = joined(("refused: ", _json(answer.error, text)))
     else:
-        said = _json(answer.result, text)
+        html = _json(answer.result, text)
     took_s = job.elapsed_s if answer is not None else None
-    return _AskedQuestion(job.started_at, job.request, job.method, detail.params, said, took_s)
+    return _AskedQuestion(job.started_at, job.request, job.method, detail.params, html, took_s)
 
 
-def _of_reply(
-    picture: ServerRequestSnapshot, text: RedactedText, *, is_over: bool
+def _question_in_reply(
+    asked: ServerRequestSnapshot, text: RedactedText, *, is_over: bool
 ) -> _AskedQuestion:
     """A question in a reply that required input, or of a task."""
     took_s = None
-    if picture.answered_at is None:
-        said = render("muted", "not answered" if is_over else "open")
+    if asked.answered_at is None:
+        html = render("muted", "not answered" if is_over else "open")
     else:
-        said, took_s = _json(picture.answer, text), picture.answered_at - picture.at
-    return _AskedQuestion(picture.at, picture.number, picture.method, picture.params, said, took_s)
+        html, took_s = _json(asked.answer, text), asked.answered_at - asked.at
+    return _AskedQuestion(asked.at, asked.number, asked.method, asked.params, html, took_s)
 
 
 def _json(value: Any, text: RedactedText) -> Html:
     return text.json(value, _QUESTION_SHOWN)
 
 
-def _question_row(asked: _AskedQuestion, begun_at: float, text: RedactedText) -> Sequence[str]:
+def _question_row(asked: _AskedQuestion, started_at: float, text: RedactedText) -> Sequence[str]:
     message = asked.params.get("message")
-    rest = {key: value for key, value in asked.params.items() if key not in _TOLD}
-    said = text.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
+    rest = {key: value for key, value in asked.params.items() if key not in _SHOWN_APART}
+    shown = text.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
     took = "" if asked.took_s is None else formatting.duration(max(asked.took_s, 0.0))
     return (
-        formatting.duration(max(asked.at - begun_at, 0.0)),
+        formatting.duration(max(asked.at - started_at, 0.0)),
         text.line(asked.method),
-        joined((said, _json(rest, text) if rest else "")),
+        joined((shown, _json(rest, text) if rest else "")),
         asked.answer,
         took,
         formatting.number(asked.number) if asked.number > 0 else "",
@@ -243,11 +239,11 @@ _SMALL: Final = 200
 
 
 def answer_parts(answer: RequestAnswered, text: RedactedText, characters: int) -> Html:
-    """A reply: its texts, then the whole of it; each value limited to so many characters."""
+    """A reply: its texts, then all of it; each at most `characters` long."""
     size = render("note", f"{formatting.size(answer.size)} received.")
     if answer.error is not None:
         return joined((text.json(answer.error, characters), size))
-    texts = [text.block(said, characters) for said in _texts(answer.result)]
+    texts = [text.block(each, characters) for each in _texts(answer.result)]
     label = render("note", "Complete result:") if texts else ""
     whole = text.json(without_blobs(answer.result), characters)
     return joined((*texts, label, whole, size))
@@ -256,13 +252,13 @@ def answer_parts(answer: RequestAnswered, text: RedactedText, characters: int) -
 def _texts(result: Any) -> Iterator[str]:
     content = result.get("content") if isinstance(result, dict) else None
     for block in itertools.islice(content if isinstance(content, list) else (), _TEXTS):
-        said = block.get("text") if isinstance(block, dict) else None
-        if isinstance(said, str) and said:
-            yield said
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and text:
+            yield text
 
 
 def without_blobs(value: Any) -> Any:
-    """A result without binary data, which a report does not show."""
+    """A result with placeholders for binary data."""
     if isinstance(value, list):
         return [without_blobs(element) for element in value]
     if not isinstance(value, dict):
@@ -277,22 +273,15 @@ def _member(name: str, member: Any) -> Any:
     return without_blobs(member)
 
 
-def told(job: JobSnapshot) -> str:
-    """One sentence on the HTTP streams of a job; empty if none broke."""
-    if job.stream is None:
-        return ""
-    return f"HTTP: {jobs.broken_and_resumed(job.stream)}."
-
-
 def stream_course(detail: JobDetail, text: RedactedText) -> Html:
     """Each break and resumption of the stream, oldest first."""
-    begun_at = detail.snapshot.started_at
-    rows = [_stream_row(step, begun_at, text) for step in detail.stream_course]
+    started_at = detail.snapshot.started_at
+    rows = [_stream_row(step, started_at, text) for step in detail.stream_course]
     return table(("After", "Event"), rows, numbers=(0,)) if rows else Html("")
 
 
-def _stream_row(step: StreamStep, begun_at: float, text: RedactedText) -> tuple[str, str]:
-    what, after = jobs.stream_row(step, begun_at)
+def _stream_row(step: StreamStep, started_at: float, text: RedactedText) -> tuple[str, str]:
+    what, after = jobs.stream_row(step, started_at)
     return after, text.line(what)
 
 
@@ -329,10 +318,9 @@ def _facts(detail: JobDetail, task: TaskSnapshot, text: RedactedText) -> Iterato
 def _task_row(step: TaskStep, job: JobSnapshot, text: RedactedText) -> Sequence[str]:
     after = formatting.duration(max(step.at - job.started_at, 0.0))
     number = "" if step.number is None else formatting.number(step.number)
-    said = text.line(step.message) if step.message else Html("")
     return (
         text.line(status_text(step.status)),
-        said,
+        text.line(step.message) if step.message else Html(""),
         after,
         text.line(status_source(step.how)),
         number,
@@ -367,30 +355,23 @@ _MEANINGS: Final = {
 _CUT: Final = "The request was still pending. Its outcome is not in the recording."
 
 
-def meaning(state: JobState) -> str:
-    """What a state means, in a sentence or two."""
-    return _MEANINGS[state]
-
-
 def summary(detail: JobDetail, text: RedactedText) -> str:
     """The arguments on one line, without secrets."""
     params = text.redaction.value(detail.params)
-    return requests.summary(_StoryRequest(detail.snapshot.method, params))
+    return requests.summary(_SummarisedRequest(detail.snapshot.method, params))
 
 
-class _StoryRequest:
-    """The data of a summary."""
-
-    def __init__(self, method: str, params: dict[str, object]) -> None:
-        self.method = method
-        self.params = params
+@dataclasses.dataclass
+class _SummarisedRequest:
+    method: str
+    params: dict[str, object]
 
 
-def story(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> list[Html]:
+def narrative(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> list[Html]:
     """Paragraphs: the request, its progress, its end, and what that means."""
     paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
-    told = (joined(tell(detail, evidence, text), " ") for tell in paragraphs)
-    return [paragraph for paragraph in told if paragraph]
+    written = (joined(paragraph(detail, evidence, text), " ") for paragraph in paragraphs)
+    return [html for html in written if html]
 
 
 def _asked(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str]:
@@ -430,12 +411,13 @@ def _course(detail: JobDetail, _: JobFrames, text: RedactedText) -> Iterator[str
 
 
 def _stream(detail: JobDetail, _: JobFrames, __: RedactedText) -> Iterator[str]:
-    if detail.snapshot.stream is not None:
-        yield told(detail.snapshot)
+    stream = detail.snapshot.stream
+    if stream is not None:
+        yield f"HTTP: {jobs.broken_and_resumed(stream)}."
 
 
-def _sentence(begin: str, said: str, text: RedactedText) -> Html:
-    return joined((begin, text.said(said), "" if said.endswith((".", "!", "?")) else "."))
+def _sentence(start: str, quoted: str, text: RedactedText) -> Html:
+    return joined((start, text.quoted(quoted), "" if quoted.endswith((".", "!", "?")) else "."))
 
 
 def _amount(job: JobSnapshot) -> str:
@@ -457,8 +439,7 @@ def _end(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> Iterator
         yield from _failure(detail, job.failure, text)
     if job.resume_note:
         yield _sentence("Why it stopped: ", job.resume_note, text)
-    told = _CUT if evidence.is_cut else meaning(job.state)
-    yield render("muted", told)
+    yield render("muted", _CUT if evidence.is_cut else _MEANINGS[job.state])
 
 
 def _silence(job: JobSnapshot) -> str:
@@ -481,26 +462,22 @@ def _after(job: JobSnapshot) -> str:
 
 
 def _failure(detail: JobDetail, failure: Failure, text: RedactedText) -> Iterator[str]:
-    told_by = f"{_teller(detail, failure)}: "
+    start = f"{_failure_source(detail, failure)}: "
     if "\n" in failure.message:
-        yield joined((told_by, text.block(failure.message, _LONG)))
+        yield joined((start, text.block(failure.message, _LONG)))
     else:
-        yield _sentence(told_by, failure.message, text)
+        yield _sentence(start, failure.message, text)
     if failure.data is not None:
         yield joined(("Error data: ", text.json(failure.data, _LONG)))
 
 
-def _teller(detail: JobDetail, failure: Failure) -> str:
+def _failure_source(detail: JobDetail, failure: Failure) -> str:
     if failure.where == "local":
         return "The client reported"
-    if failure.code is None and _is_of_tool(detail):
+    result = None if detail.answer is None else detail.answer.result
+    if failure.code is None and result is not None and result.get("isError") is True:
         return "The tool returned an error"
     return answered_error(failure.code)
-
-
-def _is_of_tool(detail: JobDetail) -> bool:
-    result = None if detail.answer is None else detail.answer.result
-    return result is not None and result.get("isError") is True
 
 
 def _aftermath(detail: JobDetail, evidence: JobFrames, text: RedactedText) -> Iterator[str]:

@@ -144,18 +144,18 @@ class CallsController(QObject):
         params: JsonObject,
         schema: JsonObject,
     ) -> None:
-        from mcp_progress_monitor.exports import call_text
+        from mcp_progress_monitor.exports import snippet
         from mcp_progress_monitor.gui.calls.shelf import CopyForm
 
         match form:
             case CopyForm.COMMAND_LINE:
-                text: str | None = call_text.as_command_line(server.definition, method, params)
+                text: str | None = snippet.as_command_line(server.definition, method, params)
             case CopyForm.CURL:
-                text = call_text.as_curl(server.definition, server.revision, method, params, schema)
+                text = snippet.as_curl(server.definition, server.revision, method, params, schema)
             case CopyForm.PROGRAM:
-                text = call_text.as_program(server.definition, method, params)
+                text = snippet.as_program(server.definition, method, params)
             case CopyForm.MESSAGE:
-                text = call_text.as_message(method, params)
+                text = snippet.as_message(method, params)
         if text is None:
             what = "curl can call only servers with Streamable HTTP"
             hint = "Copy the command line instead: it works with every server."

@@ -9,7 +9,7 @@ import subprocess
 import anyio.to_thread
 import pytest
 
-from mcp_progress_monitor.exports.call_text import as_curl
+from mcp_progress_monitor.exports.snippet import as_curl
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.integration.http_servers import http_server
 from tests.patience import PATIENCE_S

@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from mcp_progress_monitor.exports.call_text import as_command_line, as_curl, as_message, as_program
+from mcp_progress_monitor.exports.snippet import as_command_line, as_curl, as_message, as_program
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 _LOCAL = StdioDefinition(
