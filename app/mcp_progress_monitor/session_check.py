@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.checking.report import Baseline, CheckedFile, Report, ReportedResult
-from mcp_progress_monitor.checking.results import GRAVEST
+from mcp_progress_monitor.checking.results import SEVERITIES
 from mcp_progress_monitor.cli.check import RecordingCheck, as_text
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.engine.call import Call
@@ -68,7 +68,7 @@ class CheckedRecording:
 
     def findings(self, level: LevelName = "note") -> tuple[ReportedResult, ...]:
         """What was found of this level and graver, in the order of the recording."""
-        return tuple(each for each in self._file().results if _is_grave(each, level))
+        return tuple(each for each in self._file().results if _has_error(each, level))
 
     def assert_no_findings(self, level: LevelName = "error", ignore: Collection[str] = ()) -> None:
         """Fail with the report of `check` if anything of this level or graver was found.
@@ -80,7 +80,7 @@ class CheckedRecording:
             ignore = (ignore,)
         file = self._file()
         grave = tuple(
-            each for each in file.results if each.rule not in ignore and _is_grave(each, level)
+            each for each in file.results if each.rule not in ignore and _has_error(each, level)
         )
         if grave:
             kept = file._replace(results=grave)
@@ -268,5 +268,5 @@ class SessionCheck:
         return path
 
 
-def _is_grave(result: ReportedResult, level: LevelName) -> bool:
-    return GRAVEST.index(result.level) <= GRAVEST.index(Level(level))
+def _has_error(result: ReportedResult, level: LevelName) -> bool:
+    return SEVERITIES.index(result.level) <= SEVERITIES.index(Level(level))

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking.session import SessionChecker
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
 from tests.benchmarks import recordings as made

@@ -13,8 +13,8 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter

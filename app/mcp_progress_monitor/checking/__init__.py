@@ -1,1 +1,1 @@
-"""Judging whole sessions: what took part in them, rule by rule, live or recorded."""
+"""Checks live or recorded sessions rule by rule, and reports the results."""

@@ -1,4 +1,4 @@
-"""What a judge remembers of one connection: its agreement, its requests, tasks and tools."""
+"""The state of one connection during a check: what was negotiated, requests, tasks and tools."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 MOST_A_SECOND: Final = 50  # ticks of a request
-ENDED_KEPT: Final = 4096  # ended requests, tasks, ids and resume tokens that are remembered, each
+ENDED_KEPT: Final = 4096  # of ended requests, tasks, ids and resume tokens, each
 
 
 class Evidence(NamedTuple):
-    """A rule that was broken: in which frame, about which request, by whom.
+    """A violation of a rule: in which frame, of which request, by whom.
 
-    `request` is the number of a request's frame, None where it is the connection itself. One that
-    `replaces` says more than those before it, and is shown in their place.
+    `request` is the number of a request's frame, None for the connection itself. Evidence that
+    `replaces` is more informative than earlier evidence, and shown instead.
     """
 
     finding: Finding
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
 
 
 class JudgedCall:
-    """One request of either side, from its frame to its reply, and what came in between."""
+    """One request of either side, and what is known of it between its frame and its reply."""
 
     __slots__ = (
         "at",
@@ -55,12 +55,12 @@ class JudgedCall:
         "burst_at",
         "by",
         "cancelled_at",
-        "heard_at",
-        "heard_in",
         "id",
         "is_asked",
         "is_flooding",
         "is_timeout",
+        "message_at",
+        "message_number",
         "meta",
         "method",
         "number",
@@ -88,35 +88,35 @@ class JudgedCall:
         self.title = requests.name(fact)
         self.token = fact.token
         self.resume_token = fact.resume_token
-        self.at = self.heard_at = fact.at
-        self.heard_in = fact.number  # the frame of the last message about it
+        self.at = self.message_at = fact.at
+        self.message_number = fact.number  # the frame of the newest message about it
         self.ticks = 0
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None
         self.burst, self.burst_at = 0, fact.at
         self.is_flooding = False
-        self.is_asked = False  # the other side waited for an answer of this side meanwhile
+        self.is_asked = False  # the other side has asked a question meanwhile
         self.cancelled_at: float | None = None
         self.is_timeout = False
-        self.silence_s = 0.0  # the longest time without a message about it that was stated
-        self.work: bytes | None = None  # what it asks for (`work_of`), where that is compared
+        self.silence_s = 0.0  # the longest reported time without a message about it
+        self.work: bytes | None = None  # a digest of the request (`work_of`), if it is compared
         self.of_task: str | None = None
         self.task_was_over = False
 
     def work_of(self) -> bytes:
-        """A digest of what it asks for, without `_meta`: equal for the same call made again."""
+        """A digest of method and parameters without `_meta`, equal for repeated calls."""
         params = {name: value for name, value in self.params.items() if name != META}
         return hashlib.sha256(canonical({"method": self.method, "params": params})).digest()
 
     @property
     def capabilities(self) -> JsonObject:
-        """The capabilities that the client declared with it (2026-07-28)."""
+        """The client capabilities in the request (2026-07-28)."""
         return as_object(self.meta.get(CAPABILITIES_KEY))
 
-    def hear(self, number: int, at: float) -> None:
-        self.heard_at = at
-        self.heard_in = number
+    def note_message(self, number: int, at: float) -> None:
+        self.message_at = at
+        self.message_number = number
         self.is_asked = False
 
     def take_ticks(
@@ -128,8 +128,8 @@ class JudgedCall:
         total: int | float | None,
     ) -> bool:
         """Take so many ticks, `progress` in the last; whether they begin a flood."""
-        self.heard_at = self.tick_at = at
-        self.heard_in = number
+        self.message_at = self.tick_at = at
+        self.message_number = number
         self.is_asked = False
         self.ticks += count
         self.progress, self.total = progress, total
@@ -147,12 +147,12 @@ class JudgedCall:
 
 
 class TaskRecord:
-    """A task of a server, as its messages have told of it."""
+    """The known state of a task."""
 
     __slots__ = ("asked_count", "began", "began_at", "result_frame", "status", "updated_s")
 
     def __init__(self) -> None:
-        self.began: int | None = None  # the request that began it; None when that was not seen
+        self.began: int | None = None  # the request that created it, if known
         self.began_at = 0.0
         self.status = ""
         self.asked_count = 0
@@ -161,36 +161,36 @@ class TaskRecord:
 
 
 class ToolRecord(NamedTuple):
-    """A tool's definition: its support of tasks, and a digest for each part of it."""
+    """A tool's support of tasks, and a digest of each part of its definition."""
 
     support: str
     parts: dict[str, str]
 
 
 class ServerMemory:
-    """What is known of a server across its connections: the tools and tasks it told of."""
+    """What is known of a server across its connections: tools, tasks and resume tokens."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.tools: dict[str, ToolRecord] = {}
-        self.baseline: dict[str, str] = {}  # the tools' digests of an earlier report
+        self.baseline: dict[str, str] = {}  # digests of tools from an earlier report
         self.tasks: dict[str, TaskRecord] = {}
         self.completed: dict[str, int] = {}
         """Resume tokens of completed operations, with the frame that completed them."""
         self.chains: dict[str, list[str]] = {}
-        """The tokens of each operation that goes on, by the newest of them."""
+        """The tokens of each unfinished operation, by the newest of them."""
 
     def task(self, id_: str) -> TaskRecord:
         return keep(self.tasks, id_, self.tasks.get(id_) or TaskRecord())
 
 
 class JudgedConnection:
-    """The state of one connection, which all checks read and the judge alone changes."""
+    """The state of one connection, shared by all checks."""
 
     def __init__(self, id_: str, server: ServerMemory) -> None:
         self.id = id_
         self.server = server
-        self.is_opened = False  # its beginning was seen: what did not happen, did not
+        self.is_opened = False  # recorded from the start, so that nothing is missing
         self.is_http = False
         self.revision: str | None = None
         self.capabilities: JsonObject = {}
@@ -208,19 +208,19 @@ class JudgedConnection:
         self.with_token = 0
         self.is_change_announced = False
         self.early: dict[str, tuple[Evidence | None, float]] = {}
-        """Statuses of tasks whose creation was not heard of yet, by the task, with their times;
-        None for one that was stated."""
+        """Statuses, with their times, of tasks that have not been created yet, by task; None for
+        one that was reported."""
 
     @property
     def is_per_request(self) -> bool:
         return self.revision == PER_REQUEST
 
     def call_of(self, number: int | None) -> JudgedCall | None:
-        """A request by the number of its frame, open or ended not long ago."""
+        """An open or recently ended request, by the number of its frame."""
         return None if number is None else self.calls.get(number) or self.ended.get(number)
 
     def about(self, number: int | None) -> int | None:
-        """What a message about a request is about: for one about a task, what began that."""
+        """The request that a message about `number` belongs to: for a task, the one creating it."""
         call = self.call_of(number)
         record = None if call is None else self.server.tasks.get(call.of_task or "")
         return number if record is None or record.began is None else record.began
@@ -240,10 +240,10 @@ class JudgedConnection:
             self._forget_work(call)
         self.logging.discard(call.number)
 
-    def made_again(self, call: JudgedCall) -> tuple[JudgedCall, ...]:
-        """The open calls that ask for the same; from now on `call` is one of them.
+    def repeats_of(self, call: JudgedCall) -> tuple[JudgedCall, ...]:
+        """The open calls equal to `call`, which is added to them.
 
-        Found by a digest: to compare each new call with all open ones took a minute for 1,400.
+        Uses digests: comparing each new call with all open ones took a minute for 1,400.
         """
         call.work = call.work_of()
         alike = self._alike.setdefault(call.work, {})
@@ -279,7 +279,7 @@ class JudgedConnection:
 
 
 class Listen(NamedTuple):
-    """A subscription: its request, what it asks for, whether it was acknowledged."""
+    """A subscription: its request, the notifications asked for, whether it was acknowledged."""
 
     call: JudgedCall
     asked: JsonObject
@@ -287,13 +287,13 @@ class Listen(NamedTuple):
 
 
 def memory_of(servers: dict[str, ServerMemory], connection: str) -> ServerMemory:
-    """The memory of a connection's server, made where there is none."""
+    """The memory of a connection's server, created if necessary."""
     name = server_name(connection)
     return keep(servers, name, servers.get(name) or ServerMemory(name))
 
 
 def keep(table: MutableMapping[_Key, _Value], key: _Key, value: _Value) -> _Value:
-    """Enter something into a table, from which the oldest goes when it is full."""
+    """Add to a table of bounded size, dropping its oldest entry."""
     table[key] = value
     if len(table) > ENDED_KEPT:
         del table[next(iter(table))]

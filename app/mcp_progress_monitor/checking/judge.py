@@ -1,14 +1,16 @@
-"""The judge of a session: frames, facts and findings in, one result for each rule and job out.
+"""Judges a session: frames, facts and findings in, one result for each rule and job out.
 
-It is passive, keeps bounded tables and reads no clock, so that live traffic and its recording have
-the same results. A run of plain ticks costs it a few steps, however long it is.
+The judge is passive, has bounded tables and reads no clock, so that live traffic and its recording
+have the same results. A run of plain ticks takes a few steps, however long it is. Messages are
+compared with the official schemas when there is time.
 """
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.checking import messages, progress, resuming, surroundings, tasks
+from mcp_progress_monitor.checking import messages, progress, surroundings, tasks
 from mcp_progress_monitor.checking.connection import (
     Evidence,
     JudgedConnection,
@@ -16,9 +18,11 @@ from mcp_progress_monitor.checking.connection import (
     memory_of,
 )
 from mcp_progress_monitor.checking.results import Results
+from mcp_progress_monitor.checking.schemas import SchemaChecks
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.advice import Needs
-from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.json_schema import Stopwatch
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
@@ -46,25 +50,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.checking.results import Result
+    from mcp_progress_monitor.checking.schemas import Due
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame, PlainTick
     from mcp_progress_monitor.tracker.snapshot import JobId
 
+
 CONNECTIONS_KEPT: Final = 4096
-_OF_PROBES: Final = frozenset({"JR-1", "RES-1", "JR-4"})
-"""Rules that an answer to `server/discover` may break without a fault of the server's: an older
-server cannot know the method, and may answer in any way."""
+_PROBE_RULES: Final = frozenset({"JR-1", "RES-1", "JR-4"})
+"""Rules that do not apply to replies to `server/discover`: an older server, which does not know the
+method, may reply in any way."""
 
 
 class SessionJudge:
-    """Judges all connections of a session. `job_of` tells the job of a request's frame."""
+    """Judges all connections of a session; `job_of` returns the job of a request's frame."""
 
     def __init__(
         self,
         job_of: Callable[[int], JobId | None],
         baseline: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        """`baseline` has the digests of tools by server, as an earlier report told them."""
+        """`baseline` has digests of tools by server, from an earlier report."""
         self.results = Results(job_of)
         self._servers: dict[str, ServerMemory] = {}
         self._baseline = baseline or {}
@@ -90,8 +96,8 @@ class SessionJudge:
         facts: Sequence[Fact],
         marked: Mapping[int, tuple[Finding, ...]],
     ) -> None:
-        """Take a chunk: its frames, the facts read from them, and what is already found wrong."""
-        self.results.grave_frames()  # those of the last chunk
+        """Judge a chunk: its frames, their facts, and findings made earlier (`marked`)."""
+        self.results.error_frames()  # discards those of the last chunk
         if not frames:
             return
         if type(facts) is FactRun and (type(frames) is FrameRun or _is_simple(facts)):
@@ -105,14 +111,14 @@ class SessionJudge:
             self._take_marked(facts, marked)
 
     def finish(self) -> None:
-        """Judge what only the end of a session shows; no more comes."""
+        """Judge what only the end of the session shows."""
         for connection in self._connections.values():
             self._state(connection, tasks.take_end(connection))
 
     def pass_time(self, now: float) -> float | None:
-        """Judge what time alone has shown by `now`; when to ask again, None if nothing waits.
+        """Judge what the time `now` shows; returns when to call this again, None for never.
 
-        Later messages state the same results about the same frames: calling this is optional.
+        Optional: later messages lead to the same results about the same frames.
         """
         due: list[float] = []
         for connection in self._connections.values():
@@ -136,7 +142,7 @@ class SessionJudge:
         }
 
     def state(self, connection: JudgedConnection, evidence: Evidence) -> None:
-        """Add what another check has found, as that of the official schemas."""
+        """Add evidence of another check, such as that of the official schemas."""
         self._state(connection, iter((evidence,)))
 
     def connection(self, id_: str) -> JudgedConnection:
@@ -150,18 +156,18 @@ class SessionJudge:
         return known
 
     def _take_run(self, connection: JudgedConnection, run: FactRun) -> None:
-        """Take ticks in few steps, and the facts between them in order.
+        """Judge ticks in a few steps, and the facts between them in order.
 
-        Notifications have nothing to do with ticks: they do not divide them.
+        Notifications do not affect ticks, and do not divide them.
         """
         if run.ticks:
-            self.results.see(connection, Needs.PROGRESS)
+            self.results.note(connection, Needs.PROGRESS)
         begin, logs = 0, list[NotificationReceived]()
         for place, fact in run.others:
             if type(fact) is NotificationReceived and fact.sender is Side.SERVER:
                 if fact.method == LOG_MESSAGE:
                     logs.append(fact)
-                elif not messages.is_beyond_doubt(connection, fact):
+                elif not messages.needs_no_check(connection, fact):
                     self._state(connection, self._notification(connection, fact))
                 continue
             if place > begin:
@@ -181,14 +187,14 @@ class SessionJudge:
     def _take_logs(
         self, connection: JudgedConnection, logs: Sequence[NotificationReceived]
     ) -> None:
-        """Take log messages that came together: what is wrong with one is wrong with all."""
+        """Judge consecutive log messages, which all have the findings of the first."""
         numbers = [fact.number for fact in logs[1:]]
         for evidence in () if not logs else self._notification(connection, logs[0]):
             result = self._state(connection, iter((evidence,)))
             self.results.add_frames(result, evidence.finding.rule.level, numbers)
 
     def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
-        """Take facts with the frames that have none, in the order of their numbers."""
+        """Judge facts, and frames without facts, in the order of their numbers."""
         others = _without_facts(frames)
         place = 0
         for fact in facts:
@@ -212,21 +218,22 @@ class SessionJudge:
     def _state(
         self, connection: JudgedConnection, found: Iterator[Evidence]
     ) -> list[Result | None]:
-        """Add evidence; the results that it is of, None where one is not kept."""
+        """Add evidence; returns its results, None for one that is not kept."""
         results: list[Result | None] = []
         for evidence in found:
             call = connection.call_of(evidence.request)
             is_probe = call is not None and call.method == DISCOVER
-            finding = _of_revision(connection.revision, evidence.finding)
-            if finding is not None and not (is_probe and finding.rule.id in _OF_PROBES):
-                whole = evidence._replace(finding=finding)
-                results.append(self.results.add(connection, call, whole))
+            finding = _applicable(connection.revision, evidence.finding)
+            if finding is not None and not (is_probe and finding.rule.id in _PROBE_RULES):
+                results.append(
+                    self.results.add(connection, call, evidence._replace(finding=finding))
+                )
         return results
 
     def _take_marked(
         self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
     ) -> None:
-        """Take what conversation and tracker have stated, with whom and what it is about."""
+        """Add the findings of conversation and tracker, with sender and request."""
         named: Sequence[Fact] = facts
         if type(facts) is FactRun:
             if not any(fact.number in marked for _, fact in facts.others):
@@ -239,7 +246,7 @@ class SessionJudge:
                 self._take_found(fact, found)
 
     def _take_marked_ticks(self, run: FactRun, marked: Mapping[int, tuple[Finding, ...]]) -> None:
-        """Take ticks of a run: those of a request that break one rule alone are counted at once."""
+        """Add findings on ticks of a run, together for ticks of a request with the same finding."""
         ticks = [tick for tick in run.ticks if tick[0] in marked]
         broken = {(rule.id, rule.text) for tick in ticks for rule, _ in marked[tick[0]]}
         is_simple = len({id_ for id_, _ in broken}) == len(broken)
@@ -259,55 +266,55 @@ class SessionJudge:
             self.results.add_frames(results, found[0].rule.level, numbers)
 
     def _take_found(self, fact: Fact, found: Sequence[Finding]) -> list[Result | None]:
-        """Take what is wrong with a message, with whom and what it is about."""
+        """Add the findings on a message, with sender and request."""
         connection = self.connection(fact.connection)
         request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
         if isinstance(fact, NotificationReceived):
-            request = tasks.begun_by(connection, fact)
+            request = tasks.creating_request(connection, fact)
         if type(fact) is ProgressReceived and request is None:
-            request = _alike(connection, fact)
+            request = _request_of_changed_token(connection, fact)
         request, by = connection.about(request), getattr(fact, "sender", Side.SERVER)
         if _answers_probe(connection, fact):
             return []
-        whole = (progress.as_crossing(connection, fact, _whole(each)) for each in found)
-        stated = (Evidence(each, fact.number, request, by) for each in whole)
+        findings = (progress.as_crossing(connection, fact, _sentence(each)) for each in found)
+        stated = (Evidence(each, fact.number, request, by) for each in findings)
         return self._state(connection, tasks.without_early(connection, fact, stated))
 
     # One fact
 
     def _request(self, connection: JudgedConnection, fact: RequestMade) -> Iterator[Evidence]:
         call = connection.begin(fact)
-        self.results.see(connection, _needs_of_request(fact))
+        self.results.note(connection, _needs_of_request(fact))
         yield from messages.take_request(connection, call, fact)
         yield from progress.take_request(connection, call, fact)
         yield from tasks.take_request(connection, call, fact)
-        yield from resuming.take_request(connection, call, fact)
+        yield from messages.take_resume_token(connection, call, fact)
         if progress.is_watched(connection):
-            self.results.see(connection, Needs.WATCHED)
+            self.results.note(connection, Needs.WATCHED)
 
     def _answer(self, connection: JudgedConnection, fact: RequestAnswered) -> Iterator[Evidence]:
         call = connection.call_of(fact.request)
         if fact.error is not None:
-            self.results.see(connection, Needs.ERROR)
+            self.results.note(connection, Needs.ERROR)
         if call is None:
             return
         kind = (fact.result or {}).get("resultType")
         if kind == "input_required":
-            self.results.see(connection, Needs.INPUT)
+            self.results.note(connection, Needs.INPUT)
         if fact.next_resume_token is not None:
-            self.results.see(connection, Needs.RESUME)
+            self.results.note(connection, Needs.RESUME)
         yield from tasks.take_answer(connection, call, fact)
         yield from messages.take_answer(connection, call, fact)
-        yield from resuming.take_answer(connection, call, fact)
+        yield from messages.take_next_token(connection, call, fact)
         yield from surroundings.take_answer(connection, call, fact)
         yield from progress.take_answer(connection, call, fact)
         if call.method == LIST_TOOLS and fact.result is not None:
-            self.results.see(connection, Needs.TOOLS)
+            self.results.note(connection, Needs.TOOLS)
         if fact.standing is RequestStanding.ACTIVE:
             connection.end(call)
 
     def _cancel(self, connection: JudgedConnection, fact: RequestCancelled) -> Iterator[Evidence]:
-        self.results.see(connection, Needs.CANCEL)
+        self.results.note(connection, Needs.CANCEL)
         call = connection.call_of(fact.request)
         if call is not None:
             yield from progress.take_cancel(connection, call, fact)
@@ -315,20 +322,20 @@ class SessionJudge:
                 connection.end(call)
 
     def _progress(self, connection: JudgedConnection, fact: ProgressReceived) -> Iterator[Evidence]:
-        self.results.see(connection, Needs.PROGRESS)
+        self.results.note(connection, Needs.PROGRESS)
         yield from progress.take_tick(connection, fact)
 
     def _notification(
         self, connection: JudgedConnection, fact: NotificationReceived
     ) -> Iterator[Evidence]:
         if fact.method == LOG_MESSAGE:
-            self.results.see(connection, Needs.LOG)
+            self.results.note(connection, Needs.LOG)
         yield from messages.take_notification(connection, fact)
 
     def _task(self, connection: JudgedConnection, fact: TaskStated) -> Iterator[Evidence]:
-        self.results.see(connection, Needs.TASK)
+        self.results.note(connection, Needs.TASK)
         if fact.input_requests:
-            self.results.see(connection, Needs.INPUT)
+            self.results.note(connection, Needs.INPUT)
         yield from tasks.take_statement(connection, fact)
 
     def _negotiated(
@@ -336,23 +343,23 @@ class SessionJudge:
     ) -> Iterator[Evidence]:
         connection.revision = fact.revision
         connection.capabilities = fact.capabilities
-        self.results.see(connection, Needs.MESSAGE | Needs.OUTPUT)
+        self.results.note(connection, Needs.MESSAGE | Needs.OUTPUT)
         return iter(())
 
     def _closed(self, connection: JudgedConnection, fact: ConnectionClosed) -> Iterator[Evidence]:
         if not connection.is_http and fact.is_wanted:
-            self.results.see(connection, Needs.END)
+            self.results.note(connection, Needs.END)
         yield from progress.take_close(connection, fact)
         yield from tasks.take_end(connection)
         connection.close()
 
     def _output(self, connection: JudgedConnection, _fact: OutputChecked) -> Iterator[Evidence]:
-        self.results.see(connection, Needs.OUTPUT)
+        self.results.note(connection, Needs.OUTPUT)
         return iter(())
 
 
-def _of_revision(revision: str | None, finding: Finding) -> Finding | None:
-    """The finding as far as its rule applies to the revision that was agreed on; None if not."""
+def _applicable(revision: str | None, finding: Finding) -> Finding | None:
+    """The finding if its rule applies to the negotiated revision, else None or another rule's."""
     rule = finding.rule
     if revision is None or revision in rule.revisions:
         return finding
@@ -361,8 +368,8 @@ def _of_revision(revision: str | None, finding: Finding) -> Finding | None:
     return None
 
 
-def _alike(connection: JudgedConnection, fact: ProgressReceived) -> int | None:
-    """The request of an unknown token whose own differs only in its type; None where none is."""
+def _request_of_changed_token(connection: JudgedConnection, fact: ProgressReceived) -> int | None:
+    """The newest request whose token differs from an unknown one only in its type, if any."""
     if not any(each.rule is rules.TOKEN_TYPE_CHANGED for each in fact.findings):
         return None
     calls = (*connection.calls.values(), *connection.ended.values())
@@ -370,19 +377,18 @@ def _alike(connection: JudgedConnection, fact: ProgressReceived) -> int | None:
     return max((number for number in alike if number < fact.number), default=None)
 
 
-def _whole(finding: Finding) -> Finding:
-    """The finding in a whole sentence: beside its event, that of an output schema has none."""
-    is_words = finding.rule is rules.OUTPUT_WORDS
-    return finding._replace(rule=rules.OUTPUT) if is_words else finding
+def _sentence(finding: Finding) -> Finding:
+    """The finding as a full sentence: beside its event, that of an output schema is shorter."""
+    return finding._replace(rule=rules.OUTPUT) if finding.rule is rules.OUTPUT_WORDS else finding
 
 
 def _is_simple(run: FactRun) -> bool:
-    """Whether nothing in a run can change what its batches are judged by."""
+    """Whether nothing in a run affects how its batches are judged."""
     return all(type(fact) is NotificationReceived for _, fact in run.others)
 
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:
-    """Events, and the elements that begin a batch: what checks read the frames themselves for."""
+    """Events and first elements of batches: the frames that are checked themselves."""
     return [
         frame
         for frame in frames
@@ -404,7 +410,7 @@ def _needs_of_request(fact: RequestMade) -> Needs:
 
 
 def _answers_probe(connection: JudgedConnection, fact: Fact) -> bool:
-    """Whether a message is an older server's way to say that it does not know our question."""
+    """Whether an error is how an older server rejects our `server/discover`."""
     if type(fact) is not RequestAnswered or fact.error is None or connection.is_per_request:
         return False
     call = connection.call_of(fact.request)
@@ -414,3 +420,67 @@ def _answers_probe(connection: JudgedConnection, fact: Fact) -> bool:
         c.method == DISCOVER for c in (*connection.calls.values(), *connection.ended.values())
     )
     return probed and fact.standing is RequestStanding.UNKNOWN
+
+
+MOST_WAITING: Final = 50_000
+"""The most messages waiting for the schema check; others are counted as unchecked."""
+MOST_WAITING_BYTES: Final = 64_000_000
+
+
+class SessionChecker:
+    """The judge and the schema checks, fed by the same updates.
+
+    A message that violates another rule is not compared with its schema: the rule says more.
+    """
+
+    def __init__(
+        self,
+        job_of: Callable[[int], JobId | None],
+        baseline: Mapping[str, Mapping[str, str]] | None = None,
+        schemas: SchemaChecks | None = None,
+    ) -> None:
+        """See `SessionJudge`; `schemas` has its own budget of time."""
+        self.judge = SessionJudge(job_of, baseline)
+        self.schemas = SchemaChecks() if schemas is None else schemas
+        self._waiting: collections.deque[tuple[int, Due, bytes]] = collections.deque()
+        self._waiting_bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def take(
+        self,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        marked: Mapping[int, tuple[Finding, ...]],
+    ) -> None:
+        """Judge a chunk, and queue its messages for `work`."""
+        self.judge.take(frames, facts, marked)
+        errors = self.judge.results.error_frames()
+        errors.update(number for number, found in marked.items() if _has_error(found))
+        waiting, size = self._waiting, self._waiting_bytes
+        for each in self.schemas.due(self.judge.connection, frames, facts):
+            if each[0] in errors:
+                continue
+            if len(waiting) >= MOST_WAITING or size > MOST_WAITING_BYTES:
+                self.schemas.unchecked += 1
+            else:
+                waiting.append(each)
+                size += len(each[2])
+        self._waiting_bytes = size
+
+    def work(self, budget_s: float) -> bool:
+        """Compare messages with schemas for about `budget_s`; returns whether any are left."""
+        watch = Stopwatch(budget_s)
+        while self._waiting and watch.left_s:
+            number, due, raw = self._waiting.popleft()
+            self._waiting_bytes -= len(raw)
+            found = self.schemas.check(number, due, raw)
+            if found is not None:
+                self.judge.state(*found)
+        return bool(self._waiting)
+
+
+def _has_error(found: Sequence[Finding]) -> bool:
+    return any(each.rule.level is Level.ERROR for each in found)

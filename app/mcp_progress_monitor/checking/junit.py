@@ -1,4 +1,4 @@
-"""A report as JUnit XML, which CI servers show as tests: one suite a server, one case a rule."""
+"""A report as JUnit XML for CI servers: one suite per server, one test case per rule."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NO_TIME: Final = "1970-01-01T00:00:00"
 
 
 def as_junit(report: Report) -> str:
-    """The report as one document. A rule fails where a result fails the run.
+    """The report as a document; a rule fails if one of its results fails the run.
 
-    It fits the schema of Apache Ant's reports, and that of Jenkins, which allows more.
+    It is valid for the schemas of Apache Ant and Jenkins.
     """
     servers = ((file, server) for file in report.files for server in file.servers)
     suites = [_suite(report, *each, place) for place, each in enumerate(servers)]
@@ -69,7 +69,7 @@ def _suite(report: Report, file: CheckedFile, server: CheckedServer, place: int)
 
 
 def _moment(when: float | None) -> str:
-    """Wall time in UTC, to the second, without its zone, as Ant writes it."""
+    """Wall time in UTC to the second, without a zone, as Ant writes it."""
     try:
         moment = datetime.datetime.fromtimestamp(when or 0.0, datetime.UTC)
     except (OverflowError, OSError, ValueError):

@@ -1,7 +1,11 @@
-"""Checks on messages: ids, batches, error codes, the handshake, results, subscriptions, logs."""
+"""Checks on messages: ids, batches, errors, handshake, results, subscriptions, resume tokens."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.checking.connection import Listen, keep
@@ -46,12 +50,13 @@ if TYPE_CHECKING:
     )
     from mcp_progress_monitor.protocol.frames import Frame
 
+
 _BATCH_REVISION: Final = HANDSHAKE_REVISIONS[1]
 _JSON_RPC_CODES: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
 _MCP_CODES: Final = frozenset({-32020, -32021, -32022})
 _RETIRED: Final = {-32002: "-32602", -32042: "input_required"}
 _RESERVED: Final = (range(-32768, -32099), range(-32099, -32019))
-"""Of JSON-RPC, and of the specification; the rest up to -32000 is legacy, and open."""
+"""Reserved by JSON-RPC and by MCP; the other codes up to -32000 are legacy, and free to use."""
 _DECLARED_AS: Final = {ELICIT: "elicitation", CREATE_MESSAGE: "sampling", LIST_ROOTS: "roots"}
 _RESULT_TYPES: Final = frozenset({"complete", "input_required"})
 _TOOLS_CHANGED: Final = list_changed("tools")
@@ -62,7 +67,7 @@ _ASKED_BY: Final = {
     RESOURCE_UPDATED: "resourceSubscriptions",
 }
 _FREE: Final = frozenset({PING, INITIALIZE, DISCOVER})
-"""Requests that may come before the handshake; `server/discover` asks whether there is one."""
+"""Requests that are allowed before the handshake."""
 _MIGRATION: Final = {
     CREATE_MESSAGE: ("Sampling", "call the API of a model provider"),
     LIST_ROOTS: ("Roots", "pass folders as arguments or resource URIs"),
@@ -71,10 +76,10 @@ _MIGRATION: Final = {
 
 
 def take_batch(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
-    """Check the first element of a batch: only one revision has batches."""
+    """Check for a batch, by its first element: only one revision has batches."""
     revision = connection.revision
     if not frame.raw.startswith(b"{"):
-        return  # a list, but not of messages: another rule says so
+        return  # a list of something other than messages, which another rule reports
     if frame.part is None or frame.part.index != 1 or revision in {None, _BATCH_REVISION}:
         return
     rule = rules.BATCH_EARLY if revision == HANDSHAKE_REVISIONS[0] else rules.BATCH
@@ -85,7 +90,7 @@ def take_batch(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]
 def take_request(
     connection: JudgedConnection, call: JudgedCall, fact: RequestMade
 ) -> Iterator[Evidence]:
-    """Check a request's id, and its place in the handshake; remember what it asks for."""
+    """Check a request's id and its place in the handshake; note what it asks for."""
     key = (fact.sender, key_of(fact.id))
     before = connection.ids.get(key)
     is_open = any(each.rule is rules.ID_IN_USE for each in fact.findings)
@@ -102,7 +107,7 @@ def take_request(
 
 
 def _order(connection: JudgedConnection, call: JudgedCall, fact: RequestMade) -> Iterator[Evidence]:
-    """Check the place of a request in the handshake, where its beginning was seen."""
+    """Check the place of a request in the handshake, if that was recorded from the start."""
     is_modern = call.meta.get(VERSION_KEY) == PER_REQUEST or connection.is_per_request
     if fact.method in _FREE or is_modern or not connection.is_opened:
         return
@@ -119,7 +124,7 @@ def _order(connection: JudgedConnection, call: JudgedCall, fact: RequestMade) ->
 def take_answer(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """Check a reply of 2026-07-28: its error code, its type, the input that it requires."""
+    """Check a reply of 2026-07-28: error code, result type, required input."""
     if call.method == INITIALIZE and fact.result is not None:
         connection.is_initialize_answered = True
     if fact.standing is RequestStanding.ACTIVE and connection.is_per_request:
@@ -166,8 +171,8 @@ def _input(call: JudgedCall, fact: RequestAnswered, asked: JsonObject) -> Iterat
             yield call.breaks(rules.DEPRECATED, fact.number, *_MIGRATION[method])
 
 
-def is_beyond_doubt(connection: JudgedConnection, fact: NotificationReceived) -> bool:
-    """Whether `take_notification` has nothing to check, or to remember."""
+def needs_no_check(connection: JudgedConnection, fact: NotificationReceived) -> bool:
+    """Whether `take_notification` would do nothing."""
     is_change = fact.method == _TOOLS_CHANGED
     return fact.sender is Side.SERVER and not (is_change or connection.is_per_request)
 
@@ -202,8 +207,8 @@ def _subscribed(connection: JudgedConnection, fact: NotificationReceived) -> Ite
     identity = as_object(fact.params.get(META)).get(SUBSCRIPTION_KEY)
     listen = None if identity is None else connection.listens.get(key_of(identity))
     if listen is None:
-        told = "no id" if identity is None else shown(identity)
-        yield connection.breaks(rules.NO_SUBSCRIPTION, fact.number, fact.method, told)
+        named = "no id" if identity is None else shown(identity)
+        yield connection.breaks(rules.NO_SUBSCRIPTION, fact.number, fact.method, named)
         return
     if fact.method == ACKNOWLEDGED:
         keep(connection.listens, key_of(identity), listen._replace(is_acknowledged=True))
@@ -212,3 +217,69 @@ def _subscribed(connection: JudgedConnection, fact: NotificationReceived) -> Ite
         yield listen.call.breaks(rules.NOT_ACKNOWLEDGED, fact.number, fact.method)
     if not listen.asked.get(_ASKED_BY[fact.method]):
         yield listen.call.breaks(rules.NOT_SUBSCRIBED, fact.number, fact.method)
+
+
+MOST_ATTEMPTS: Final = 1000
+_INVALID_PARAMS: Final = -32602
+_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*")
+_PATH: Final = re.compile(r"(?:[A-Za-z]:\\|/)[\w .~-]+[/\\][\w .~/\\-]*")
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
+
+
+def take_resume_token(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestMade
+) -> Iterator[Evidence]:
+    """Check that a resume token is not that of a completed operation."""
+    token, memory = fact.resume_token, connection.server
+    if isinstance(token, str) and token in memory.completed:
+        frame = memory.completed[token]
+        yield call.breaks(rules.TOKEN_OF_COMPLETED, fact.number, frame, by=Side.CLIENT)
+
+
+def take_next_token(
+    connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
+) -> Iterator[Evidence]:
+    sent, token, memory = call.resume_token, fact.next_resume_token, connection.server
+    if fact.standing is not RequestStanding.ACTIVE:
+        return
+    known = memory.chains.pop(sent, None) if isinstance(sent, str) else None
+    if fact.error is not None:
+        code = fact.error.get("code")
+        if isinstance(sent, str) and code != _INVALID_PARAMS:
+            if known is None:
+                answer = f"the error {shown(code)}"
+                yield call.breaks(rules.REFUSED_CODE, fact.number, answer)
+            else:
+                keep(memory.chains, sent, known)
+        return
+    if not isinstance(token, str) or not token:
+        for each in known or ((sent,) if isinstance(sent, str) else ()):
+            keep(memory.completed, each, fact.number)
+        return
+    what = appearance(token)
+    if what:
+        yield call.breaks(rules.TOKEN_READABLE, fact.number, what)
+    tokens = [*(known or ()), token]
+    if len(tokens) > MOST_ATTEMPTS:
+        yield call.breaks(rules.CHAIN_LONG, fact.number, MOST_ATTEMPTS)
+    keep(memory.chains, token, tokens)
+
+
+def appearance(token: str) -> str:
+    """The readable format of a token; empty if it is opaque."""
+    if _JWT.fullmatch(token):
+        return "a JSON Web Token"
+    if _ADDRESS.fullmatch(token):
+        return "an address"
+    if _PATH.fullmatch(token):
+        return "a path"
+    return "JSON in base64" if _is_base64_json(token) else ""
+
+
+def _is_base64_json(token: str) -> bool:
+    padded = token + "=" * (-len(token) % 4)
+    try:
+        text = base64.b64decode(padded.replace("-", "+").replace("_", "/"), validate=True)
+        return isinstance(json.loads(text), dict | list)
+    except (binascii.Error, ValueError, RecursionError):
+        return False

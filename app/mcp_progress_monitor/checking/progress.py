@@ -1,4 +1,4 @@
-"""Checks on progress, silence and cancels: how fast, how readable, and what clients make of it."""
+"""Checks on progress, silence and cancels: rate, readable messages, and clients' time limits."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
 
 LONG_S: Final = 10.0  # a call that runs longer should report progress
-_SOME_CALLS: Final = 3  # so many calls without a token are a habit
-_CROSSING_S: Final = 1.0  # what comes so soon after a cancel may have been sent before it arrived
-_WITHIN_S: Final = 10.0  # progress so recent shows that the work was going on
+_SOME_CALLS: Final = 3  # calls without a token after which the client is taken never to send one
+_CROSSING_S: Final = 1.0  # a message this soon after a cancel may have crossed it in transit
+_WITHIN_S: Final = 10.0  # progress this recent shows that the server was working
 _CROSSED: Final = {"PROG-5": rules.TICK_CROSSED, "CAN-3": rules.REPLY_CROSSED}
 _FIRST_REVISION: Final = "2024-11-05"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_KNOWN_AS: Final = {"\x1b": ", with which terminal colours begin"}
+_KNOWN_AS: Final = {"\x1b": ", which starts terminal colours"}
 _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
 
 
 def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Iterator[Evidence]:
-    """Check some ticks of a run: those of a request in a few steps for all."""
+    """Check ticks of a run, which mostly belong to one request, in a few steps."""
     ticks, requests, at = run.ticks[places], run.requests[places], run.at
     number, first = ticks[0][0], requests[0]
     if requests.count(first) == len(requests):
@@ -53,7 +53,7 @@ def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Itera
         counts, last = collections.Counter(requests), dict(zip(requests, ticks, strict=True))
     for call in filter(None, map(connection.calls.get, counts)):
         tick = last[call.number]
-        if at - call.heard_at > clients.USUAL_S:
+        if at - call.message_at > clients.USUAL_S:
             yield from _silence(connection, call, at)
         if call.take_ticks(number, at, counts[call.number], tick[4], tick[5]):
             yield _flood(call, number)
@@ -93,7 +93,7 @@ def _flood(call: JudgedCall, number: int) -> Evidence:
 def _text(
     connection: JudgedConnection, call: JudgedCall, number: int, text: str, by: Side
 ) -> Iterator[Evidence]:
-    """Check a progress message; what is not a string is stated by the fact."""
+    """Check the text of a progress message; a fact reports one that is not a string."""
     found = _CONTROL.search(text)
     is_first = connection.revision == _FIRST_REVISION
     if not text.strip():
@@ -110,7 +110,7 @@ def _text(
 def take_request(
     connection: JudgedConnection, call: JudgedCall, fact: RequestMade
 ) -> Iterator[Evidence]:
-    """Count the client's calls; one made again while the first is open was given up."""
+    """Count the client's calls; repeating an open call means that it was abandoned."""
     if fact.method != CALL_TOOL or fact.sender is not Side.CLIENT:
         return
     connection.tool_calls += 1
@@ -121,8 +121,8 @@ def take_request(
     if calls >= _SOME_CALLS and not connection.with_token:
         never = connection.breaks(rules.NEVER_A_TOKEN, fact.number, calls, by=Side.CLIENT)
         yield never._replace(replaces=True)
-    for other in connection.made_again(call):
-        if fact.at - other.heard_at > LONG_S:
+    for other in connection.repeats_of(call):
+        if fact.at - other.message_at > LONG_S:
             yield other.breaks(
                 rules.GIVEN_UP_SILENTLY, fact.number, fact.at - other.at, by=Side.CLIENT
             )
@@ -131,7 +131,7 @@ def take_request(
 def take_answer(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """Check what a reply ends: the progress so far, the silence before it, a cancel."""
+    """Check a reply: the progress so far, the silence before it, an earlier cancel."""
     if fact.standing is RequestStanding.CANCELLED:
         yield from _after_cancel(connection, call, fact, rules.REPLY_SENT_AFTER_CANCEL)
         if call.is_timeout and fact.result is not None and is_watched(connection):
@@ -142,7 +142,7 @@ def take_answer(
     if call.of_task is not None:
         return
     yield from _silence(connection, call, fact.at)
-    call.hear(fact.number, fact.at)
+    call.note_message(fact.number, fact.at)
     progress, total = call.progress, call.total
     if _is_done(fact) and progress is not None and total is not None and total > progress:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
@@ -152,22 +152,22 @@ def take_answer(
 
 
 def _is_done(fact: RequestAnswered) -> bool:
-    """Whether a reply says that the work was done: all of it, and with success."""
+    """Whether a reply is a complete, successful result."""
     result = fact.result
     is_whole = result is not None and result.get("resultType", "complete") == "complete"
     return is_whole and fact.next_resume_token is None and (result or {}).get("isError") is not True
 
 
 def _silence(connection: JudgedConnection, call: JudgedCall, at: float) -> Iterator[Evidence]:
-    """State which clients a server has lost by its silence until now; the longest is shown."""
-    silence_s = at - call.heard_at
+    """Report which clients would have timed out; the longest silence is shown."""
+    silence_s = at - call.message_at
     if call.method != CALL_TOOL or call.is_asked or silence_s <= clients.USUAL_S:
         return
     lost = clients.that_give_up(silence_s, is_http=connection.is_http)
     names = tuple(dict.fromkeys(each.client for each in lost))
     is_longest = silence_s > call.silence_s
     call.silence_s = max(silence_s, call.silence_s)
-    silence = call.breaks(rules.SILENCE, call.heard_in, silence_s, names)
+    silence = call.breaks(rules.SILENCE, call.message_number, silence_s, names)
     yield silence._replace(replaces=is_longest)
 
 
@@ -177,12 +177,12 @@ def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
 
 
 def due(connection: JudgedConnection, now: float) -> Iterator[float]:
-    """When the silences that go on reach the next limit of a known client."""
+    """When current silences reach the next limit of a known client."""
     for call in connection.calls.values():
         if call.method == CALL_TOOL and not call.is_asked:
-            silence_s = now - call.heard_at
+            silence_s = now - call.message_at
             limits = (each.limit_s for each in clients.LIMITS if each.limit_s >= silence_s)
-            yield from (call.heard_at + limit for limit in itertools.islice(limits, 1))
+            yield from (call.message_at + limit for limit in itertools.islice(limits, 1))
 
 
 def _after_cancel(
@@ -191,7 +191,7 @@ def _after_cancel(
     fact: ProgressReceived | RequestAnswered,
     rule: Rule,
 ) -> Iterator[Evidence]:
-    """2026-07-28 over stdio forbids it; what crossed the cancel on its way is no fault."""
+    """Report a message after a cancel, forbidden by 2026-07-28 over stdio, unless it crossed it."""
     late_s = _late_s(call, fact)
     if connection.is_per_request and not connection.is_http and late_s > _CROSSING_S:
         yield call.breaks(rule, fact.number, late_s, by=fact.sender)
@@ -202,7 +202,7 @@ def _late_s(call: JudgedCall, fact: Fact) -> float:
 
 
 def as_crossing(connection: JudgedConnection, fact: Fact, finding: Finding) -> Finding:
-    """A finding about a message after a cancel: what may have crossed it breaks no rule."""
+    """A finding about a message after a cancel, as a note if it may have crossed it in transit."""
     crossed = _CROSSED.get(finding.rule.id)
     if crossed is None or not isinstance(fact, ProgressReceived | RequestAnswered):
         return finding
@@ -216,11 +216,11 @@ def as_crossing(connection: JudgedConnection, fact: Fact, finding: Finding) -> F
 def take_cancel(
     connection: JudgedConnection, call: JudgedCall, fact: RequestCancelled
 ) -> Iterator[Evidence]:
-    """Remember a cancel; one for a time limit while progress comes is the client's mistake."""
+    """Note a cancel, and report a client that times out in spite of recent progress."""
     if fact.standing is not RequestStanding.ACTIVE:
         return
     yield from _silence(connection, call, fact.at)
-    call.hear(fact.number, fact.at)
+    call.note_message(fact.number, fact.at)
     call.cancelled_at = fact.at
     after = fact.at - call.at
     call.is_timeout = fact.sender is Side.CLIENT and _is_timeout(fact.reason, after)
@@ -232,14 +232,14 @@ def take_cancel(
 
 
 def _is_timeout(reason: str | None, after_s: float) -> bool:
-    """Whether a cancel says, or its moment suggests, that time was up."""
+    """Whether the reason or the time of a cancel suggests a timeout."""
     if reason is not None and _TIMEOUT.search(reason):
         return True
     return reason is None and any(abs(after_s - each.limit_s) < 1.0 for each in clients.LIMITS)
 
 
 def take_close(connection: JudgedConnection, fact: ConnectionClosed) -> Iterator[Evidence]:
-    """Check what the client left open, and the silence until then."""
+    """Check the calls that the client left open, and the silence until then."""
     yield from take_time(connection, fact.at)
     for call in connection.calls.values() if is_watched(connection) and fact.is_wanted else ():
         after = fact.at - call.at
@@ -248,7 +248,7 @@ def take_close(connection: JudgedConnection, fact: ConnectionClosed) -> Iterator
 
 
 def is_watched(connection: JudgedConnection) -> bool:
-    """Whether another program is the client: what our own user chose is no fault."""
+    """Whether the client is another program: our own user's choices are not violations."""
     return connection.client not in {"", APPLICATION}
 
 

@@ -1,11 +1,11 @@
-"""What `check` found in one or more recordings, as values, and as JSON."""
+"""The report of `check` on one or more recordings, as values and as JSON."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.checking.results import GRAVEST, text_of
+from mcp_progress_monitor.checking.results import SEVERITIES, text_of
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.findings.finding import Level
 
@@ -18,10 +18,7 @@ VERSION: Final = 1  # of the JSON report; members may be added, never removed or
 
 
 class ReportedResult(NamedTuple):
-    """One result as a report shows it: what it is about in words, and where to look.
-
-    `line` is the line of the recording that has the first frame, counted from 1.
-    """
+    """One result as text, with its place; `line` is that of its first frame in the recording."""
 
     rule: str
     level: Level
@@ -47,7 +44,7 @@ class ReportedResult(NamedTuple):
 
 
 class CheckedServer(NamedTuple):
-    """A server of a recording: what was spoken, what became of each rule, its tools' digests."""
+    """A server of a recording: its revisions, the state of each rule, digests of its tools."""
 
     name: str
     revisions: tuple[str, ...]
@@ -56,10 +53,10 @@ class CheckedServer(NamedTuple):
 
 
 class CheckedFile(NamedTuple):
-    """A recording and all that was found in it.
+    """A recording and its results.
 
-    `dropped` results are counted only; `unchecked` messages were not compared with the schema.
-    `notes` say what else has to be known of the recording: a script changed it, it is damaged.
+    `dropped` results were only counted; `unchecked` messages were not compared with a schema.
+    `notes` are about the recording itself, such as that it is damaged or a script changed it.
     """
 
     path: str
@@ -76,7 +73,7 @@ class CheckedFile(NamedTuple):
 
 
 class Report(NamedTuple):
-    """All files of a run. `fail_on` is the level from which a new result fails it; None never."""
+    """All files of a run, which new results of level `fail_on` or above fail; None for never."""
 
     program: str
     version: str
@@ -86,7 +83,7 @@ class Report(NamedTuple):
     def fails(self, result: ReportedResult) -> bool:
         if self.fail_on is None or not result.is_new:
             return False
-        return GRAVEST.index(result.level) <= GRAVEST.index(self.fail_on)
+        return SEVERITIES.index(result.level) <= SEVERITIES.index(self.fail_on)
 
     @property
     def results(self) -> Iterator[ReportedResult]:
@@ -98,11 +95,11 @@ class Report(NamedTuple):
 
     def counts(self) -> dict[Level, int]:
         levels = [result.level for result in self.results]
-        return {level: levels.count(level) for level in GRAVEST}
+        return {level: levels.count(level) for level in SEVERITIES}
 
 
 def checked(result: Result, known: Collection[str] = (), line: int = 1) -> ReportedResult:
-    """A judge's result for a report; one whose fingerprint is `known` is not new."""
+    """A result for a report; it is not new if its fingerprint is `known`."""
     source = result.finding.rule.source
     return ReportedResult(
         result.rule,
@@ -126,12 +123,8 @@ def checked(result: Result, known: Collection[str] = (), line: int = 1) -> Repor
 
 
 def by_level(results: Sequence[ReportedResult]) -> list[ReportedResult]:
-    """The gravest first, then in the order of the recording."""
-    return sorted(results, key=_order)
-
-
-def _order(result: ReportedResult) -> tuple[int, int]:
-    return GRAVEST.index(result.level), result.frames[0]
+    """The most severe first, then in the order of the recording."""
+    return sorted(results, key=lambda each: (SEVERITIES.index(each.level), each.frames[0]))
 
 
 def as_json(report: Report) -> str:
@@ -209,14 +202,14 @@ def _result(result: ReportedResult) -> dict[str, Any]:
 
 
 class Baseline(NamedTuple):
-    """What an earlier report knew: fingerprints, and the digests of tools by server."""
+    """The fingerprints of an earlier report, and its digests of tools by server."""
 
     fingerprints: frozenset[str] = frozenset()
     tools: dict[str, dict[str, str]] = {}  # noqa: RUF012  # read only
 
 
 def read_baseline(text: str) -> Baseline | None:
-    """Read a JSON report; None when it is none."""
+    """Read a JSON report; None if the text is not one."""
     try:
         document = json.loads(text)
         files = document["files"]
@@ -224,8 +217,4 @@ def read_baseline(text: str) -> Baseline | None:
         tools = {each["name"]: dict(each["tools"]) for file in files for each in file["servers"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return Baseline(frozenset(filter(_is_text, prints)), tools)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    return Baseline(frozenset(each for each in prints if isinstance(each, str)), tools)

@@ -1,4 +1,4 @@
-"""What a judge has found: one result for each rule and job, counted, with a lasting fingerprint."""
+"""The results of a check: one for each rule and job, counted, with a stable fingerprint."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Side
     from mcp_progress_monitor.tracker.snapshot import JobId
 
-MOST_RESULTS: Final = 5_000  # results that are kept; beyond, they are counted
-FRAMES_KEPT: Final = 100  # frames of a result that are kept; all are counted
-GRAVEST: Final = (Level.ERROR, Level.WARNING, Level.NOTE)
+MOST_RESULTS: Final = 5_000  # results kept; more are only counted
+FRAMES_KEPT: Final = 100  # frames kept of a result; all are counted
+SEVERITIES: Final = (Level.ERROR, Level.WARNING, Level.NOTE)
 
 
 class Result:
-    """A rule that was broken, by whom, in which frames of one job or connection."""
+    """A violated rule: by whom, in which frames of one job or connection."""
 
     __slots__ = (
         "by",
@@ -74,14 +74,14 @@ class Result:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same fault in another run: no ids, times or frames are part of it."""
+        """A digest without ids, times and frames, equal for the same fault in another run."""
         parts = (self.rule, self.by.name, self.server, self.method, self.title)
         return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:32]
 
     def add(self, evidence: Evidence) -> bool:
-        """Count another frame; the gravest finding is shown. Whether anything is new."""
-        graver = GRAVEST.index(evidence.finding.rule.level) - GRAVEST.index(self.level)
-        is_shown = graver < 0 or (graver == 0 and evidence.replaces)
+        """Count another frame and show the most severe finding; returns whether it changed."""
+        order = SEVERITIES.index(evidence.finding.rule.level) - SEVERITIES.index(self.level)
+        is_shown = order < 0 or (order == 0 and evidence.replaces)
         if is_shown:
             self.finding = evidence.finding
         if self.frames and evidence.frame == self.last:
@@ -93,14 +93,14 @@ class Result:
         return True
 
     def add_frames(self, frames: Sequence[int]) -> None:
-        """Count further frames in which the same was found."""
+        """Count further frames with the same finding."""
         self.count += len(frames)
         self.last = frames[-1]
         self.frames += frames[: max(0, FRAMES_KEPT - len(self.frames))]
 
 
 class RuleState(NamedTuple):
-    """What became of the rules on one server, by their ids."""
+    """The ids of the rules that one server passed, violated, or that could not be tried."""
 
     passed: tuple[str, ...]
     broken: tuple[str, ...]
@@ -112,7 +112,7 @@ class RuleState(NamedTuple):
 
 
 class _Seen:
-    """What took place with one server: which revisions, which kinds of messages."""
+    """The revisions and kinds of messages of one server, which decide what rules were tried."""
 
     __slots__ = ("needs", "revisions")
 
@@ -122,17 +122,17 @@ class _Seen:
 
 
 class Results:
-    """All results, in the order of their first frames. One for each rule and job or connection."""
+    """All results, one for each rule and job or connection, in the order of their first frames."""
 
     def __init__(self, job_of: Callable[[int], JobId | None]) -> None:
-        """`job_of` tells the job of a request's frame."""
+        """`job_of` returns the job of a request's frame."""
         self._job_of = job_of
         self._by_key: dict[tuple[str, Side, str, JobId | None, str], Result] = {}
         self._seen: dict[str, _Seen] = {}
-        self._seen_last: tuple[object, ...] = ()
+        self._last_note: tuple[object, ...] = ()
         self._fresh: list[Result] = []
         self._changed: dict[int, Result] = {}
-        self._grave: set[int] = set()
+        self._error_frames: set[int] = set()
         self.dropped = 0  # results beyond `MOST_RESULTS`
 
     def __iter__(self) -> Iterator[Result]:
@@ -144,9 +144,9 @@ class Results:
     def add(
         self, connection: JudgedConnection, call: JudgedCall | None, evidence: Evidence
     ) -> Result | None:
-        """Count a piece of evidence; its result, None if that is not kept."""
+        """Count evidence; returns its result, None if that is not kept."""
         if evidence.finding.rule.level is Level.ERROR:
-            self._grave.add(evidence.frame)
+            self._error_frames.add(evidence.frame)
         request = evidence.request
         job = None if request is None else self._job_of(request)
         method = "" if call is None or job is not None else call.method
@@ -165,12 +165,9 @@ class Results:
     def add_frames(
         self, results: Sequence[Result | None], level: Level, frames: Sequence[int]
     ) -> None:
-        """Count further frames, which follow, with findings of that level, of each of these.
-
-        None stands for a result that is not kept.
-        """
+        """Count further frames, with findings of that level, of each result that is kept."""
         if results and level is Level.ERROR:
-            self._grave.update(frames)
+            self._error_frames.update(frames)
         for result in results if frames else ():
             if result is None:
                 self.dropped += len(frames)
@@ -178,13 +175,13 @@ class Results:
             result.add_frames(frames)
             self._changed[id(result)] = result
 
-    def see(self, connection: JudgedConnection, needs: Needs) -> None:
-        """Remember what took place: rules that need it are tried."""
-        # By value: to combine flags is slow, and every message of a flood comes here.
+    def note(self, connection: JudgedConnection, needs: Needs) -> None:
+        """Note what occurred, so that rules that need it count as tried."""
+        # Compared by value: flags are slow, and this runs for every message of a flood.
         key = connection.id, needs._value_, connection.revision, connection.is_http
-        if key == self._seen_last:
+        if key == self._last_note:
             return
-        self._seen_last = key
+        self._last_note = key
         seen = self._seen.get(connection.server.name)
         if seen is None:
             seen = keep(self._seen, connection.server.name, _Seen())
@@ -194,8 +191,8 @@ class Results:
         if connection.revision is not None:
             seen.revisions.add(connection.revision)
 
-    def grave_frames(self) -> set[int]:
-        grave, self._grave = self._grave, set()
+    def error_frames(self) -> set[int]:
+        grave, self._error_frames = self._error_frames, set()
         return grave
 
     def fresh(self) -> list[Result]:
@@ -207,12 +204,12 @@ class Results:
         return bool(self._changed)
 
     def changed(self) -> list[Result]:
-        """The results that are new, or were seen again, since this was asked last."""
+        """The results that are new or have changed since the last call."""
         changed, self._changed = self._changed, {}
         return list(changed.values())
 
     def servers(self) -> dict[str, RuleState]:
-        """For each server, which rules passed, were broken, or could not be tried."""
+        """The state of the rules for each server."""
         broken: dict[str, set[str]] = {}
         for result in self:
             broken.setdefault(result.server, set()).add(result.rule)
@@ -237,7 +234,7 @@ def _state(seen: _Seen, broken: set[str]) -> RuleState:
 
 
 def text_of(finding: Finding) -> str:
-    """The sentence of a finding, with a capital letter unless it begins with a name."""
+    """The sentence of a finding, capitalised unless it starts with an identifier."""
     text = finding.text
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     return text[:1].upper() + text[1:] if first.isalpha() else text

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, which code hosts show beside the source."""
+"""A report as SARIF 2.1.0 for code hosts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def as_sarif(report: Report) -> str:
 
 
 def _notifications(report: Report) -> dict[str, Any]:
-    """What has to be known of the files, and of results that were left out."""
+    """Notes on the files, and on results that were left out."""
     found: list[dict[str, Any]] = []
     for index, file in enumerate(report.files):
         artifact = {"artifactLocation": {"uri": _uri(file), "index": index}}

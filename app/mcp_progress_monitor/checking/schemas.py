@@ -1,4 +1,4 @@
-"""Checks messages against the official JSON schema of the revision that was agreed on."""
+"""Checks messages against the official JSON schema of the negotiated revision."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.frames import Frame
 
 BUDGET_S: Final = 60.0
-"""Processor time for all messages of a session together; what is left is not checked."""
-_MOST_WORDS: Final = 160
+"""Processor time for all messages of a session; the rest is not checked."""
+_MOST_CHARACTERS: Final = 160
 _REFERENCE: Final = re.compile(r"#/(?:\$defs|definitions)/(.+)")
 _RESULT_OF_ERROR: Final = ("JSONRPCErrorResponse", "JSONRPCError")
 
 
 class _Definition(NamedTuple):
-    """One definition as a schema of its own, with all that it refers to."""
+    """One definition as a schema of its own, with the definitions that it refers to."""
 
     schema: JsonObject
     shape: SchemaShape
 
 
 class OfficialSchema:
-    """The schema of one revision: which definition a message has to fit."""
+    """The schema of one revision, which finds the definition for a message."""
 
     def __init__(self, revision: str) -> None:
         path = resource(f"schemas/{revision}.json")
@@ -74,11 +74,11 @@ class OfficialSchema:
                 self._names[method] = name
 
     def of_message(self, method: str) -> str | None:
-        """The definition of a request or notification; None where the schema has none."""
+        """The definition of a request or notification; None if the schema has none."""
         return self._names.get(method)
 
     def of_result(self, method: str, params: JsonObject, result: JsonObject) -> str | None:
-        """The definition of the result of a request; None where the schema has none."""
+        """The definition of the result of a request; None if the schema has none."""
         request = self._names.get(method)
         kind = result.get("resultType")
         if request is None or kind == "task":
@@ -91,7 +91,7 @@ class OfficialSchema:
         return name if name in self._all else "EmptyResult"
 
     def of_error(self) -> str | None:
-        """The definition of a reply that is an error."""
+        """The definition of an error reply."""
         return next((name for name in _RESULT_OF_ERROR if name in self._all), None)
 
     def definition(self, name: str) -> _Definition:
@@ -132,13 +132,13 @@ def official_schema(revision: str) -> OfficialSchema:
 
 
 class SchemaChecks:
-    """Checks the messages of a session, as long as there is time."""
+    """Checks the messages of a session within a budget of time."""
 
     def __init__(self, budget_s: float = BUDGET_S, patience_s: float = PATIENT_S) -> None:
-        """Spend `budget_s` seconds of processor time at most, `patience_s` on one message."""
+        """Spend at most `budget_s` seconds of processor time, and `patience_s` on one message."""
         self._watch = Stopwatch(budget_s)
         self._patience_s = patience_s
-        self.checked = 0  # messages that were compared with the schema
+        self.checked = 0  # messages compared with a schema
         self.unchecked = 0  # messages that were too large, or for which no time was left
 
     def take(
@@ -147,7 +147,7 @@ class SchemaChecks:
         frames: Sequence[Frame],
         facts: Sequence[Fact],
     ) -> Iterator[tuple[JudgedConnection, Evidence]]:
-        """State what does not fit; a plain progress notification fits by how it was read."""
+        """Check messages, except plain progress notifications, which fit by how they were read."""
         for number, due, raw in self.due(connection_of, frames, facts):
             found = self.check(number, due, raw)
             if found is not None:
@@ -159,10 +159,7 @@ class SchemaChecks:
         frames: Sequence[Frame],
         facts: Sequence[Fact],
     ) -> Iterator[tuple[int, Due, bytes]]:
-        """Which definitions some messages have to fit, to be checked now or later.
-
-        Of each message the number of its frame, what is due, and its bytes.
-        """
+        """The messages to check: the number of the frame, the definition, and the bytes."""
         others = others_of(facts)
         self.checked += len(facts) - len(others)  # plain ticks fit by how they were read
         if not others:
@@ -172,7 +169,7 @@ class SchemaChecks:
             if type(fact) is ProgressReceived and not fact.findings:
                 self.checked += 1
                 continue
-            if type(fact) is NotificationReceived:  # those come in floods, all of them alike
+            if type(fact) is NotificationReceived:  # they come in floods of equal ones
                 key = (fact.method, fact.connection, fact.sender)
                 if key not in known:
                     known[key] = _due(connection_of, fact)
@@ -184,7 +181,7 @@ class SchemaChecks:
                 yield fact.number, due, raw
 
     def check(self, number: int, due: Due, raw: bytes) -> tuple[JudgedConnection, Evidence] | None:
-        """What does not fit in one message; None when it fits, or cannot be checked."""
+        """Check one message; None if it fits, or cannot be checked."""
         found = self._check(due, raw)
         return found and (due.connection, Evidence(found, number, due.request, due.by))
 
@@ -195,7 +192,7 @@ class SchemaChecks:
         try:
             message = as_object(read_value(raw).value)
         except (NotJsonError, TooDeepError):
-            return None  # another rule says so
+            return None  # another rule reports that
         value = message if due.member is None else message.get(due.member)
         schema, shape = official_schema(due.revision).definition(due.name)
         self.checked += 1
@@ -203,11 +200,11 @@ class SchemaChecks:
         errors = find_errors(schema, value, 1, watch, shape).errors
         if not errors:
             return None
-        return Finding(rules.SCHEMA, (due.name, _words(errors[0], due.member)))
+        return Finding(rules.SCHEMA, (due.name, _error_text(errors[0], due.member)))
 
 
 class Due(NamedTuple):
-    """Which definition a message, or its `member`, has to fit."""
+    """The definition that a message, or its `member`, has to fit."""
 
     connection: JudgedConnection
     revision: str
@@ -255,7 +252,7 @@ def _due_of_answer(
 
 
 def _revision(connection: JudgedConnection, fact: Fact) -> str | None:
-    """The revision that a message has to fit: before one is agreed on, that which is offered."""
+    """The revision that a message has to fit: the negotiated or else the offered one."""
     revision = connection.revision
     if revision is None and isinstance(fact, RequestMade):
         offered = offered_revision(fact.method, fact.params)
@@ -273,9 +270,9 @@ def _method(fact: RequestMade | NotificationReceived | RequestCancelled | Progre
 
 
 def _deepest(error: ValidationError) -> ValidationError:
-    """Of alternatives none of which fits, what is wrong with the one that was most likely meant.
+    """The error in the alternative that was most likely intended, if none fits.
 
-    That is one whose type and other constants fit, and in which the least is wrong.
+    That is the one with the fewest wrong types and constants, then with the fewest errors.
     """
     while error.context:
         branches: dict[object, list[ValidationError]] = {}
@@ -290,10 +287,10 @@ def _distance(branch: Sequence[ValidationError]) -> tuple[int, int]:
     return len(constants), len(branch)
 
 
-def _words(error: ValidationError, member: str | None) -> str:
-    """Where the message does not fit, and why, on one line."""
+def _error_text(error: ValidationError, member: str | None) -> str:
+    """The place and the reason of an error, on one line."""
     deepest = _deepest(error)
     steps = [*([] if member is None else [member]), *deepest.absolute_path]
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     place = where.removeprefix(".") or "the message"
-    return f"{place}: {elide(' '.join(deepest.message.split()), _MOST_WORDS)}"
+    return f"{place}: {elide(' '.join(deepest.message.split()), _MOST_CHARACTERS)}"

@@ -1,4 +1,4 @@
-"""Checks on what is around the messages: tools that change, HTTP headers, a process's end."""
+"""Checks beside the messages: changed tool definitions, HTTP headers, the end of a process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import ConnectionOpened, JsonObject, RequestAnswered
     from mcp_progress_monitor.protocol.frames import Frame
 
-POLITE_S: Final = 2.0  # how long a server may take to end by itself
+POLITE_S: Final = 2.0  # how long a server may take to exit
 _PARTS: Final = ("title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 _TOOLS_KEPT: Final = 4000
 _NAMED_BY: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
@@ -41,7 +41,7 @@ _CLOSED: Final = b'{"event":"closed"'
 def take_answer(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """Compare the tools that a server lists with those that it listed before."""
+    """Compare the listed tools with those listed before."""
     is_list = call.method == LIST_TOOLS and fact.standing is RequestStanding.ACTIVE
     listed: Any = (fact.result or {}).get("tools")
     if not is_list or not isinstance(listed, list):
@@ -53,7 +53,7 @@ def take_answer(
             continue
         record = _record(tool)
         if connection.is_http and connection.is_per_request:
-            yield from _marks(connection, fact.number, name, tool)
+            yield from _header_parameters(connection, fact.number, name, tool)
         before = memory.tools.get(name)
         keep(memory.tools, name, record)
         if before is not None and before.parts != record.parts:
@@ -65,10 +65,10 @@ def take_answer(
     connection.is_change_announced = False
 
 
-def _marks(
+def _header_parameters(
     connection: JudgedConnection, number: int, name: str, tool: JsonObject
 ) -> Iterator[Evidence]:
-    """Check the arguments that a tool wants as headers: clients refuse it where they are wrong."""
+    """Check the arguments that a tool wants as headers: clients reject invalid ones."""
     finding = header_parameters_finding(as_object(tool.get("inputSchema")))
     if finding is not None:
         yield connection.breaks(rules.HEADER_MARK, number, shown(name), finding.text)
@@ -81,7 +81,7 @@ def _record(tool: JsonObject) -> ToolRecord:
 
 
 def digest(record: ToolRecord) -> str:
-    """A digest of a tool's whole definition, as reports have it."""
+    """A digest of a tool's whole definition, for reports."""
     return _digest("".join(record.parts[part] for part in _PARTS).encode())
 
 
@@ -90,7 +90,7 @@ def _digest(data: bytes) -> str:
 
 
 def take_opened(connection: JudgedConnection, fact: ConnectionOpened) -> Iterator[Evidence]:
-    """Learn how the server is reached; HTTP+SSE is deprecated."""
+    """Note the transport, of which HTTP+SSE is deprecated."""
     connection.is_opened = True
     connection.is_http = isinstance(fact.detail.get("url"), str)
     if fact.detail.get("transport") == "sse":
@@ -99,7 +99,7 @@ def take_opened(connection: JudgedConnection, fact: ConnectionOpened) -> Iterato
 
 
 def take_event(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
-    """Check what was recorded beside the messages: HTTP requests, and a process's end."""
+    """Check recorded events: HTTP requests, and the end of a process."""
     if frame.raw.startswith(_HTTP_REQUEST):
         yield from _headers(connection, frame)
     elif frame.raw.startswith(_CLOSED):
@@ -142,7 +142,7 @@ def _headers(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
 
 
 def _decoded(value: str) -> str:
-    """A header's value, which is in base64 where it cannot stand in a header."""
+    """A header's value, which is in base64 if a header cannot contain it."""
     if not (value.startswith(_SENTINEL) and value.endswith("?=")):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Checks on tasks in both revisions: what was agreed on, the order of statuses, error codes."""
+"""Checks on tasks in both revisions: capabilities, the order of statuses, error codes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _METHOD_NOT_FOUND: Final = -32601
 _INVALID_PARAMS: Final = -32602
-_ON_ITS_WAY_S: Final = 10.0
-"""How long after its first status a task's creation may come: HTTP streams overtake each other."""
+_REORDERING_S: Final = 10.0
+"""How long after its first status a task may be created: HTTP streams overtake each other."""
 _TASK_REVISION: Final = "2025-11-25"
 _UNKNOWN: Final = frozenset({GET_TASK, TASK_RESULT, CANCEL_TASK})
 
@@ -49,7 +49,7 @@ _UNKNOWN: Final = frozenset({GET_TASK, TASK_RESULT, CANCEL_TASK})
 def take_request(
     connection: JudgedConnection, call: JudgedCall, fact: RequestMade
 ) -> Iterator[Evidence]:
-    """Check a request for a task, and remember whether one about a task is about a finished one."""
+    """Check a request for a task, and note whether a request about a task is about an ended one."""
     call.of_task = task_named_by(fact.method, fact.params)
     if call.of_task is not None:
         known = connection.server.tasks.get(call.of_task)
@@ -68,7 +68,7 @@ def take_request(
 def take_answer(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """Check the reply to a request about a task, or to one that may have become one."""
+    """Check the reply to a request that is about a task or may have created one."""
     if fact.standing is not RequestStanding.ACTIVE:
         return
     if call.of_task is not None:
@@ -76,15 +76,15 @@ def take_answer(
     elif connection.is_per_request:
         yield from _created(connection, call, fact)
     elif call.method == CALL_TOOL and connection.revision == _TASK_REVISION:
-        yield from _plain(connection, call, fact)
+        yield from _without_task(connection, call, fact)
     if created_task(fact.result or {}) is not None:
-        call.of_task = ""  # what follows is about the task
+        call.of_task = ""  # later messages are about the task
 
 
-def _plain(
+def _without_task(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """A tool that runs only as a task refuses to be called plainly."""
+    """Check that a tool that requires a task rejects a plain call."""
     tool = connection.server.tools.get(str(call.params.get("name")))
     if tool is None or tool.support != "required" or "task" in call.params:
         return
@@ -99,7 +99,7 @@ def _plain(
 def _created(
     connection: JudgedConnection, call: JudgedCall, fact: RequestAnswered
 ) -> Iterator[Evidence]:
-    """A task of the extension is for a client that declared it, and for calls of tools."""
+    """Check that a task of the extension is created only for tool calls of a supporting client."""
     task = created_task(fact.result or {})
     if task is None:
         return
@@ -132,14 +132,14 @@ def _about_task(
 
 
 def take_statement(connection: JudgedConnection, fact: TaskStated) -> Iterator[Evidence]:
-    """Check what a message says of a task against what was said before."""
+    """Check a message about a task against the earlier ones."""
     if not fact.task.status and fact.how != "result":
         return
     record = connection.server.task(fact.task.id)
     if fact.how == "created":
         record.began, record.began_at = fact.request, fact.at
         early, at = connection.early.pop(fact.task.id, (None, 0.0))
-        if early is not None and fact.at - at > _ON_ITS_WAY_S:
+        if early is not None and fact.at - at > _REORDERING_S:
             yield early
     if fact.how == "result" and fact.result is not None:
         record.result_frame = fact.number
@@ -151,8 +151,8 @@ def take_statement(connection: JudgedConnection, fact: TaskStated) -> Iterator[E
         record.status = status
 
 
-def begun_by(connection: JudgedConnection, fact: NotificationReceived) -> int | None:
-    """The request that began the task that a notification is about; None where there is none."""
+def creating_request(connection: JudgedConnection, fact: NotificationReceived) -> int | None:
+    """The request that created the task of a notification; None if there is none."""
     task = fact.params.get(TASK_ID)
     record = connection.server.tasks.get(task) if isinstance(task, str) else None
     return None if record is None else record.began
@@ -161,45 +161,43 @@ def begun_by(connection: JudgedConnection, fact: NotificationReceived) -> int | 
 def without_early(
     connection: JudgedConnection, fact: Fact, found: Iterator[Evidence]
 ) -> Iterator[Evidence]:
-    """Hold back that a status is about an unknown task: its creation may be on its way."""
+    """Delay findings about statuses of unknown tasks, whose creation may still arrive."""
     for evidence in found:
         task = fact.params.get(TASK_ID) if isinstance(fact, NotificationReceived) else None
         if evidence.finding.rule is rules.TASK_UNKNOWN and isinstance(task, str):
             known = connection.server.tasks.get(task)
             if known is None or known.began is None:
                 connection.early.setdefault(task, (evidence, fact.at))
-            elif (
-                known.began_at - fact.at > _ON_ITS_WAY_S
-            ):  # both came in one chunk: it was about none then
+            elif known.began_at - fact.at > _REORDERING_S:  # created later in the same chunk
                 yield evidence._replace(request=None)
         else:
             yield evidence
 
 
 def take_end(connection: JudgedConnection) -> Iterator[Evidence]:
-    """State the tasks that were never created, as far as was seen."""
+    """Report the tasks that were never created."""
     yield from take_time(connection, math.inf)
     connection.early.clear()
 
 
 def take_time(connection: JudgedConnection, now: float) -> Iterator[Evidence]:
     for task, (evidence, at) in connection.early.items():
-        if evidence is not None and now - at > _ON_ITS_WAY_S:
+        if evidence is not None and now - at > _REORDERING_S:
             connection.early[task] = None, at
             yield evidence
 
 
 def due(connection: JudgedConnection) -> Iterator[float]:
     early = connection.early.values()
-    return (at + _ON_ITS_WAY_S for evidence, at in early if evidence is not None)
+    return (at + _REORDERING_S for evidence, at in early if evidence is not None)
 
 
 def _after_result(
     connection: JudgedConnection, record: TaskRecord, fact: TaskStated
 ) -> Iterator[Evidence]:
-    """`tasks/result` waits for the end: no status may show later that it did not.
+    """Check that no status after the reply to `tasks/result` shows an unfinished task.
 
-    Over HTTP streams overtake each other: there only what was asked for afterwards counts.
+    HTTP streams overtake each other: there only statuses requested after the reply count.
     """
     at = record.result_frame
     if at is None or is_terminal(fact.task.status) or connection.revision != _TASK_REVISION:

@@ -13,6 +13,7 @@ import click
 
 from mcp_progress_monitor import __version__, formatting
 from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.junit import as_junit
 from mcp_progress_monitor.checking.report import (
     Baseline,
@@ -27,7 +28,6 @@ from mcp_progress_monitor.checking.report import (
 )
 from mcp_progress_monitor.checking.sarif import as_sarif
 from mcp_progress_monitor.checking.schemas import BUDGET_S
-from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, show_warnings
@@ -172,7 +172,7 @@ class RecordingCheck:
             finding = Finding(rules.NOT_EXPECTED, ("; ".join(missing),))
             judge.state(connections[place], Evidence(finding, 1, None, Side.SERVER))
         for connection in connections.values() if order.expect or order.max_duration else ():
-            judge.results.see(connection, Needs.EXPECTATION)
+            judge.results.note(connection, Needs.EXPECTATION)
         if order.max_duration is not None:
             self._limit(order.max_duration)
 

@@ -33,20 +33,20 @@ def test_open_calls_that_ask_for_the_same_are_found_whatever_their_tokens() -> N
     first, other = _call(connection, 1, "Oslo", 7), _call(connection, 2, "Rome", 7)
     again = _call(connection, 3, "Oslo", 8)
 
-    assert connection.made_again(first) == ()
-    assert connection.made_again(other) == ()
-    assert connection.made_again(again) == (first,)
+    assert connection.repeats_of(first) == ()
+    assert connection.repeats_of(other) == ()
+    assert connection.repeats_of(again) == (first,)
 
 
 def test_calls_that_have_ended_are_forgotten() -> None:
     connection = _connection()
     first, second = _call(connection, 1, "Oslo"), _call(connection, 2, "Oslo")
-    connection.made_again(first)
-    connection.made_again(second)
+    connection.repeats_of(first)
+    connection.repeats_of(second)
     connection.end(first)
     third = _call(connection, 3, "Oslo")
-    assert connection.made_again(third) == (second,)
+    assert connection.repeats_of(third) == (second,)
 
     connection.close()
-    assert connection.made_again(_call(connection, 4, "Oslo")) == ()
+    assert connection.repeats_of(_call(connection, 4, "Oslo")) == ()
     assert [*connection.calls] == [4]

@@ -63,7 +63,7 @@ class Session:
             (r.rule, r.by, r.job, r.request, r.finding, r.count, r.frames, r.last)
             for r in self.judge.results
         ]
-        return [sorted(self.judge.results.grave_frames()), sorted(results, key=repr)]
+        return [sorted(self.judge.results.error_frames()), sorted(results, key=repr)]
 
     def _take(self, frames: Sequence[Frame]) -> None:
         if isinstance(frames, FrameRun):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.frames import BatchFrames, FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.cli.asking.asker import is_told_rule
 from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (

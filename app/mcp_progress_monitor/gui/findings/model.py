@@ -18,9 +18,9 @@ from mcp_progress_monitor.gui.deferred_startup import loading_schemas
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcp_progress_monitor.checking.judge import SessionChecker
     from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.checking.results import Result, RuleState
-    from mcp_progress_monitor.checking.session import SessionChecker
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -431,8 +431,8 @@ class FindingsWatch(QObject):
             self._publishing.start(self._pause_ms)
 
     def _begin(self) -> None:
+        from mcp_progress_monitor.checking.judge import SessionChecker
         from mcp_progress_monitor.checking.schemas import SchemaChecks  # late: no start waits
-        from mcp_progress_monitor.checking.session import SessionChecker
         from mcp_progress_monitor.json_schema import QUICK_S
 
         source = self._source

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_progress_monitor.checking import session
+from mcp_progress_monitor.checking import judge
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.output.events import pace
 from mcp_progress_monitor.errors import ErrorDetails
@@ -371,7 +371,7 @@ async def test_the_official_schema_is_compared_while_the_call_runs(witness: Witn
 def test_what_a_flood_left_unchecked_is_counted(
     witness: Witness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "MOST_WAITING", 3)
+    monkeypatch.setattr(judge, "MOST_WAITING", 3)
     witness.events.on_update(witness.traffic.opened("2025-11-25"))
     logs = [notice("notifications/message", level="info", data=n) for n in range(10)]
     witness.events.on_update(witness.traffic.received(*logs))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.checking import session as checking
+from mcp_progress_monitor.checking import judge
+from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.checking.session import SessionChecker
 from mcp_progress_monitor.playback.playback import Playback
 from tests.golden_sessions import FOLDER, D, Golden, Step, call, recording, result
 from tests.unit.checking.sessions import check_file, summary
@@ -60,7 +60,7 @@ def test_no_work_is_done_without_time(tmp_path: Path) -> None:
 def test_messages_beyond_the_bound_are_counted_as_unchecked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "MOST_WAITING", 2)
+    monkeypatch.setattr(judge, "MOST_WAITING", 2)
     check = read(written(tmp_path, WRONG))
     assert check.waiting == 2
     assert check.schemas.unchecked > 0
@@ -69,7 +69,7 @@ def test_messages_beyond_the_bound_are_counted_as_unchecked(
 def test_bytes_beyond_the_bound_are_counted_as_unchecked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "MOST_WAITING_BYTES", 10)
+    monkeypatch.setattr(judge, "MOST_WAITING_BYTES", 10)
     check = read(written(tmp_path, WRONG))
     assert check.waiting == 1
 
