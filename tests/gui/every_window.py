@@ -52,7 +52,6 @@ from mcp_progress_monitor.gui.preferences import Preferences
 from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
 from mcp_progress_monitor.gui.recordings.bars import RecordingBanner, ReplayBar
 from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
-from mcp_progress_monitor.gui.recordings.replay import Replay
 from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
 from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
 from mcp_progress_monitor.gui.servers.draft import ServerKind
@@ -99,7 +98,7 @@ from tests.gui.findings.test_model import BLANK, FLOOD, result
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 from tests.server_stand_ins import FakeServers
-from tests.unit.gui.recordings.test_replay import FakePlayer
+from tests.unit.gui.recordings.test_replay import FakePlayer, replay_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,7 +202,7 @@ class EveryWindow(QObject):
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
             banner.show_problems([ErrorDetails(words, words)])
             window.add_bar(banner)
-            replay = Replay(FakePlayer(0.0, 1.0), window)
+            replay = replay_of(FakePlayer(0.0, 1.0), window)
             window.add_bar(ReplayBar(replay, None, self.appearance, window))
         else:
             bar = SignInBar(self.appearance, window)

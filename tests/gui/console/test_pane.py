@@ -11,7 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from mcp_progress_monitor.gui.common.labels import ServerTitle, ServerTitles
-from mcp_progress_monitor.gui.console.pane import LINES, SLICE, StderrPane
+from mcp_progress_monitor.gui.console.lines import LINES
+from mcp_progress_monitor.gui.console.pane import StderrPane
+from mcp_progress_monitor.gui.console.view import SLICE
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ def test_a_flood_reaches_the_widget_in_slices(pane: StderrPane, qtbot: QtBot) ->
     pane.text.blockCountChanged.connect(grown.append)
     pane.show()
     pane.add_frames(_frames(5 * SLICE))
-    assert pane.unwritten == 5 * SLICE
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    assert pane.text.unwritten == 5 * SLICE
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     steps = [after - before for before, after in zip([0, *grown], grown, strict=False)]
     assert max(steps) <= SLICE
     assert _written(pane) == [f"line {number}." for number in range(5 * SLICE)]
@@ -72,7 +74,7 @@ def test_long_lines_reach_the_widget_a_few_at_a_time(pane: StderrPane, qtbot: Qt
     pane.text.grown.connect(lambda: grown.append(pane.text.line_count))
     pane.show()
     pane.add_frames([_line(number, b"x" * 8000) for number in range(100)])
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     steps = [after - before for before, after in zip([0, *grown], grown, strict=False)]
     assert max(steps) <= 5
     assert pane.text.line_count == 100
@@ -83,10 +85,10 @@ def test_only_the_newest_lines_are_kept_and_none_between_is_missing(
 ) -> None:
     pane.show()
     pane.add_frames(_frames(3))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     pane.add_frames(_frames(LINES + 500, 3))
-    assert pane.unwritten == LINES
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    assert pane.text.unwritten == LINES
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     assert _written(pane) == [f"line {number}." for number in range(503, LINES + 503)]
 
 
@@ -114,7 +116,7 @@ def test_a_pane_behind_another_tab_writes_when_it_comes_to_the_front(
     qtbot.waitExposed(window)
     pane.add_frames(_frames(10))
     qtbot.wait(60)  # idem
-    assert pane.unwritten == 10
+    assert pane.text.unwritten == 10
     docks[1].raise_()
     qtbot.waitUntil(lambda: len(_written(pane)) == 10)
 
@@ -123,17 +125,17 @@ def test_the_end_is_followed_only_while_it_is_in_sight(pane: StderrPane, qtbot: 
     pane.show()
     bar = pane.text.verticalScrollBar()
     pane.add_frames(_frames(100))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     assert bar.value() == bar.maximum()
     bar.setValue(20)
     pane.add_frames(_frames(100, 100))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     assert bar.value() == 20
 
 
 def _wait(qtbot: QtBot, pane: StderrPane) -> None:
     pane.show()
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
 
 
 @pytest.fixture
@@ -161,7 +163,7 @@ def test_the_end_stays_in_sight_when_a_line_is_wider_than_the_pane_or_the_pane_g
     wide = [_line(number, b"word " * 99) for number in range(SLICE)]
     for frames in (wide, _frames(SLICE, SLICE)):
         pane.add_frames(frames)
-        qtbot.waitUntil(lambda: not pane.unwritten)
+        qtbot.waitUntil(lambda: not pane.text.unwritten)
         qtbot.waitUntil(lambda: pane.text.horizontalScrollBar().maximum() > 0)
         qtbot.waitUntil(lambda: pane.text.is_at_end)
     pane.resize(600, 120)

@@ -8,7 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from mcp_progress_monitor.gui.console.pane import LINES, StderrPane
+from mcp_progress_monitor.gui.console.lines import LINES
+from mcp_progress_monitor.gui.console.pane import StderrPane
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def pane(qtbot: QtBot, appearance: Appearance) -> StderrPane:
     pane.resize(700, 200)
     pane.show()
     pane.add_frames(_frames("Error: one", "fine", "error: two, error", "fine again", "ERROR 3"))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     return pane
 
 
@@ -87,7 +88,7 @@ def test_places_in_lines_that_are_gone_are_left_out(qtbot: QtBot, pane: StderrPa
     pane.search.field.setText("error")
     qtbot.waitUntil(lambda: pane.search.count.text() == "1 of 4")
     pane.add_frames(_frames(*["fine"] * (LINES - 3), start=5))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     QTest.keyClick(pane.search.field, Qt.Key.Key_F3)
     qtbot.waitUntil(lambda: pane.search.count.text().endswith("of 3"))
 
@@ -105,7 +106,7 @@ def test_the_next_place_is_the_next_one_also_when_the_oldest_lines_are_gone(
     qtbot: QtBot, pane: StderrPane
 ) -> None:
     pane.add_frames(_frames(*(f"error {number}" for number in range(20)), start=5))
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     search = pane.search
     search.field.setText("error")
     qtbot.waitUntil(lambda: search.count.text().endswith(" of 24"))
@@ -114,10 +115,10 @@ def test_the_next_place_is_the_next_one_also_when_the_oldest_lines_are_gone(
     assert pane.text.textCursor().block().text().endswith("error 5")
     flood = [f"line {number}" for number in range(LINES - 18)]
     pane.add_frames(_frames(*flood, start=25))  # as far as "error 1" all is gone
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     QTest.keyClick(search.field, Qt.Key.Key_F3)
     assert pane.text.textCursor().block().text().endswith("error 6")
     pane.add_frames(_frames(*("more" for _ in range(10)), start=LINES + 7))  # "error 11" as well
-    qtbot.waitUntil(lambda: not pane.unwritten)
+    qtbot.waitUntil(lambda: not pane.text.unwritten)
     QTest.keyClick(search.field, Qt.Key.Key_F3)
     assert pane.text.textCursor().block().text().endswith("error 12")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.recordings.bars import ReplayBar
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
-from tests.unit.gui.recordings.test_replay import FakePlayer
+from tests.unit.gui.recordings.test_replay import FakePlayer, replay_of
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -29,7 +29,7 @@ def player() -> FakePlayer:
 
 @pytest.fixture
 def replay(player: FakePlayer) -> Replay:
-    return Replay(player)
+    return replay_of(player)
 
 
 @pytest.fixture
@@ -164,5 +164,5 @@ def test_skipping_silence_is_passed_on(bar: ReplayBar, replay: Replay) -> None:
 def test_a_recording_of_one_moment_has_nowhere_to_go(qtbot: QtBot, appearance: Appearance) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    bar = ReplayBar(Replay(FakePlayer(0.0), owner), None, appearance, owner)
+    bar = ReplayBar(replay_of(FakePlayer(0.0), owner), None, appearance, owner)
     assert not bar.slider.isEnabled()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,6 +19,7 @@ from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
+    from mcp_progress_monitor.engine.watching import Watching
     from mcp_progress_monitor.gui.theme import Appearance
 
 ENDED = TapEnd("The server was killed", None, "SIGKILL", "server")
@@ -64,7 +65,7 @@ def model(source: Source, qapp: object) -> WatchedModel:  # Qt has to be there
     model = WatchedModel()
     fatal = QAbstractItemModelTester.FailureReportingMode.Fatal
     QAbstractItemModelTester(model, fatal, model)
-    model.set_source(source)
+    model.set_source(cast("Watching", source))
     return model
 
 
@@ -118,7 +119,7 @@ def test_the_list_is_there_while_there_is_something_in_it(
     source, model = Source(), WatchedModel()
     view = WatchedList(model, appearance)
     qtbot.addWidget(view)
-    model.set_source(source)
+    model.set_source(cast("Watching", source))
     assert view.isHidden()
     with qtbot.waitSignal(view.grew):
         model.apply(source.put(watched("db")))

@@ -306,7 +306,7 @@ class Palette(QDialog):
         self.edit = PaletteEdit(self)
         self.model = PaletteModel(self)
         self.list = QListView(self)
-        self.status = QLabel(self)
+        self.status = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self._set_up(appearance)
         in_column(self.edit, self.list, self.status, of=self, margins=GAP)
         self.edit.textChanged.connect(self._on_typed)
@@ -346,7 +346,6 @@ class Palette(QDialog):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setEditTriggers(self.list.EditTrigger.NoEditTriggers)
         self.list.setAccessibleName("Search results")
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setAccessibleName("Number of results")
 
     @Slot(str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
-from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette
+from PySide6.QtGui import QFont, QGuiApplication, QKeyEvent, QPalette, QTextOption
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -13,13 +13,14 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMessageBox,
+    QPlainTextEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
 )
 
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised, monospaced
 from mcp_progress_monitor.paths import resource
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _LIMIT: Final = 2000
 _SHORT: Final = 120  # longer tips become rich text, since Qt wraps only that
 _SPECIAL: Final = frozenset("<>&\n")
 _SIGN: Final = 32
+_WRAP: Final = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 _TONE: Final = "tone"  # property of a label whose text has the colour of a tone
 
 
@@ -250,6 +252,17 @@ def push_button(parent: QWidget, words: str, tip: str = "") -> QPushButton:
     if tip:
         button.setToolTip(plain_tip(tip))
     return button
+
+
+def read_only_text(
+    parent: QWidget, name: str, wrap: QTextOption.WrapMode = _WRAP
+) -> QPlainTextEdit:
+    """A monospaced text to read and copy, called `name` by screen readers."""
+    text = QPlainTextEdit(parent, readOnly=True, tabChangesFocus=True)
+    text.setFont(monospaced(parent.font()))
+    text.setWordWrapMode(wrap)
+    text.setAccessibleName(name)
+    return text
 
 
 def plain_label(parent: QWidget, words: str = "") -> QLabel:

@@ -28,7 +28,7 @@ from mcp_progress_monitor.gui.common.search import (
     search_button,
 )
 from mcp_progress_monitor.gui.console.lines import LINES, StderrLines
-from mcp_progress_monitor.gui.console.view import SLICE, StderrView, plain_line
+from mcp_progress_monitor.gui.console.view import StderrView, plain_line
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern
@@ -256,8 +256,6 @@ def _words() -> SearchTexts:
     )
 
 
-__all__ = ["LINES", "SLICE", "StderrPane"]
-
 _NAME: Final = 40
 
 
@@ -282,7 +280,7 @@ class StderrPane(QWidget):
         self._titles = titles or ServerTitles(self)
         self._titles.changed.connect(self._on_titles_changed)
         self._lines = StderrLines()
-        self._server: str | None = None
+        self.server: str | None = None
         self._cleared = -1
         self._unseen = 0
         self.text = StderrView(appearance, self._titles, self)
@@ -294,7 +292,7 @@ class StderrPane(QWidget):
         )
         self.save = self._button("Save", "Save the visible lines as a text file", "save")
         self.jump = self._button("", "Jump to the newest line and follow new ones (End)", "")
-        self.state_label = QLabel(self)
+        self.state_label = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self._menu = QMenu(self)
         self._set_up()
         self._lay_out()
@@ -303,15 +301,6 @@ class StderrPane(QWidget):
         self._connect()
         self._recolour()
         self._show_servers()
-
-    @property
-    def server(self) -> str | None:
-        return self._server
-
-    @property
-    def unwritten(self) -> int:
-        """How many of the lines shown are still to be given to the widget."""
-        return self.text.unwritten
 
     @Slot(object)
     def add_frames(self, frames: Sequence[Frame]) -> None:
@@ -322,8 +311,8 @@ class StderrPane(QWidget):
             return
         if len(self._lines.servers) + 1 != known:
             self._show_servers()
-        if self._server is not None:
-            start = f"{self._server}#"
+        if self.server is not None:
+            start = f"{self.server}#"
             added = [each for each in added if each.connection.startswith(start)]
         if not self.text.is_at_end:
             self._unseen += len(added)
@@ -332,8 +321,8 @@ class StderrPane(QWidget):
 
     @Slot(object)
     def choose_server(self, name: str | None) -> None:
-        if name != self._server:
-            self._server = name
+        if name != self.server:
+            self.server = name
             self._show_servers()
             self._rebuild()
 
@@ -346,8 +335,8 @@ class StderrPane(QWidget):
 
     def plain_text(self) -> Callable[[], str]:
         """What is shown now, without colours, a line each; made by a call, in any thread."""
-        has_times, titles = self.times.isChecked(), None if self._server else self._titles
-        lines = self._lines.lines(self._server, self._cleared)
+        has_times, titles = self.times.isChecked(), None if self.server else self._titles
+        lines = self._lines.lines(self.server, self._cleared)
 
         def words() -> str:
             plain = (plain_line(line, has_times=has_times, titles=titles) for line in lines)
@@ -356,7 +345,7 @@ class StderrPane(QWidget):
         return words
 
     def state(self) -> dict[str, Any]:
-        return {**self.search.state(), "server": self._server, "times": self.times.isChecked()}
+        return {**self.search.state(), "server": self.server, "times": self.times.isChecked()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what was remembered; what does not fit is left out."""
@@ -366,11 +355,10 @@ class StderrPane(QWidget):
         self.choose_server(server if isinstance(server, str) else None)
 
     def _button(self, words: str, tip: str, icon: str) -> QToolButton:
-        button = QToolButton(self)
+        button = QToolButton(self, autoRaise=True)
         button.setText(words)
         button.setToolTip(plain_tip(tip))
         button.setAccessibleName(words or tip)
-        button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setProperty("icon-name", icon)
         return button
@@ -386,11 +374,9 @@ class StderrPane(QWidget):
         self.times.setChecked(True)
         self.jump.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.jump.hide()
-        self.state_label.setTextFormat(Qt.TextFormat.PlainText)
         self._open = QAction("Show in &Traffic", self)
-        self._copy = QAction("&Copy", self)
+        self._copy = QAction("&Copy", self, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
         self._copy.setShortcut(QKeySequence.StandardKey.Copy)
-        self._copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self._all = QAction("Select &all", self)
         self._menu.addActions([self._open, self._copy, self._all])
 
@@ -421,12 +407,12 @@ class StderrPane(QWidget):
 
     def _show_servers(self) -> None:
         choice = self.server_choice
-        names = sorted({*self._lines.servers, *([self._server] if self._server else [])})
+        names = sorted({*self._lines.servers, *([self.server] if self.server else [])})
         choice.clear()
         choice.addItem("All servers", None)
         for name in names:
             choice.addItem(self._titles.text(name), name)
-        choice.setCurrentIndex(choice.findData(self._server))
+        choice.setCurrentIndex(choice.findData(self.server))
 
     @Slot()
     def _on_titles_changed(self) -> None:
@@ -437,12 +423,12 @@ class StderrPane(QWidget):
     def _rebuild(self) -> None:
         self._unseen = 0
         self.text.has_times = self.times.isChecked()
-        self.text.has_names = self._server is None
-        self.text.show_lines(self._lines.lines(self._server, self._cleared))
+        self.text.has_names = self.server is None
+        self.text.show_lines(self._lines.lines(self.server, self._cleared))
         self._show_state()
 
     def _show_state(self) -> None:
-        gone = self._lines.gone(self._server)
+        gone = self._lines.gone(self.server)
         words = f"{number(gone)} older dropped" if gone else ""
         is_cleared = self._cleared >= 0
         self.state_label.setText(words)

@@ -135,8 +135,7 @@ class StderrView(QPlainTextEdit):
         self._count = 0
         self.has_times = True
         self.has_names = True
-        self._slices = QTimer(self)
-        self._slices.setInterval(_SLICE_PAUSE_MS)
+        self._slices = QTimer(self, interval=_SLICE_PAUSE_MS)
         self._slices.timeout.connect(self._on_slice_due)
         self._set_up()
         self.painted.connect(self._write_if_seen)

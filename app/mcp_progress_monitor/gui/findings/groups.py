@@ -244,7 +244,7 @@ class FindingsFilter(QSortFilterProxyModel):
         self._findings = findings
         self._passes: Callable[[ReportedResult], bool] | None = None
         self._job: JobId | None = None
-        self._shows_ignored = False
+        self.shows_ignored = False
         self._groups: RuleGroups | None = None
         self.setRecursiveFilteringEnabled(True)
         self.titles: Final = findings.titles
@@ -256,10 +256,6 @@ class FindingsFilter(QSortFilterProxyModel):
     @property
     def is_grouped(self) -> bool:
         return self._groups is not None
-
-    @property
-    def shows_ignored(self) -> bool:
-        return self._shows_ignored
 
     @property
     def has_test(self) -> bool:
@@ -303,7 +299,7 @@ class FindingsFilter(QSortFilterProxyModel):
     @Slot(bool)
     def set_shows_ignored(self, is_wanted: bool) -> None:
         self.beginFilterChange()
-        self._shows_ignored = is_wanted
+        self.shows_ignored = is_wanted
         self._end_change()
 
     @Slot()
@@ -327,6 +323,6 @@ class FindingsFilter(QSortFilterProxyModel):
     def _accepts(self, row: int) -> bool:
         if self._job is not None and self._findings.result(row).job != self._job:
             return False
-        if not self._shows_ignored and self._findings.is_ignored(row):
+        if not self.shows_ignored and self._findings.is_ignored(row):
             return False
         return self._passes is None or self._passes(self._findings.finding(row))

@@ -343,13 +343,11 @@ class FindingsWatch(QObject):
         self._check: SessionChecker | None = None
         self._leave: Callable[[], None] | None = None
         self._is_finished = False
-        self._publishing = QTimer(self)
-        self._publishing.setSingleShot(True)
+        self._publishing = QTimer(self, singleShot=True)
         self._publishing.timeout.connect(self.publish)
         self._working = QTimer(self)
         self._working.timeout.connect(self._work)
-        self._passing = QTimer(self)
-        self._passing.setSingleShot(True)
+        self._passing = QTimer(self, singleShot=True)
         self._passing.timeout.connect(self._pass_time)
         self._pause_ms = INTERVAL_MS
         self._pending: list[Result] = []

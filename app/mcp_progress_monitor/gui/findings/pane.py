@@ -95,7 +95,7 @@ class FindingsPane(QWidget):
         self.rules = RulesModel(model.titles, self)
         model.titles.changed.connect(self._on_titles_changed)
         self.field = FilterField(self._complete, appearance, self)
-        self.ignored = QToolButton(self)
+        self.ignored = QToolButton(self, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.group_button = QToolButton(self)
         self.rules_button = QToolButton(self)
         self.counts = ElidedLabel(self)
@@ -104,19 +104,21 @@ class FindingsPane(QWidget):
         self.rules_table = PlainTable(
             self.rules, "Rules by server", self, empty="No server is connected"
         )
-        self.empty = QLabel(self)
+        self.empty = QLabel(
+            self,
+            textFormat=Qt.TextFormat.PlainText,
+            alignment=Qt.AlignmentFlag.AlignCenter,
+            wordWrap=True,
+        )
         self.details = SectionsView(appearance, self)
         self._lists = QStackedWidget(self)
-        self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.ignored_menu = QMenu(self)
         self._menu = QMenu(self)
         self._actions: dict[str, QAction] = {}
-        self._second = QTimer(self)
-        self._second.setInterval(_RULES_MS)
+        self._second = QTimer(self, interval=_RULES_MS)
         self._second.timeout.connect(self._refresh_rules)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPED_MS)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPED_MS)
         self._set_up_head()
         self._set_up_tables()
         self._set_up_actions()
@@ -170,7 +172,6 @@ class FindingsPane(QWidget):
         field.setAccessibleName("Filter findings")
         field.setToolTip("Show only matching findings (Ctrl+F)")
         field.setClearButtonEnabled(True)
-        self.ignored.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.ignored.setMenu(self.ignored_menu)
         self.ignored.setToolTip("Show ignored findings, or stop ignoring them")
         self.group_button.setText("Group")
@@ -194,9 +195,6 @@ class FindingsPane(QWidget):
         self.rules_table.setColumnWidth(1, digit * 24)
         for column in range(2, self.rules.columnCount()):
             self.rules_table.resizeColumnToContents(column)
-        self.empty.setTextFormat(Qt.TextFormat.PlainText)
-        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.empty.setWordWrap(True)
         self.empty.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
         self.empty.setMinimumSize(1, 1)
 
@@ -228,7 +226,6 @@ class FindingsPane(QWidget):
             self._lists.addWidget(part)
         self._splitter.addWidget(self._lists)
         self._splitter.addWidget(self.details)
-        self._splitter.setChildrenCollapsible(False)
         self._splitter.setSizes(_SHARES)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)

@@ -129,9 +129,8 @@ class AboutDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("About MCP Progress Monitor")
-        icon = QLabel(self)
+        icon = QLabel(self, alignment=Qt.AlignmentFlag.AlignTop)
         icon.setPixmap(QIcon(str(paths.resource("icons/app.svg"))).pixmap(QSize(48, 48)))
-        icon.setAlignment(Qt.AlignmentFlag.AlignTop)
         title = QLabel(f"MCP Progress Monitor {__version__}", self)
         title.setFont(emphasised(title.font()))
         about = plain_label(
@@ -192,9 +191,8 @@ class ReportDialog(QDialog):
 
 
 def _text_box(name: str, words: str, parent: QWidget) -> QPlainTextEdit:
-    box = QPlainTextEdit(words, parent)
+    box = QPlainTextEdit(words, parent, tabChangesFocus=True)
     box.setAccessibleName(name)
-    box.setTabChangesFocus(True)
     return box
 
 

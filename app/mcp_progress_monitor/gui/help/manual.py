@@ -62,7 +62,7 @@ class ManualWindow(QDialog):
         self.setModal(False)
         self.setSizeGripEnabled(True)
         self._pages = pages(paths.manual())
-        self.search = QLineEdit(self)
+        self.search = QLineEdit(self, placeholderText="Search the manual", clearButtonEnabled=True)
         self.list = QListWidget(self)
         dress_rows(self.list)
         self.page = QTextBrowser(self)
@@ -79,10 +79,8 @@ class ManualWindow(QDialog):
         self.list.setFocus()
 
     def _set_up(self) -> None:
-        self.search.setPlaceholderText("Search the manual")
         self.search.setAccessibleName("Search the manual")
         self.search.setToolTip("Show only pages with this text; Enter finds it (Ctrl+F)")
-        self.search.setClearButtonEnabled(True)
         self.list.setAccessibleName("Pages of the manual")
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
@@ -94,12 +92,11 @@ class ManualWindow(QDialog):
     def _lay_out(self) -> None:
         side = QWidget(self)
         in_column(self.search, (self.list, 1), of=side, margins=0, spacing=GAP)
-        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         splitter.addWidget(side)
         splitter.addWidget(self.page)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([230, 650])
-        splitter.setChildrenCollapsible(False)
         in_column(splitter, of=self, margins=GAP)
 
     @Slot(str)

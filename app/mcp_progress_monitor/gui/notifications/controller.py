@@ -134,8 +134,7 @@ class NotificationsController(QObject):
         self._open_job(job)
 
     def _timer(self, interval_ms: int, due: Callable[[], None]) -> QTimer:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
+        timer = QTimer(self, singleShot=True)
         timer.setInterval(interval_ms)
         timer.timeout.connect(due)
         return timer

@@ -218,8 +218,7 @@ class TrayIcon(QObject):
         self._text = ""
         self._tone: Tone | None = None
         self.icon: QSystemTrayIcon | None = None  # the system's own; None while there is none
-        self._look = QTimer(self)
-        self._look.setInterval(LOOK_MS)
+        self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self._show_icon)
         self._menu = QMenu(window)
         self._menu.aboutToShow.connect(self._fill)

@@ -69,7 +69,7 @@ class NotificationPage(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._settings = settings
+        self.settings = settings
         names = dict.fromkeys((*servers, *settings.servers))
         self._boxes: dict[str, QCheckBox] = {}
         self._rules = {name: self._rule(name) for name in names}
@@ -87,10 +87,6 @@ class NotificationPage(QWidget):
         for combo in self._rules.values():
             combo.currentIndexChanged.connect(self._on_edited)
 
-    @property
-    def settings(self) -> NotificationSettings:
-        return self._settings
-
     def show_settings(self, settings: NotificationSettings) -> None:
         with QSignalBlocker(self):
             for name, box in self._boxes.items():
@@ -100,7 +96,7 @@ class NotificationPage(QWidget):
             self._quiet_until.setTime(_shown(settings.quiet_until))
             for name, combo in self._rules.items():
                 combo.setCurrentIndex(combo.findData(settings.rule(name)))
-        self._settings = settings
+        self.settings = settings
         self._enable()
 
     def _lay_out(self) -> None:
@@ -189,16 +185,16 @@ class NotificationPage(QWidget):
         return box
 
     def _enable(self) -> None:
-        self._events.setEnabled(self._settings.is_on)
+        self._events.setEnabled(self.settings.is_on)
         for edit in (self._quiet_from, self._quiet_until):
-            edit.setEnabled(self._settings.has_quiet_hours)
+            edit.setEnabled(self.settings.has_quiet_hours)
         for combo in self._rules.values():
-            combo.setEnabled(self._settings.is_on)
+            combo.setEnabled(self.settings.is_on)
 
     @Slot()
     def _on_edited(self) -> None:
         chosen = {name: combo.currentData() for name, combo in self._rules.items()}
-        self._settings = NotificationSettings(
+        self.settings = NotificationSettings(
             **{name: box.isChecked() for name, box in self._boxes.items()},
             least_s=self._least.value(),
             quiet_from=_read(self._quiet_from),
@@ -206,7 +202,7 @@ class NotificationPage(QWidget):
             servers={name: rule for name, rule in chosen.items() if rule != "all"},
         )
         self._enable()
-        self.changed.emit(self._settings)
+        self.changed.emit(self.settings)
 
 
 def _row(*widgets: QWidget) -> QHBoxLayout:

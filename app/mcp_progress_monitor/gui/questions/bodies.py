@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -29,12 +28,13 @@ from mcp_progress_monitor.gui.common.controls import (
     mark_invalid,
     plain_label,
     plain_tip,
+    read_only_text,
     set_text_colour,
     typed_text,
 )
 from mcp_progress_monitor.gui.common.image_view import ImageView
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
-from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.layout import in_column, in_row
 from mcp_progress_monitor.gui.schema_form.form import SchemaForm
 from mcp_progress_monitor.gui.schema_form.schema import (
     UNSET,
@@ -43,7 +43,7 @@ from mcp_progress_monitor.gui.schema_form.schema import (
     SchemaViolation,
     properties_of,
 )
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised, monospaced
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, emphasised
 from mcp_progress_monitor.json_schema import schema_problem
 from mcp_progress_monitor.protocol.eras import as_object
 from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
@@ -120,8 +120,6 @@ class ElicitationBody(QuestionBody):
         self.accept_words = "&Accept"
         self.decline_words = "&Decline"
         self.dismiss_words = "&Cancel"
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
         self.form: SchemaForm | None = None
         self.editor: JsonEditor | None = None
         if has_form(question):
@@ -130,11 +128,11 @@ class ElicitationBody(QuestionBody):
             self.form.set_schema(schema, defaults_of(schema) or UNSET)
             self.form.show_json(is_shown=False)
             self.form.remade.connect(self.remade)
-            column.addWidget(self.form)
+            in_column(self.form, of=self, margins=0)
         else:
             self.editor = JsonEditor(appearance, self, name="Answer")
             self.editor.show_value({})
-            column.addWidget(self.editor)
+            in_column(self.editor, of=self, margins=0)
 
     def accepted(self) -> Answer | None:
         """Accept what was filled in, unless something of it does not fit."""
@@ -230,12 +228,8 @@ class UrlBody(QuestionBody):
         font.setPointSizeF(font.pointSizeF() * 1.3)
         self.host.setFont(font)
         self.host.setAccessibleName(f"Host: {parts.host}")
-        self.whole = QPlainTextEdit(parts.shown, self)
-        self.whole.setReadOnly(True)
-        self.whole.setTabChangesFocus(True)
-        self.whole.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        self.whole.setFont(monospaced(self.font()))
-        self.whole.setAccessibleName("Full address")
+        self.whole = read_only_text(self, "Full address", QTextOption.WrapMode.WrapAnywhere)
+        self.whole.setPlainText(parts.shown)
         self.whole.setMaximumHeight(self.fontMetrics().lineSpacing() * _LINES + 12)
         self.warnings = plain_label(self, "\n".join((*parts.warnings, parts.refusal)).strip())
         set_text_colour(self.warnings, appearance, Tone.BAD if parts.refusal else Tone.WARNING)
@@ -265,20 +259,11 @@ class UrlBody(QuestionBody):
             set_text_colour(self.note, self.appearance, Tone.GOOD)
 
     def _lay_out(self) -> None:
-        above = QHBoxLayout()
-        above.setSpacing(GAP)
         caption = QLabel("Host", self)
         set_text_colour(caption, self.appearance, Tone.MUTED)
-        above.addWidget(caption)
-        above.addWidget(self.host, 1)
-        above.addWidget(self.open)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
-        column.addLayout(above)
-        column.addWidget(self.whole)
-        column.addWidget(self.warnings)
-        column.addWidget(self.note)
-        column.addStretch(1)
+        above = in_row(caption, (self.host, 1), self.open, spacing=GAP)
+        parts = (above, self.whole, self.warnings, self.note, 1)
+        in_column(*parts, of=self, margins=(GAP, GAP_S, GAP, GAP_S))
 
     @Slot()
     def _on_recoloured(self) -> None:

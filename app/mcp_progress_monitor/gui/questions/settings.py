@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,7 +32,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.json_editor import JsonEditor
-from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
@@ -82,15 +81,9 @@ class ServerSettingsDialog(QDialog):
         add_keys(self, "rules.save", self.accept)
 
     def lay_out(self, about: str, page: QLayout) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
-        column.setSpacing(GAP)
-        words = plain_label(self, about)
-        set_text_colour(words, self.appearance, Tone.MUTED)
-        column.addWidget(words)
-        column.addLayout(page, 1)
-        column.addWidget(self.note)
-        column.addWidget(self._buttons)
+        text = plain_label(self, about)
+        set_text_colour(text, self.appearance, Tone.MUTED)
+        in_column(text, (page, 1), self.note, self._buttons, of=self, margins=GAP_L, spacing=GAP)
 
     def save(self) -> str:
         """Hand on what was chosen; returns what is wrong with it, empty when it was handed on."""
@@ -229,27 +222,23 @@ class RulesDialog(ServerSettingsDialog):
     ) -> None:
         super().__init__("Rules for questions", server, appearance, parent)
         page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        self.boxes: dict[str, RuleBox] = {}
-        for kind, title in _KINDS:
-            box = RuleBox(kind, title, getattr(rules, kind), appearance, page)
+        self.boxes = {
+            kind: RuleBox(kind, title, getattr(rules, kind), appearance, page)
+            for kind, title in _KINDS
+        }
+        for box in self.boxes.values():
             box.changed.connect(self.note_change)
-            self.boxes[kind] = box
-            column.addWidget(box)
-        column.addStretch(1)
-        area = QScrollArea(self)
+        in_column(*self.boxes.values(), 1, of=page, margins=0)
+        area = QScrollArea(self, widgetResizable=True)
         area.setWidget(page)
-        area.setWidgetResizable(True)
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        whole = in_column(area)
         self.lay_out(
             (
                 "Choose what happens automatically when this server asks, so that long runs "
                 "continue without you. Declared capabilities change at the next connection."
             ),
-            whole,
+            in_column(area),
         )
         fit_to_screen(self, QSize(560, 480))
 
@@ -355,10 +344,9 @@ class RootsDialog(ServerSettingsDialog):
     @Slot()
     def _on_add_folder(self) -> None:
         dialog = QFileDialog(self, "A folder that the server may use")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(self._on_folder_chosen)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(str)
     def _on_folder_chosen(self, folder: str) -> None:

@@ -62,7 +62,7 @@ class ReplayBar(QWidget):
         self._speeds = QButtonGroup(self)
         self.speeds = [self._speed_button(place) for place in range(len(SPEEDS))]
         self.slider = QSlider(Qt.Orientation.Horizontal, self)
-        self.position = QLabel(self)
+        self.position = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.silence = QCheckBox("Skip silence", self)
         self._set_up()
         self._lay_out()
@@ -71,13 +71,12 @@ class ReplayBar(QWidget):
         self._follow()
 
     def _button(self, words: str, tip: str, command: str) -> QToolButton:
-        button = QToolButton(self)
+        button = QToolButton(self, autoRaise=True)
         button.setText(words)
         button.setAccessibleName(words)
         key = KEY_TABLE[command].sequences()[0]
         native = key.toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(plain_tip(f"{tip} ({native})"))
-        button.setAutoRaise(True)
         button.setIconSize(QSize(_ICON, _ICON))
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         add_keys(self, command, button.click)
@@ -85,10 +84,9 @@ class ReplayBar(QWidget):
 
     def _speed_button(self, place: int) -> QToolButton:
         words = f"{SPEEDS[place]:.0f}{_TIMES}"
-        button = QToolButton(self)
+        button = QToolButton(self, autoRaise=True)
         button.setText(words)
         button.setCheckable(True)
-        button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setAccessibleName(f"Speed {words}")
         as_fast = "Play at original speed"
@@ -105,7 +103,6 @@ class ReplayBar(QWidget):
         self.slider.setAccessibleName("Position in the recording")
         self.slider.setToolTip("Seek in the recording; seeking back reads it again")
         self.slider.setMinimumWidth(60)
-        self.position.setTextFormat(Qt.TextFormat.PlainText)
         self.position.setAccessibleName("Playback position")
         self.position.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.silence.setToolTip("Skip long gaps between messages during playback")
@@ -238,7 +235,7 @@ class RecordingBanner(QWidget):
         super().__init__(parent)
         self._path = path
         self._appearance = appearance
-        self._problems: tuple[ErrorDetails, ...] = ()
+        self.problems: tuple[ErrorDetails, ...] = ()
         self._said = ""
         self._icon = QLabel(self)
         self._file = self._label("Recording")
@@ -268,24 +265,19 @@ class RecordingBanner(QWidget):
 
     def show_problems(self, problems: Sequence[ErrorDetails]) -> None:
         """Show errors; hidden without any."""
-        self._problems = tuple(problems)
+        self.problems = tuple(problems)
         for part in (self._warning, self._what, self.details):
             part.setVisible(bool(problems))
         more = len(problems) - 1
         self.details.setText("Details" if more < 1 else f"Details ({more} more)")
         self._elide()
 
-    @property
-    def problems(self) -> tuple[ErrorDetails, ...]:
-        return self._problems
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._elide()
 
     def _label(self, name: str) -> QLabel:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
+        label = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         label.setAccessibleDescription(name)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         label.setMinimumWidth(40)
@@ -303,7 +295,7 @@ class RecordingBanner(QWidget):
 
     def _elide(self) -> None:
         _put(self._file, self._said, Qt.TextElideMode.ElideMiddle)
-        what = formatting.one_line(self._problems[0].what) if self._problems else ""
+        what = formatting.one_line(self.problems[0].what) if self.problems else ""
         _put(self._what, what, Qt.TextElideMode.ElideRight)
         self._what.setToolTip(plain_tip(what))
 
@@ -321,7 +313,7 @@ class RecordingBanner(QWidget):
 
     @Slot()
     def _on_details_clicked(self) -> None:
-        self.problems_opened.emit(self._problems)
+        self.problems_opened.emit(self.problems)
 
 
 def _put(label: QLabel, words: str, mode: Qt.TextElideMode) -> None:

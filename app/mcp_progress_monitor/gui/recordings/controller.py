@@ -80,8 +80,9 @@ class RecordingsController(QObject):
 
     @Slot()
     def ask_for_recording(self) -> None:
-        dialog = QFileDialog(self._window, "Open a recording")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog = QFileDialog(
+            self._window, "Open a recording", fileMode=QFileDialog.FileMode.ExistingFile
+        )
         others = " ".join(f"*{suffix}" for suffix in SUFFIXES)
         dialog.setNameFilters(
             [
@@ -276,9 +277,8 @@ def _dissociated() -> AssociationResult:
 
 
 def _message(window: MainWindow, title: str) -> QMessageBox:
-    box = QMessageBox(window)
+    box = QMessageBox(window, textFormat=Qt.TextFormat.PlainText)
     box.setWindowTitle(title)
-    box.setTextFormat(Qt.TextFormat.PlainText)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     return box
 

@@ -55,7 +55,7 @@ class RecordingsDialog(QDialog):
         self.tree = QTreeWidget(self)
         self.tree.setHeader(FlatHeader(self.tree))
         dress_rows(self.tree)
-        self.total = QLabel(self)
+        self.total = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)
         self.delete_button = QPushButton("&Delete…", self)
@@ -106,8 +106,6 @@ class RecordingsDialog(QDialog):
         tree.sortByColumn(_BEGUN, Qt.SortOrder.DescendingOrder)
 
     def _set_up_fields(self) -> None:
-        self.total.setTextFormat(Qt.TextFormat.PlainText)
-        self.total.setWordWrap(True)
         self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
         self.folder_button.setToolTip("Open the recordings folder")
         self.delete_button.setToolTip("Delete the selected recordings (Del)")
@@ -159,9 +157,8 @@ class RecordingsDialog(QDialog):
         chosen = self._deletable()
         if not chosen or self._question is not None:
             return
-        box = QMessageBox(self)
+        box = QMessageBox(self, textFormat=Qt.TextFormat.PlainText)
         box.setWindowTitle("Delete recordings")
-        box.setTextFormat(Qt.TextFormat.PlainText)
         show_warning_sign(box)
         size = formatting.size(sum(entry.size for entry in chosen))
         count = formatting.count(len(chosen), "recording")

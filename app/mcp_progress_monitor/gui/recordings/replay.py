@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mcp_progress_monitor.playback.playback import Playback
 
 SPEEDS: Final = (1.0, 10.0, 100.0)  # factors of the replay's speed
 
@@ -25,53 +27,6 @@ _SILENCE_S: Final = 1.0
 """A silence of this length in real time is skipped if enabled."""
 _SLACK_S: Final = 1e-6
 """Times of a recording are in microseconds: closer ones are the same moment."""
-
-
-class Frames(Protocol):
-    """The available frames; `Timeline` fits."""
-
-    @property
-    def end(self) -> int:
-        """The number of frames so far."""
-
-
-class Player(Protocol):
-    """What `Replay` plays; `playback.playback.Playback` fits. Positions are seconds from its start.
-
-    Methods that continue return True while there is more of the recording.
-    """
-
-    @property
-    def timeline(self) -> Frames:
-        """The available frames."""
-
-    @property
-    def length_s(self) -> float:
-        """Seconds from the first frame to the last."""
-
-    @property
-    def position_s(self) -> float:
-        """The current position."""
-
-    @property
-    def progress(self) -> float:
-        """How much of the file has been read, 0.0 to 1.0."""
-
-    @property
-    def is_following(self) -> bool:
-        """Whether everything was read, and more may be added."""
-
-    def advance(self, budget_s: float) -> bool:
-        """Read on for about so long, whatever time that was in the recording."""
-
-    def play_until(self, at_s: float, budget_s: float) -> bool:
-        """Continue to a position, for about so long at most."""
-
-    def step(self) -> bool:
-        """Continue by the frames of the next moment."""
-
-    def restart(self) -> None:
-        """Return to the beginning, with no frames."""
 
 
 class Mode(enum.Enum):
@@ -101,36 +56,24 @@ class Replay(QObject):
 
     def __init__(
         self,
-        player: Player,
+        player: Playback,
         parent: QObject | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(parent)
         self._player = player
         self._clock = clock
-        self._mode = Mode.PAUSED
+        self.mode = Mode.PAUSED
         self._after_seeking = Mode.PAUSED
         self._target_s = 0.0
-        self._speed = SPEEDS[0]
-        self._skips_silence = False
+        self.speed = SPEEDS[0]
+        self.skips_silence = False
         self._anchor = (0.0, 0.0)  # a clock time, and the position at that time
         self._heard = (0.0, 0)  # when frames last arrived, and their number then
         self._told_at = 0.0
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_timeout)
-
-    @property
-    def mode(self) -> Mode:
-        return self._mode
-
-    @property
-    def speed(self) -> float:
-        return self._speed
-
-    @property
-    def skips_silence(self) -> bool:
-        return self._skips_silence
 
     @property
     def position_s(self) -> float:
@@ -148,31 +91,31 @@ class Replay(QObject):
 
     @Slot()
     def read_all(self) -> None:
-        if self._mode is not Mode.ENDED:
+        if self.mode is not Mode.ENDED:
             self._go(Mode.READING)
 
     @Slot()
     def play(self) -> None:
         """Continue at the current speed; from the beginning, if the end was reached."""
-        if self._mode is Mode.ENDED:
+        if self.mode is Mode.ENDED:
             self._rewind()
         self._go(Mode.PLAYING)
 
     @Slot()
     def pause(self) -> None:
-        if self._mode is not Mode.ENDED:
+        if self.mode is not Mode.ENDED:
             self._go(Mode.PAUSED)
 
     @Slot()
     def toggle(self) -> None:
-        if self._mode in (Mode.PAUSED, Mode.ENDED):
+        if self.mode in (Mode.PAUSED, Mode.ENDED):
             self.play()
         else:
             self.pause()
 
     @Slot()
     def step(self) -> None:
-        if self._mode is not Mode.ENDED:
+        if self.mode is not Mode.ENDED:
             self._go(Mode.PAUSED if self._player.step() else Mode.ENDED)
 
     @Slot()
@@ -183,12 +126,12 @@ class Replay(QObject):
     @Slot(float)
     def seek(self, at_s: float) -> None:
         """Go to a position; seeking back starts from the beginning. Then continue as before."""
-        goes_on = Mode.PLAYING if self._mode is Mode.PLAYING else Mode.PAUSED
-        if self._mode is not Mode.SEEKING:
+        goes_on = Mode.PLAYING if self.mode is Mode.PLAYING else Mode.PAUSED
+        if self.mode is not Mode.SEEKING:
             self._after_seeking = goes_on
         if at_s < self._player.position_s - _SLACK_S:
             self._rewind()
-        elif self._mode is Mode.ENDED:
+        elif self.mode is Mode.ENDED:
             return
         self._target_s = at_s
         self._go(Mode.SEEKING)
@@ -196,23 +139,23 @@ class Replay(QObject):
     @Slot(float)
     def set_speed(self, speed: float) -> None:
         """Set the factor of the replay's speed."""
-        self._speed = speed
+        self.speed = speed
         self._drop_anchor()
         self._tell()
 
     @Slot(bool)
     def set_skips_silence(self, is_wanted: bool) -> None:
         """Set whether long silence is skipped while playing."""
-        self._skips_silence = is_wanted
+        self.skips_silence = is_wanted
         self._tell()
 
     def _rewind(self) -> None:
-        self._mode = Mode.PAUSED
+        self.mode = Mode.PAUSED
         self._player.restart()
         self.restarted.emit()
 
     def _go(self, mode: Mode) -> None:
-        self._mode = mode
+        self.mode = mode
         self._drop_anchor()
         self._heard = (self._clock(), self._player.timeline.end)
         if mode in (Mode.PAUSED, Mode.ENDED):
@@ -230,9 +173,9 @@ class Replay(QObject):
 
     @Slot()
     def _on_timeout(self) -> None:
-        if self._mode in (Mode.READING, Mode.FOLLOWING):
+        if self.mode in (Mode.READING, Mode.FOLLOWING):
             is_more = self._read_on()
-        elif self._mode is Mode.SEEKING:
+        elif self.mode is Mode.SEEKING:
             is_more = self._seek_on()
         else:
             is_more = self._play_on()
@@ -245,7 +188,7 @@ class Replay(QObject):
         """Read a slice, and wait for more at the end of a growing recording."""
         is_more = self._player.advance(_SLICE_S)
         mode = Mode.FOLLOWING if is_more and self._player.is_following else Mode.READING
-        if mode is not self._mode:
+        if mode is not self.mode:
             self._go(mode)
         return is_more
 
@@ -257,7 +200,7 @@ class Replay(QObject):
 
     def _play_on(self) -> bool:
         since, position_s = self._anchor
-        target_s = position_s + (self._clock() - since) * self._speed
+        target_s = position_s + (self._clock() - since) * self.speed
         is_more = self._player.play_until(target_s, _PLAY_SLICE_S)
         if is_more and self._player.position_s < target_s - _SLACK_S:
             self._drop_anchor()
@@ -268,7 +211,7 @@ class Replay(QObject):
         now, count = self._clock(), self._player.timeline.end
         if count != self._heard[1]:
             self._heard = (now, count)
-        if not self._skips_silence or now - self._heard[0] < _SILENCE_S:
+        if not self.skips_silence or now - self._heard[0] < _SILENCE_S:
             return True
         is_more = self._player.step()
         self._heard = (now, self._player.timeline.end)

@@ -199,9 +199,8 @@ class ArrayField(FormField):
         row.setContentsMargins(0, 0, 0, 0)
         field = ValueField(self.context.below(resolved(chosen, self.context.root)), line)
         field.changed.connect(self.changed)
-        remove = QToolButton(line)
+        remove = QToolButton(line, autoRaise=True)
         remove.setIcon(self.context.appearance.icon("remove"))
-        remove.setAutoRaise(True)
         remove.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         remove.setToolTip("Remove this item")
         remove.clicked.connect(self._on_remove_clicked)
@@ -468,8 +467,7 @@ class MemberRow(QWidget):
             self._there.setToolTip("Clear the box to leave this member out")
             self._there.toggled.connect(self._on_toggled)
             header.addWidget(self._there, 1)
-        limits = QLabel(range_text(schema), self)
-        limits.setTextFormat(Qt.TextFormat.PlainText)
+        limits = QLabel(range_text(schema), self, textFormat=Qt.TextFormat.PlainText)
         set_text_colour(limits, self._context.appearance, Tone.MUTED)
         header.addWidget(limits)
         return header
@@ -529,7 +527,8 @@ class ObjectField(FormField):
         """What was set and is to be shown by the rows that are made later; None for nothing."""
         self._required = required_of(context.schema)
         self._properties = properties = properties_of(context.schema)
-        names = sorted(properties, key=_Order(self._required))[:_MOST_MEMBERS]
+        # Required members first, else as the schema has them.
+        names = sorted(properties, key=lambda name: name not in self._required)[:_MOST_MEMBERS]
         names = names[: context.work.room(len(names))]
         self._named = frozenset(names)
         self._members = QVBoxLayout()
@@ -621,13 +620,3 @@ class ObjectField(FormField):
     def _on_row_changed(self) -> None:
         self._is_set = True
         self.changed.emit()
-
-
-class _Order:
-    """Sorts required members first, else as the schema has them."""
-
-    def __init__(self, required: frozenset[str]) -> None:
-        self._required = required
-
-    def __call__(self, name: str) -> bool:
-        return name not in self._required

@@ -53,8 +53,7 @@ class FormBuild(QObject):
         self._waiting: collections.deque[tuple[QObject, FieldContainer, str, int]] = (
             collections.deque()
         )
-        self._timer = QTimer(self)
-        self._timer.setInterval(0)
+        self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._on_turn)
 
     @property

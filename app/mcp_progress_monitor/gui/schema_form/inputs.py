@@ -92,8 +92,7 @@ class TextField(FormField):
         self._untouched = text
 
     def _make_multiline_edit(self) -> QPlainTextEdit:
-        lines = QPlainTextEdit(self)
-        lines.setTabChangesFocus(True)
+        lines = QPlainTextEdit(self, tabChangesFocus=True)
         lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LINES + 12)
         lines.setAccessibleName(self._name)
         lines.textChanged.connect(self._on_edited)
@@ -230,9 +229,8 @@ class JsonField(FormField):
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        self._text = QPlainTextEdit(self)
+        self._text = QPlainTextEdit(self, tabChangesFocus=True)
         self._text.setFont(monospaced(self.font()))
-        self._text.setTabChangesFocus(True)
         self._text.setPlaceholderText(_hint(context) or "JSON")
         self._text.setFixedHeight(self._text.fontMetrics().lineSpacing() * _LINES + 12)
         self._text.textChanged.connect(self._on_edited)

@@ -63,9 +63,7 @@ class ServerLogModel(TitledTable):
         self._rows: list[NotificationReceived] = []
         self._waiting: collections.deque[NotificationReceived] = collections.deque(maxlen=KEPT)
         self._texts = _MessageTexts()
-        self._turn = QTimer(self)
-        self._turn.setSingleShot(True)
-        self._turn.setInterval(_TURN_MS)
+        self._turn = QTimer(self, singleShot=True, interval=_TURN_MS)
         self._turn.timeout.connect(self._take_some)
 
     @Slot(object)

@@ -6,13 +6,11 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
     QLabel,
-    QPlainTextEdit,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -20,9 +18,10 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.catalogue.trust import with_visible_gaps
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
+from mcp_progress_monitor.gui.common.controls import read_only_text
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
-from mcp_progress_monitor.gui.theme import GAP, emphasised, monospaced
+from mcp_progress_monitor.gui.theme import GAP, emphasised
 from mcp_progress_monitor.wording.approval import (
     CHANGED,
     CHANGED_BEFORE,
@@ -162,9 +161,7 @@ class ConsentDialog(QDialog):
         return row
 
     def _lay_out(self, origin: str, note: str) -> None:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
+        label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
         words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
@@ -205,7 +202,8 @@ class SavedServerDialog(QDialog):
         self.setWindowTitle("Server of a saved job")
         self._saved = saved
         self._jobs: list[JobId] = []
-        self.text = self._make_text(now)
+        self.text = read_only_text(self, "What the saved definition runs")
+        self.text.setPlainText("\n".join(self._lines(now)))
         self._buttons = QDialogButtonBox(self)
         self.use = self._buttons.addButton(
             "&Start the saved command and resume", QDialogButtonBox.ButtonRole.AcceptRole
@@ -230,17 +228,6 @@ class SavedServerDialog(QDialog):
         """Emit what was approved and close."""
         self.saved_server_approved.emit(tuple(self._jobs))
         super().accept()
-
-    def _make_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
-        """A text that shows everything, however long: wrapped, never cut off."""
-        text = QPlainTextEdit(self)
-        text.setReadOnly(True)
-        text.setTabChangesFocus(True)
-        text.setFont(monospaced(self.font()))
-        text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        text.setAccessibleName("What the saved definition runs")
-        text.setPlainText("\n".join(self._lines(now)))
-        return text
 
     def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
         # Each with its folder, which was saved with the job.
@@ -272,8 +259,6 @@ class SavedServerDialog(QDialog):
         )
 
     def _label(self, *parts: str) -> QLabel:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
+        label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         label.setText(" — ".join(visible(part)[:1000] for part in parts if part))
         return label

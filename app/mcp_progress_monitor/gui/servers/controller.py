@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import TYPE_CHECKING, Final, NamedTuple
+import functools
+from typing import TYPE_CHECKING, Concatenate, Final, NamedTuple, ParamSpec
 
 import anyio.to_thread
 from PySide6.QtCore import QObject, Signal, Slot
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
+P = ParamSpec("P")
+
 _NAMES: Final = 2000  # characters of variables' names that are shown
 _BEATS: Final = 4  # ticks of the window between two checks of the file: a second
 _AT_ONCE: Final = 8
@@ -42,6 +45,21 @@ class RemovedServer(NamedTuple):
     position: int
     is_approved: bool
     is_saved: bool
+
+
+def _reporting_errors(
+    work: Callable[Concatenate[ServersController, P], None],
+) -> Callable[Concatenate[ServersController, P], None]:
+    """Let a quick action report its `UserError` in the window."""
+
+    @functools.wraps(work)
+    def run(self: ServersController, /, *given: P.args, **named: P.kwargs) -> None:
+        try:
+            work(self, *given, **named)
+        except UserError as error:
+            self.report_error(error.details)
+
+    return run
 
 
 class ServersController(QObject):
@@ -71,7 +89,7 @@ class ServersController(QObject):
         super().__init__(parent)
         self._engine = engine
         self._tasks = tasks
-        self._tell = tell
+        self.report_error = tell
         self.keyring = keyring  # where secrets are stored; never accessed in the window's thread
         self._folder = folder
         self.approvals = Consents(folder)
@@ -177,7 +195,7 @@ class ServersController(QObject):
                 try:
                     await self._unless_unwanted(self._engine.servers.connect, name)
                 except UserError as error:
-                    self._tell(error.details)
+                    self.report_error(error.details)
         finally:
             self._taking_turns -= 1
 
@@ -220,7 +238,7 @@ class ServersController(QObject):
     async def _sign_out(self, name: str) -> None:
         if not await self._engine.servers.sign_out(name):
             what = "You were not signed in to this server"
-            self._tell(ErrorDetails(what, name, "No saved sign-in was found."))
+            self.report_error(ErrorDetails(what, name, "No saved sign-in was found."))
 
     def offer(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
         """Add the servers of a file for this run; connect those that are approved."""
@@ -244,7 +262,7 @@ class ServersController(QObject):
     @Slot(object)
     def approve(self, definitions: Sequence[ServerDefinition]) -> None:
         """Save the user's approval, and connect what was approved."""
-        self._run_reported(self.approvals.approve, definitions)
+        self._save_approvals(definitions)
         for_now = [each for each in definitions if each.approval_key in self._offered]
         self._offered.difference_update(each.approval_key for each in for_now)
         self.add_for_now(for_now)
@@ -256,12 +274,12 @@ class ServersController(QObject):
         entry = self.saved.entries.get(name)
         if entry is not None and entry.is_disabled:
             hint = "Enable it first."
-            self._tell(disabled(name, hint))
+            self.report_error(disabled(name, hint))
             return None
         try:
             return self.saved.wanted(name)
         except UserError as error:
-            self._tell(error.details)
+            self.report_error(error.details)
             return None
 
     def _origin(self, definitions: Sequence[ServerDefinition]) -> str:
@@ -316,14 +334,14 @@ class ServersController(QObject):
     def _tell_when_it_counts(self, name: str, definition: ServerDefinition) -> None:
         if name in self._engine.servers.names() and self._engine.servers.snapshot(name).state.is_up:
             what = "Changes take effect at the next connection"
-            self._tell(ErrorDetails(what, definition.name, "Restart the server to apply them now."))
+            self.report_error(
+                ErrorDetails(what, definition.name, "Restart the server to apply them now.")
+            )
 
     @Slot(str)
+    @_reporting_errors
     def keep(self, name: str) -> None:
         """Save a server that was only added for this run."""
-        self._run_reported(self._keep, name)
-
-    def _keep(self, name: str) -> None:
         from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 
         self._must_be_free(name)
@@ -341,20 +359,16 @@ class ServersController(QObject):
             raise UserError(ErrorDetails(what, name, hint))
 
     @Slot(str)
+    @_reporting_errors
     def clone(self, name: str) -> None:
         """Save a copy of a server, which needs no further approval."""
-        self._run_reported(self._clone, name)
-
-    def _clone(self, name: str) -> None:
         self.saved.catalogue.clone(name)
         self.refresh()
 
     @Slot(str, bool)
+    @_reporting_errors
     def set_connects_at_start(self, name: str, is_wanted: bool) -> None:
         """Set whether a server is connected when the program starts."""
-        self._run_reported(self._set_connects_at_start, name, is_wanted)
-
-    def _set_connects_at_start(self, name: str, is_wanted: bool) -> None:
         entry = self.saved.catalogue.entry(name)
         self._replace(dataclasses.replace(entry, connects_at_start=is_wanted))
 
@@ -374,11 +388,9 @@ class ServersController(QObject):
         self.refresh()
 
     @Slot(str, int)
+    @_reporting_errors
     def move(self, name: str, position: int) -> None:
         """Move a server: among the saved ones if it is saved."""
-        self._run_reported(self._move, name, position)
-
-    def _move(self, name: str, position: int) -> None:
         if name in self.saved.entries:
             self.saved.catalogue.move(name, position)
             self.refresh()
@@ -405,11 +417,9 @@ class ServersController(QObject):
         alone = self.saved.catalogue.unshared_secrets([name])
         return tuple(each for each in alone if not any(each in names for names in used))
 
+    @_reporting_errors
     def restore(self, removed: RemovedServer) -> None:
         """Restore a removed server with its position and approval."""
-        self._run_reported(self._restore, removed)
-
-    def _restore(self, removed: RemovedServer) -> None:
         entry = removed.entry
         if not removed.is_saved:
             self._engine.servers.add(entry.definition)
@@ -458,16 +468,13 @@ class ServersController(QObject):
         if wanted:
             what = "Imported servers read secrets from environment variables"
             hint = "Set the variables before you start this program."
-            self._tell(ErrorDetails(what, one_line(", ".join(wanted), _NAMES), hint))
+            self.report_error(ErrorDetails(what, one_line(", ".join(wanted), _NAMES), hint))
 
     def refresh(self) -> None:
         """Show the servers as currently saved."""
         self.saved.take_in()
         self.entries_changed.emit(self.saved.entries)
 
-    def _run_reported(self, work: Callable[..., object], *given: object, **named: object) -> None:
-        """Run a quick action, and report its error."""
-        try:
-            work(*given, **named)
-        except UserError as error:
-            self._tell(error.details)
+    @_reporting_errors
+    def _save_approvals(self, definitions: Sequence[ServerDefinition]) -> None:
+        self.approvals.approve(definitions)

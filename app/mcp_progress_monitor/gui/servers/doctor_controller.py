@@ -41,24 +41,19 @@ class DoctorController(QObject):
         self._servers = servers
         self._now = now
         self._appearance = appearance
-        self._pane: DoctorPane | None = None
-        self._timer = QTimer(self)
-        self._timer.setInterval(_REFRESH_MS)
+        self.pane: DoctorPane | None = None
+        """The doctor's window; None before it was first opened."""
+        self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         window.servers.doctor_requested.connect(self.open)
         window.notices.set_doctor(self._can_help)
         window.notices.doctor_requested.connect(self._on_problem_chosen)
         feed.servers_changed.connect(self._on_servers_changed)
 
-    @property
-    def pane(self) -> DoctorPane | None:
-        """The doctor's window; None before it was first opened."""
-        return self._pane
-
     @Slot(str)
     def open(self, server: str) -> None:
         """Show the diagnosis of a server's connection, until the window is closed."""
-        pane = self._pane or self._made()
+        pane = self.pane or self._made()
         if self._show(pane, server):
             pane.show()
             pane.raise_()
@@ -68,10 +63,10 @@ class DoctorController(QObject):
     @Slot()
     def refresh(self) -> None:
         """Update the diagnosis; close the window if the server is gone."""
-        if self._pane is None or not self._pane.isVisible():
+        if self.pane is None or not self.pane.isVisible():
             self._timer.stop()
-        elif not self._show(self._pane, self._pane.server):
-            self._pane.close()
+        elif not self._show(self.pane, self.pane.server):
+            self.pane.close()
 
     def _made(self) -> DoctorPane:
         from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
@@ -83,7 +78,7 @@ class DoctorController(QObject):
         pane.stderr_requested.connect(servers.stderr_requested)
         pane.traffic_requested.connect(self._on_traffic_requested)
         pane.closed.connect(self._timer.stop)
-        self._pane = pane
+        self.pane = pane
         return pane
 
     def _show(self, pane: DoctorPane, server: str) -> bool:
@@ -112,7 +107,7 @@ class DoctorController(QObject):
 
     @Slot(object)
     def _on_servers_changed(self, changed: frozenset[str]) -> None:
-        if self._pane is not None and self._pane.server in changed:
+        if self.pane is not None and self.pane.server in changed:
             self.refresh()
 
     @Slot(str)

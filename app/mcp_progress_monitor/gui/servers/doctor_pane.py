@@ -21,7 +21,7 @@ from mcp_progress_monitor.gui.theme import (
     monospaced,
 )
 from mcp_progress_monitor.snapshots.servers import ServerState
-from mcp_progress_monitor.wording.doctor import DoctorSection, Line, Look, happened, sections
+from mcp_progress_monitor.wording.doctor import DoctorSection, Look, happened, sections
 from mcp_progress_monitor.wording.servers import state_word
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class DoctorPane(QWidget):
         self.icon = QLabel(self)
         self.head = plain_label(self)
         self.sentence = plain_label(self)
-        self.page = QTextEdit(self)
+        self.page = QTextEdit(self, readOnly=True, acceptRichText=False, tabChangesFocus=True)
         self.go = push_button(self, "", "Connect or restart the server")
         self.edit = push_button(self, "&Edit…", "Edit the command or URL of the server")
         self.copy = push_button(self, "Co&py report", "Copy the report as plain text")
@@ -102,10 +102,7 @@ class DoctorPane(QWidget):
         self.closed.emit()
 
     def _lay_out(self) -> None:
-        self.page.setReadOnly(True)
         self.page.setFrameShape(QFrame.Shape.NoFrame)
-        self.page.setAcceptRichText(False)
-        self.page.setTabChangesFocus(True)
         self.page.setAccessibleName("Diagnosis of the connection")
         self.page.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
@@ -173,16 +170,13 @@ class DoctorPane(QWidget):
         block.setLeftMargin(2 * GAP_L)
         for line in section.lines:
             self._begin_block(cursor, block)
-            self._write_line(cursor, line)
+            cursor.insertText(line.text, self._format(line.look))
 
     def _begin_block(self, cursor: QTextCursor, block: QTextBlockFormat) -> None:
         if cursor.atStart():
             cursor.setBlockFormat(block)
         else:
             cursor.insertBlock(block)
-
-    def _write_line(self, cursor: QTextCursor, line: Line) -> None:
-        cursor.insertText(line.text, self._format(line.look))
 
     def _format(self, look: Look) -> QTextCharFormat:
         made = QTextCharFormat()

@@ -9,7 +9,7 @@ import urllib.parse
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QIcon, QTextOption
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.formatting import elide, one_line, visible
-from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.controls import plain_label, read_only_text, set_text_colour
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.draft import (
@@ -36,7 +36,7 @@ from mcp_progress_monitor.gui.servers.draft import (
     read_draft,
 )
 from mcp_progress_monitor.gui.servers.editor_pages import ConnectionPage, RestartPage, ServerPage
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, monospaced
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.wording.approval import STARTED_IN
 
@@ -158,9 +158,7 @@ class ServerEditor(QDialog):
         self.preview = self._make_preview()
         self.note = plain_label(self)
         self.note.hide()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_PREVIEW_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_PREVIEW_MS)
         self._timer.timeout.connect(self._show_reading)
         self._add_buttons()
         self._lay_out()
@@ -302,12 +300,7 @@ class ServerEditor(QDialog):
         set_text_colour(self.note, self._appearance, tone)
 
     def _make_preview(self) -> QPlainTextEdit:
-        preview = QPlainTextEdit(self)
-        preview.setReadOnly(True)
-        preview.setTabChangesFocus(True)
-        preview.setFont(monospaced(self.font()))
-        preview.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        preview.setAccessibleName("Exactly what will run or be contacted")
+        preview = read_only_text(self, "Exactly what will run or be contacted")
         line = preview.fontMetrics().lineSpacing()
         preview.setMinimumHeight(line * 3 + 2 * GAP)
         preview.setMaximumHeight(line * _PREVIEW_LINES + 2 * GAP)
@@ -317,13 +310,12 @@ class ServerEditor(QDialog):
         role = QDialogButtonBox.ButtonRole
         self.buttons = QDialogButtonBox(self)
         self.connect_button = QPushButton("Save and &connect", self)
-        self.save_button = QPushButton("&Save", self)
+        self.save_button = QPushButton("&Save", self, autoDefault=False)
         self.buttons.addButton(self.save_button, role.AcceptRole)
         self.buttons.addButton(self.connect_button, role.AcceptRole)
         self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self.connect_button.setDefault(True)
         self.connect_button.setToolTip("Save and connect (Ctrl+Enter)")
-        self.save_button.setAutoDefault(False)
         self.connect_button.clicked.connect(self.accept)
         self.save_button.clicked.connect(self.save_only)
         self.buttons.rejected.connect(self.reject)

@@ -32,7 +32,7 @@ from mcp_progress_monitor.gui.common.controls import (
     plain_tip,
     set_text_colour,
 )
-from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, open_dialog, order_tabs
 from mcp_progress_monitor.gui.servers.draft import (
     Draft,
     EnteredValue,
@@ -98,8 +98,9 @@ class EditorPage(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.inner = QWidget(self)
-        self.form = QFormLayout(self.inner)
-        self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self.form = QFormLayout(
+            self.inner, fieldGrowthPolicy=QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow
+        )
         self.form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
         self.form.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
         self.form.setSpacing(GAP)
@@ -112,12 +113,15 @@ class EditorPage(QScrollArea):
         box = FieldBox(control, self.appearance, self.inner, hint)
         if not control.accessibleName():
             control.setAccessibleName(label.replace("&", ""))
-        words = QLabel(label, self.inner)
-        words.setTextFormat(Qt.TextFormat.PlainText)
+        words = QLabel(
+            label,
+            self.inner,
+            textFormat=Qt.TextFormat.PlainText,
+            alignment=Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+        )
         words.setBuddy(control)
         # Aligned with the control's first line.
         words.setFixedHeight(self._line.sizeHint().height())
-        words.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.form.addRow(words, box)
         self.fields[name] = box
         return box
@@ -159,9 +163,8 @@ class ValueRow(QWidget):
         self.value.setText("" if value.kind is ValueKind.KEYRING else value.value)
         self._scheme = QLabel(value.scheme.strip(), self)
         self._scheme.setVisible(bool(value.scheme))
-        self.remove = QToolButton(self)
+        self.remove = QToolButton(self, autoRaise=True)
         self.remove.setIcon(appearance.icon("remove"))
-        self.remove.setAutoRaise(True)
         self.remove.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._problem = plain_label(self)
         self._problem.hide()
@@ -388,25 +391,20 @@ class ServerPage(EditorPage):
         self.is_command = QRadioButton("Comman&d (stdio)", self)
         self.is_url = QRadioButton("&URL (HTTP)", self)
         self.name = QLineEdit(self)
-        self.command = QLineEdit(self)
-        self.command.setPlaceholderText("python -m my_server --verbose")
+        self.command = QLineEdit(self, placeholderText="python -m my_server --verbose")
         self.folder = QLineEdit(self)
         self.folder.setPlaceholderText(str(here() or ""))
-        self.browse = QPushButton("Bro&wse…", self)
-        self.browse.setAutoDefault(False)
+        self.browse = QPushButton("Bro&wse…", self, autoDefault=False)
         self.variables = ValueTable("&Add variable", appearance, self)
-        self.url = QLineEdit(self)
-        self.url.setPlaceholderText("https://example.com/mcp")
+        self.url = QLineEdit(self, placeholderText="https://example.com/mcp")
         self.transport = QuietComboBox(self)
         self.transport.addItems(["Streamable HTTP", "HTTP+SSE (up to 2024-11-05)"])
         self.headers = ValueTable("&Add header", appearance, self, has_bearer=True)
         self.signs_in = QCheckBox("Use &OAuth in the browser when required", self)
-        self.client_id = QLineEdit(self)
-        self.client_id.setPlaceholderText("none: register automatically")
+        self.client_id = QLineEdit(self, placeholderText="none: register automatically")
         self.client_id.setToolTip("Enter a client id or the URL of a client id metadata document")
         self.client_secret = ValueRow(Draft().client_secret, appearance, self, is_named=False)
-        self.scope = QLineEdit(self)
-        self.scope.setPlaceholderText("as the server requests")
+        self.scope = QLineEdit(self, placeholderText="as the server requests")
         self.at_start = QCheckBox("Connect w&hen this program starts", self)
         self._add_fields()
         self._connect()
@@ -524,11 +522,14 @@ class ServerPage(EditorPage):
 
     @Slot()
     def _on_browse(self) -> None:
-        dialog = QFileDialog(self, "Folder to start the server in", self.folder.text())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog = QFileDialog(
+            self,
+            "Folder to start the server in",
+            self.folder.text(),
+            fileMode=QFileDialog.FileMode.Directory,
+        )
         dialog.fileSelected.connect(self.folder.setText)
-        dialog.open()
+        open_dialog(dialog)
 
 
 class ConnectionPage(EditorPage):
@@ -544,10 +545,8 @@ class ConnectionPage(EditorPage):
         )
         self.connect_timeout = _seconds(self, least=0, most=_DAY_S)
         self.connect_timeout.setSpecialValueText("Automatic")
-        self.idle = QLineEdit(self)
-        self.idle.setPlaceholderText("30 min for tools, 1 min for other requests")
-        self.total = QLineEdit(self)
-        self.total.setPlaceholderText("off")
+        self.idle = QLineEdit(self, placeholderText="30 min for tools, 1 min for other requests")
+        self.total = QLineEdit(self, placeholderText="off")
         self.ping = _seconds(self, least=0, most=_DAY_S)
         self.ping.setSpecialValueText("never")
         off = "Seconds or “off”. Applies to calls without limits of their own."
@@ -605,15 +604,14 @@ class RestartPage(EditorPage):
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(appearance, parent)
         self.restarts = QCheckBox("Re&connect automatically when it ends", self)
-        self.limit = QSpinBox(self)
+        self.limit = QSpinBox(self, suffix=" times in a row")
         self.limit.setRange(1, 1000)
-        self.limit.setSuffix(" times in a row")
         self.first = _seconds(self, least=0, most=_DAY_S)
         self.longest = _seconds(self, least=0, most=_DAY_S)
         self.watches = QCheckBox("&Restart when its files change", self)
-        self.paths = QPlainTextEdit(self)
-        self.paths.setPlaceholderText("its folder and the files in its arguments")
-        self.paths.setTabChangesFocus(True)
+        self.paths = QPlainTextEdit(
+            self, placeholderText="its folder and the files in its arguments", tabChangesFocus=True
+        )
         self.paths.setFixedHeight(self.paths.fontMetrics().lineSpacing() * 4 + GAP)
         self.patterns = QLineEdit(self)
         self.patterns.setPlaceholderText(" ".join(FileWatch().patterns))
@@ -680,8 +678,6 @@ class RestartPage(EditorPage):
 
 
 def _seconds(parent: QWidget, *, least: float, most: float) -> QDoubleSpinBox:
-    box = QDoubleSpinBox(parent)
+    box = QDoubleSpinBox(parent, decimals=1, suffix=" s")
     box.setRange(least, most)
-    box.setDecimals(1)
-    box.setSuffix(" s")
     return box

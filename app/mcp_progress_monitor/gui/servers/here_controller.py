@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.engine.origins import split_watched_key
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT
 from mcp_progress_monitor.wording import watched as watched_texts
 
@@ -107,8 +108,7 @@ class ServersHere(QObject):
         pending = self._pending[origin.server_key] = _Pending(origin, found, dialog)
         dialog.servers_approved.connect(self._on_agreed)
         dialog.finished.connect(self._on_finished)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
+        open_dialog(dialog)
         return pending
 
     @Slot(object)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.path_checks import here, home
 
 if TYPE_CHECKING:
@@ -66,9 +67,8 @@ class ImportController(QObject):
             dialog.answers_entered.connect(self._on_answers_entered)
             dialog.import_requested.connect(self._on_import_requested)
             dialog.finished.connect(self._on_import_finished)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             self._import = dialog
-            dialog.open()
+            open_dialog(dialog)
             self._tasks.start("look for configurations", self._look_for_files)
             self._tasks.start("look for a keyring", self._look_for_keyring, dialog)
         self._import.raise_()
@@ -92,10 +92,9 @@ class ImportController(QObject):
             dialog.text_requested.connect(self._on_export_wished)
             dialog.export_requested.connect(self._on_export_wished)
             dialog.finished.connect(self._on_export_finished)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             self._export = dialog
             dialog.form.setCurrentIndex(FORMS.index(OURS))  # the format that leaves nothing out
-            dialog.open()
+            open_dialog(dialog)
             dialog.ask()
         self._export.raise_()
         self._export.activateWindow()

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
@@ -36,6 +35,7 @@ from mcp_progress_monitor.gui.common.controls import (
     QuietComboBox,
     plain_label,
     plain_tip,
+    read_only_text,
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import (
@@ -43,11 +43,12 @@ from mcp_progress_monitor.gui.common.layout import (
     fit_to_screen,
     in_column,
     in_row,
+    open_dialog,
     order_tabs,
 )
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
 from mcp_progress_monitor.gui.servers.editor_pages import FieldBox
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, monospaced
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.wording.imports import (
     SECRETS_TEXTS,
     STATUS_TEXTS,
@@ -119,11 +120,13 @@ class ServerExportDialog(QDialog):
         self.form.setAccessibleName("Format")
         self.form.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.with_secrets = QCheckBox("&Include values of variables and headers", self)
-        self.shown = QPlainTextEdit(self)
+        self.shown = read_only_text(self, "Preview", QTextOption.WrapMode.NoWrap)
         self.note = plain_label(self)
         self.copy = QPushButton("&Copy", self)
         self.save = QPushButton("&Save as…", self)
-        self._set_up()
+        self.with_secrets.setToolTip(
+            "Include the values; otherwise they are references to environment variables"
+        )
         self._lay_out()
         self.servers.itemChanged.connect(self.ask)
         self.form.currentIndexChanged.connect(self.ask)
@@ -191,16 +194,6 @@ class ServerExportDialog(QDialog):
             servers.addItem(item)
         return servers
 
-    def _set_up(self) -> None:
-        self.shown.setReadOnly(True)
-        self.shown.setTabChangesFocus(True)
-        self.shown.setFont(monospaced(self.font()))
-        self.shown.setWordWrapMode(QTextOption.WrapMode.NoWrap)
-        self.shown.setAccessibleName("Preview")
-        self.with_secrets.setToolTip(
-            "Include the values; otherwise they are references to environment variables"
-        )
-
     def _lay_out(self) -> None:
         label = QLabel("&Format", self)
         label.setBuddy(self.form)
@@ -226,15 +219,13 @@ class ServerExportDialog(QDialog):
 
     @Slot()
     def _on_save(self) -> None:
-        dialog = QFileDialog(self, "Save servers as")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog = QFileDialog(self, "Save servers as", acceptMode=QFileDialog.AcceptMode.AcceptSave)
         is_toml = self.request().form == "codex"
         dialog.selectFile("config.toml" if is_toml else "mcp.json")
         # Other content of an existing file is kept: it is updated, not overwritten.
         dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
         dialog.fileSelected.connect(self._on_file_selected)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(str)
     def _on_file_selected(self, path: str) -> None:
@@ -318,10 +309,11 @@ class ImportInputs(QScrollArea):
         self._asked.clear()
         self._boxes.clear()
         inner = QWidget(self)
-        self._form = QFormLayout(inner)
+        self._form = QFormLayout(
+            inner, fieldGrowthPolicy=QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow
+        )
         self._form.setContentsMargins(0, 0, GAP_S, 0)
         self._form.setSpacing(GAP_S)
-        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         self.setWidget(inner)
 
     def _add(self, asked: AskedInput) -> None:
@@ -333,10 +325,8 @@ class ImportInputs(QScrollArea):
         if asked.input.is_secret and asked.input.stands_as_text:
             hint = "Part of a command or URL: readable in the catalogue file."
         box = FieldBox(control, self._appearance, self, hint)
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
+        label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         label.setText(described)
-        label.setWordWrap(True)
         label.setFixedWidth(min(label.fontMetrics().horizontalAdvance(described) + GAP, _LABEL))
         self._boxes[asked.input.id] = box
         self._form.addRow(label, box)
@@ -398,17 +388,15 @@ class ImportDialog(QDialog):
         self._rows: list[ImportRow] = []
         self._saved: Mapping[str, CatalogueEntry] = {}
         self.files = QuietComboBox(self)
-        self.choose = QPushButton("C&hoose file…", self)
-        self.problems = self._make_text("Errors in the file")
+        self.choose = QPushButton("C&hoose file…", self, autoDefault=False)
+        self.problems = read_only_text(self, "Errors in the file")
         self.tree = self._make_tree()
         self.inputs = ImportInputs(appearance, self)
-        self.details = self._make_text("Details of the selected server")
+        self.details = read_only_text(self, "Details of the selected server")
         self.secrets = self._make_choice()
         self.note = plain_label(self)
         self._usual_place = 0
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_ANSWER_MS)
+        self._timer = QTimer(self, singleShot=True, interval=_ANSWER_MS)
         self._add_buttons()
         self._lay_out()
         self._connect()
@@ -575,15 +563,6 @@ class ImportDialog(QDialog):
         self.note.setText(words)
         set_text_colour(self.note, self._appearance, tone)
 
-    def _make_text(self, name: str) -> QPlainTextEdit:
-        text = QPlainTextEdit(self)
-        text.setReadOnly(True)
-        text.setTabChangesFocus(True)
-        text.setFont(monospaced(self.font()))
-        text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        text.setAccessibleName(name)
-        return text
-
     def _make_choice(self) -> QComboBox:
         """Where secrets are stored: in the keyring if there is one, unless the user chooses."""
         choice = QuietComboBox(self)
@@ -612,7 +591,6 @@ class ImportDialog(QDialog):
         self._import.setDefault(True)
         self.buttons.addButton(self._import, QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
-        self.choose.setAutoDefault(False)
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
@@ -626,8 +604,7 @@ class ImportDialog(QDialog):
         top.addWidget(self.files, 1)
         top.addWidget(self.choose)
         secrets = in_row(self._secrets_label, (self.secrets, 1))
-        self._body = QSplitter(Qt.Orientation.Vertical, self)
-        self._body.setChildrenCollapsible(False)
+        self._body = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)
         self._body.addWidget(self.tree)
         self._body.addWidget(self.details)
         self._body.setStretchFactor(0, 3)
@@ -690,12 +667,12 @@ class ImportDialog(QDialog):
 
     @Slot()
     def _on_choose(self) -> None:
-        dialog = QFileDialog(self, "Choose a configuration file")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog = QFileDialog(
+            self, "Choose a configuration file", fileMode=QFileDialog.FileMode.ExistingFile
+        )
         dialog.setNameFilters(["Configurations (*.json *.jsonc *.toml)", "All files (*)"])
         dialog.fileSelected.connect(self._on_file_selected)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(str)
     def _on_file_selected(self, path: str) -> None:

@@ -104,19 +104,14 @@ class ServersModel(QAbstractListModel):
         self._unattached_ticks: Callable[[str], int] | None = None
         self._now: Callable[[], float] = time.monotonic
         self._entries: dict[str, CatalogueEntry] = {}
-        self._has_catalogue = False
+        self.has_catalogue = False
+        """Whether servers can be saved: false in a recording."""
         self._turns: frozenset[str] = frozenset()
         self._rows: list[ServerRow] = []
         self._stray: dict[str, int] = {}
         self._badges: Mapping[str, Badge] = {}
-        self._second = QTimer(self)
-        self._second.setInterval(_SECOND_MS)
+        self._second = QTimer(self, interval=_SECOND_MS)
         self._second.timeout.connect(self._on_second)
-
-    @property
-    def has_catalogue(self) -> bool:
-        """Whether servers can be saved: false in a recording."""
-        return self._has_catalogue
 
     def set_source(
         self,
@@ -140,7 +135,7 @@ class ServersModel(QAbstractListModel):
     def set_catalogue(self, entries: Mapping[str, CatalogueEntry]) -> None:
         """Show the saved servers too, in their order and before the others."""
         before, self._entries = self._entries, dict(entries)
-        self._has_catalogue = True
+        self.has_catalogue = True
         differing = {
             name
             for name in before.keys() | entries.keys()

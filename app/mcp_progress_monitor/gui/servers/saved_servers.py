@@ -10,7 +10,7 @@ from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from mcp_progress_monitor.catalogue.catalogue import Catalogue
@@ -96,7 +96,8 @@ class SavedServers:
         self._approvals = approvals
         self._tell = tell
         self._catalogue: Catalogue | None = None
-        self._seen: dict[str, CatalogueEntry] = {}
+        self.entries: dict[str, CatalogueEntry] = {}
+        """The saved servers as last read, by name, in the user's order."""
         self._brought: set[str] = set()  # consent keys of everything that was in the file
         self._placed: set[str] = set()
         self._leaving: set[str] = set()
@@ -111,19 +112,14 @@ class SavedServers:
             self._catalogue = Catalogue(self.path)
         return self._catalogue
 
-    @property
-    def entries(self) -> Mapping[str, CatalogueEntry]:
-        """The saved servers as last read, by name, in the user's order."""
-        return self._seen
-
     def is_saved(self, name: str) -> bool:
         """Whether the engine's server of that name is in the catalogue."""
         return name in self._placed
 
     def wanted(self, name: str) -> ServerDefinition:
         """The definition to connect under a name; `UserError` if there is no such server."""
-        if name in self._placed and name in self._seen:
-            return self._seen[name].definition
+        if name in self._placed and name in self.entries:
+            return self.entries[name].definition
         return self._engine.servers.newest(name)
 
     def refuses(self, definition: ServerDefinition) -> bool:
@@ -146,7 +142,7 @@ class SavedServers:
         With `is_news`, another program changed it: the effect is reported.
         """
         now = {entry.name: entry for entry in self.catalogue.entries()}
-        before, self._seen = self._seen, now
+        before, self.entries = self.entries, now
         self._brought.update(entry.definition.approval_key for entry in now.values())
         gone = self._dropped(is_news=is_news)
         if before == now and list(before) == list(now) and not gone:
@@ -162,7 +158,7 @@ class SavedServers:
 
     def apply(self, name: str) -> None:
         """Add a saved server to the engine, once it is approved."""
-        entry = self._seen.get(name)
+        entry = self.entries.get(name)
         if entry is not None and name in self._placed:
             self._redefine(entry, is_news=False)
 
@@ -190,7 +186,7 @@ class SavedServers:
         """Remove servers that are no longer saved, or disabled, once they are not connected."""
         dropped = False
         for name in sorted(self._placed):
-            entry = self._seen.get(name)
+            entry = self.entries.get(name)
             if entry is not None and not entry.is_disabled:
                 continue
             if not self._engine.servers.snapshot(name).state.is_up:

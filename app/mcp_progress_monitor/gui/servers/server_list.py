@@ -270,7 +270,9 @@ class ServerList(QWidget):
         self._menu = QMenu(self)
         self._levels = LevelMenu(self)
         self._resources = ResourceMenu(self)
-        self._add = QToolButton(self)
+        self._add = QToolButton(
+            self, autoRaise=True, popupMode=QToolButton.ToolButtonPopupMode.MenuButtonPopup
+        )
         self._adding = QMenu(self)
         self._heading = SideHeading("Servers", appearance, self)
         self._set_up_view()
@@ -318,10 +320,8 @@ class ServerList(QWidget):
         RowKeys(view)
 
     def _set_up_add(self) -> None:
-        self._add.setAutoRaise(True)
         self._add.setAccessibleName("Add a server")
         self._add.setToolTip("Add a server; open the arrow for more options (Ins)")
-        self._add.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         for words, wanted in (
             ("By &command…", self.server_add_requested),
             ("By &URL…", self.url_add_requested),

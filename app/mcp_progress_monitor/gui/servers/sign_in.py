@@ -8,9 +8,14 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QPushButton, QSizePolicy
 
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    plain_label,
+    plain_tip,
+    read_only_text,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospaced
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised
 from mcp_progress_monitor.wording.questions import url_parts
 from mcp_progress_monitor.wording.servers import sign_in_text
 
@@ -64,8 +69,7 @@ class SignInBar(QFrame):
         self.cancel = QPushButton("Cancel", self)
         self.cancel.setToolTip("Cancel the sign-in and disconnect the server")
         self.cancel.clicked.connect(self._on_cancel_clicked)
-        self._caption = QLabel("Host", self)
-        self._caption.setTextFormat(Qt.TextFormat.PlainText)
+        self._caption = QLabel("Host", self, textFormat=Qt.TextFormat.PlainText)
         appearance.changed.connect(self._on_recoloured)
         self._lay_out()
         self._on_recoloured()
@@ -83,12 +87,7 @@ class SignInBar(QFrame):
         return self._waiting[0] if self._waiting else None
 
     def _address(self) -> QPlainTextEdit:
-        edit = QPlainTextEdit(self)
-        edit.setReadOnly(True)
-        edit.setTabChangesFocus(True)
-        edit.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        edit.setFont(monospaced(self.font()))
-        edit.setAccessibleName("Full address")
+        edit = read_only_text(self, "Full address", QTextOption.WrapMode.WrapAnywhere)
         line = edit.fontMetrics().lineSpacing()
         edit.setMinimumHeight(line + 12)  # in a low window the rest can be scrolled to
         edit.setMaximumHeight(line * _LINES + 12)

@@ -6,9 +6,10 @@ import functools
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.servers.import_controller import project_folder
 from mcp_progress_monitor.recording.settings import load_settings
 from mcp_progress_monitor.snapshots.definitions import StdioDefinition
@@ -67,9 +68,8 @@ class WatchController(QObject):
             dialog.preview_requested.connect(self._on_preview_requested)
             dialog.change_requested.connect(self._on_change_requested)
             dialog.finished.connect(self._on_finished)
-            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             self._dialog = dialog
-            dialog.open()
+            open_dialog(dialog)
         self._dialog.raise_()
         self._dialog.activateWindow()
         self._tasks.start("look for servers of clients", self._load, definition)

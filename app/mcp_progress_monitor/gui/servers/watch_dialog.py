@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QHeaderView,
-    QPlainTextEdit,
     QPushButton,
     QSplitter,
     QTreeWidget,
@@ -20,10 +18,15 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.formatting import count, elide, one_line, visible
-from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.controls import (
+    plain_label,
+    plain_tip,
+    read_only_text,
+    set_text_colour,
+)
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, order_tabs
 from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
-from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
 from mcp_progress_monitor.wording.taps import (
     RECORDING_IS_OFF,
     refusal_text,
@@ -76,11 +79,10 @@ class WatchDialog(QDialog):
         self._items: list[QTreeWidgetItem] = []
         self._previewed = WatchRequest()
         self.tree = self._make_tree()
-        self.preview = self._make_preview()
+        self.preview = read_only_text(self, "Changes in the files")
         self.about = plain_label(self, _ABOUT)
         self.note = plain_label(self)
-        self.change = QPushButton("&Change files", self)
-        self.change.setAutoDefault(False)
+        self.change = QPushButton("&Change files", self, autoDefault=False)
         self.change.setEnabled(False)
         self._lay_out()
         self.tree.itemChanged.connect(self._on_ticked)
@@ -220,18 +222,8 @@ class WatchDialog(QDialog):
         tree.setAccessibleName("Servers of other clients")
         return tree
 
-    def _make_preview(self) -> QPlainTextEdit:
-        preview = QPlainTextEdit(self)
-        preview.setReadOnly(True)
-        preview.setTabChangesFocus(True)
-        preview.setFont(monospaced(self.font()))
-        preview.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        preview.setAccessibleName("Changes in the files")
-        return preview
-
     def _lay_out(self) -> None:
-        body = QSplitter(Qt.Orientation.Vertical, self)
-        body.setChildrenCollapsible(False)
+        body = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)
         body.addWidget(self.tree)
         body.addWidget(self.preview)
         page = QWidget(self)

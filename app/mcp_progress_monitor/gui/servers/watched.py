@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPainter
 
+    from mcp_progress_monitor.engine.watching import Watching
     from mcp_progress_monitor.gui.common.labels import Badge
     from mcp_progress_monitor.gui.theme import Appearance
 
@@ -44,16 +45,6 @@ WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
 
 BADGE: Final = WATCHED + 1  # role of the `Badge` of a row; None without findings
 _ROWS_SHOWN: Final = 8  # rows that the list reserves room for
-
-
-class WatchedSource(Protocol):
-    """The source of watched servers; `Engine.watched` fits."""
-
-    def names(self) -> Sequence[str]:
-        """The names of all watched servers."""
-
-    def snapshot(self, name: str) -> WatchedSnapshot:
-        """One of them."""
 
 
 class _Row(NamedTuple):
@@ -74,12 +65,12 @@ class WatchedModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._source: WatchedSource | None = None
+        self._source: Watching | None = None
         self._servers: dict[str, WatchedSnapshot] = {}
         self._rows: list[_Row] = []
         self._badges: Mapping[str, Badge] = {}
 
-    def set_source(self, source: WatchedSource) -> None:
+    def set_source(self, source: Watching) -> None:
         self._source = source
         self._servers.clear()
         self.apply(frozenset(source.names()))
@@ -268,10 +259,9 @@ class WatchedList(QWidget):
         return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
 
     def _action(self, key: str, words: str, _icon: str, shortcut: str) -> QAction:
-        action = QAction(words, self.view)
+        action = QAction(words, self.view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
         action.setObjectName(f"watched.{key}")
         action.setShortcut(QKeySequence(shortcut))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         action.setData(key)
         action.triggered.connect(self._on_triggered)
         self.view.addAction(action)

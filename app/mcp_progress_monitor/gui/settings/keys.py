@@ -62,7 +62,9 @@ class KeysPage(QWidget):
         self._sections: dict[str, QTreeWidgetItem] = {}
         self._rows: dict[str, list[QTreeWidgetItem]] = {}  # all rows, by section
         self._wanted: QKeySequence | None = None
-        self.search = QLineEdit(self)
+        self.search = QLineEdit(
+            self, placeholderText="Search commands and keys", clearButtonEnabled=True
+        )
         self.tree = QTreeWidget(self)
         self.edit = KeyEdit(self)
         self.message = plain_label(self)
@@ -87,10 +89,8 @@ class KeysPage(QWidget):
         return self._items[name]
 
     def _set_up(self) -> None:
-        self.search.setPlaceholderText("Search commands and keys")
         self.search.setAccessibleName("Search commands and keys")
         self.search.setToolTip("Show only commands with this name or key")
-        self.search.setClearButtonEnabled(True)
         tree = self.tree
         tree.setHeader(FlatHeader(tree))
         dress_rows(tree)

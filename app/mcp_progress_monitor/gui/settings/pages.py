@@ -94,8 +94,7 @@ class Page(QWidget):
         self._column.addLayout(row)
 
     def add_rows(self, *rows: tuple[str, QWidget]) -> None:
-        form = QFormLayout()
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
+        form = QFormLayout(fieldGrowthPolicy=QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setHorizontalSpacing(GAP_L)
         for words, control in rows:
             label = QLabel(words, self)
@@ -348,10 +347,9 @@ class PrivacyPage(Page):
     def _add_memory(self, name: str, words: str, button: str, preferences: Preferences) -> None:
         tip = "Remember this for the next start"
         box = self.boxes[name] = KeptBox(words, preferences, (PRIVACY, name), tip, self)
-        clear = self.forget[name] = QPushButton("Forget", self)
+        clear = self.forget[name] = QPushButton("Forget", self, autoDefault=False)
         clear.setAccessibleName(button)
         clear.setToolTip(plain_tip(f"{button} now"))
-        clear.setAutoDefault(False)
         clear.setProperty("memory", name)
         clear.clicked.connect(self._on_forget)
         row = in_row((box, 1), clear)
@@ -431,10 +429,9 @@ class SettingsDialog(QDialog):
         self.list.setFixedWidth(widest + 18 + 6 * GAP)
 
     def _place(self) -> QScrollArea:
-        place = QScrollArea(self)
+        place = QScrollArea(self, widgetResizable=True)
         place.setFrameShape(QFrame.Shape.NoFrame)
         place.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        place.setWidgetResizable(True)
         return place
 
     def _lay_out(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor.formatting import number
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.layout import open_dialog
 from mcp_progress_monitor.gui.traffic.related import Jump, job_at, target
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
@@ -322,9 +323,8 @@ class TrafficCommands(QObject):
         dialog.setInputMode(QInputDialog.InputMode.IntInput)
         dialog.setIntRange(least, most)
         dialog.setIntValue(self._number())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.intValueSelected.connect(self._on_number_chosen)
-        dialog.open()
+        open_dialog(dialog)
 
     @Slot(int)
     def _on_number_chosen(self, chosen: int) -> None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
 
+_Index = QModelIndex | QPersistentModelIndex
+
 PADDING: Final = 5
 
 TONES: Final = {
@@ -136,12 +138,7 @@ class TrafficDelegate(QStyledItemDelegate):
         shown = (words, kind, signs, look.cells)
         return self._pictures.of(view, size, shown, look.ground, paint)
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         cells = [(index.column(), 0, option.rect.width())]
         look = self.look(cells, int(option.state.value))
         self.paint_row(painter, option.rect, index.row(), look)
@@ -161,9 +158,7 @@ class TrafficDelegate(QStyledItemDelegate):
     def _on_appearance_changed(self) -> None:
         self._pictures.forget()
 
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return the width of the cell's text, used when a column is fitted to its content."""
         text = self._model.text(index.row(), index.column())
         return QSize(self.width_of(min(len(text), 200)), self.row_height())
@@ -180,7 +175,7 @@ class TrafficDelegate(QStyledItemDelegate):
         event: QHelpEvent,
         view: QAbstractItemView,
         option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
+        index: _Index,
     ) -> bool:
         """Show the message's findings, and the full text of an elided cell."""
         if event.type() is not QEvent.Type.ToolTip or not index.isValid():
@@ -188,7 +183,7 @@ class TrafficDelegate(QStyledItemDelegate):
         QToolTip.showText(event.globalPos(), plain_tip(self.tip(index, option.rect.width())), view)
         return True
 
-    def tip(self, index: QModelIndex | QPersistentModelIndex, width: int) -> str:
+    def tip(self, index: _Index, width: int) -> str:
         """Return the text of a cell's tool tip if the cell is `width` wide."""
         row, column = index.row(), index.column()
         mark, text = self._model.mark_of(row), self._model.text(row, column)

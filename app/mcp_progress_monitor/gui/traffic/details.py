@@ -168,11 +168,10 @@ class NoteEditor(QDialog):
     def __init__(self, frame_number: int, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._number = frame_number
-        self._edit = QPlainTextEdit(self)
+        self._edit = QPlainTextEdit(self, tabChangesFocus=True)
         self._edit.setPlainText(text)
-        self._edit.setTabChangesFocus(True)
         self._buttons = QDialogButtonBox(self)
-        self._room = QLabel(self)
+        self._room = QLabel(self, textFormat=Qt.TextFormat.PlainText)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         title = f"Note on message no. {number(frame_number)}"
         self.setWindowTitle(title)
@@ -189,7 +188,6 @@ class NoteEditor(QDialog):
         self._buttons.rejected.connect(self.close)
         add_keys(self, "note.save", self._on_accepted)
         self._edit.textChanged.connect(self._on_text_changed)
-        self._room.setTextFormat(Qt.TextFormat.PlainText)
         in_column((self._edit, 1), self._room, self._buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(380, 200))
         self._edit.setFocus()
@@ -249,8 +247,7 @@ class MessageDetails(QWidget):
         """The decoded frame; None while it is being read."""
         self._job: JobId | None = None
         self._reading: Slices[Message] | None = None
-        self._slices = QTimer(self)
-        self._slices.setInterval(0)
+        self._slices = QTimer(self, interval=0)
         self._slices.timeout.connect(self._read_slice)
         self._head = self._label()
         self._note = self._label()
@@ -260,7 +257,7 @@ class MessageDetails(QWidget):
         self._tree = JsonTree(self)
         self._raw = RawView(appearance, self)
         self._value = RawView(appearance, self)
-        self._tabs = QTabWidget(self)
+        self._tabs = QTabWidget(self, documentMode=True)
         self._search = TreeSearch(self._tree, appearance, self)
         self._lay_out()
         self._connect()
@@ -345,7 +342,6 @@ class MessageDetails(QWidget):
         self._open_job.setAccessibleName("Show the job")
         self._open_job.setToolTip("Show the job that this message belongs to (Ctrl+J)")
         self._tree.offer_filters()
-        self._tabs.setDocumentMode(True)
         self._tabs.setAccessibleName("Full message")
         raw = QWidget(self)
         in_column(self._cut, (self._raw, 1), of=raw, margins=(0, GAP_S, 0, 0), spacing=0)

@@ -46,9 +46,8 @@ class RecentFilters(QToolButton):
         self.kept: list[str] = []
         """The filters that the user keeps, the newest last."""
         self._current = ""
-        self._keep = QAction("&Keep this filter", self)
+        self._keep = QAction("&Keep this filter", self, checkable=True)
         self._keep.setObjectName("traffic.keep-filter")
-        self._keep.setCheckable(True)
         self._keep.toggled.connect(self._on_keep_toggled)
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._on_triggered)
@@ -230,9 +229,7 @@ class TrafficFilterBar(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._filter = TrafficFilter()
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(_TYPING_MS)
+        self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._field = FilterField(complete, appearance, self)
         self._mistake = plain_label(self)
         self.recent = RecentFilters(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from PySide6.QtCore import (
     QByteArray,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.gui.traffic.delegate import RowLook
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
+
+_Index: TypeAlias = "QModelIndex | QPersistentModelIndex"
 
 FIRST: Final = {
     TrafficColumn.TIME: 12,
@@ -271,7 +273,7 @@ class TrafficView(QTableView):
         super().__init__(parent)
         self._model = model
         self.appearance = appearance
-        self._is_following = True
+        self.is_following = True
         self._is_moving = False
         self._is_choosing_again = False
         self._is_pressed = False
@@ -309,10 +311,6 @@ class TrafficView(QTableView):
         self._set_up_jump()
         self._connect()
 
-    @property
-    def is_following(self) -> bool:
-        return self._is_following
-
     def selected_rows(self) -> list[int]:
         """The selected rows in order, at most `COPIED_AT_MOST` of them."""
         rows: list[int] = []
@@ -341,7 +339,7 @@ class TrafficView(QTableView):
 
     @Slot()
     def follow(self) -> None:
-        self._is_following = True
+        self.is_following = True
         self._new = 0
         self._show_jump()
         self._to_end()
@@ -424,7 +422,7 @@ class TrafficView(QTableView):
 
         Rows that arrive meanwhile wait for the next turn: else these would never be seen.
         """
-        if not self._is_following:
+        if not self.is_following:
             return
         look_of, size, made = self._looks(), self._row_size(), 0
         count = self._model.rowCount()
@@ -486,7 +484,7 @@ class TrafficView(QTableView):
 
     def scrollTo(
         self,
-        index: QModelIndex | QPersistentModelIndex,
+        index: _Index,
         hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
     ) -> None:
         """Scroll to a row, without resuming to follow the end."""
@@ -519,14 +517,14 @@ class TrafficView(QTableView):
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up with changes while hidden."""
         super().showEvent(event)
-        if self._is_following:
+        if self.is_following:
             self._to_end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns to the width, and keep the visible part of the current row."""
         super().resizeEvent(event)
         self.columns.fit()
-        if self._is_following:
+        if self.is_following:
             self._settle.start(0)
         elif self.currentIndex().isValid():
             # The details of a first selection take half of the table's room.
@@ -551,11 +549,7 @@ class TrafficView(QTableView):
     def keyboardSearch(self, search: str) -> None:
         """Do nothing: Qt would decode every row to find one that begins with a typed letter."""
 
-    def currentChanged(
-        self,
-        current: QModelIndex | QPersistentModelIndex,
-        previous: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def currentChanged(self, current: _Index, previous: _Index) -> None:
         """Stop following at the user's row, but not if Qt leaves a row that is gone."""
         if current.isValid() and not self._is_choosing_again:
             self._stop_following()
@@ -606,14 +600,14 @@ class TrafficView(QTableView):
         self.setVerticalHeader(_rows_of_height(self._delegate.row_height()))
 
     def _show_jump(self) -> None:
-        is_shown = not self._is_following and self._model.rowCount() > 0
+        is_shown = not self.is_following and self._model.rowCount() > 0
         if is_shown:
             self.jump.setText("Jump to newest" + (f", {self._new:,} new" if self._new else ""))
         self.jump.setVisible(is_shown)
 
     def _stop_following(self) -> None:
-        if self._is_following:
-            self._is_following = False
+        if self.is_following:
+            self.is_following = False
             self._new = 0
             self._show_jump()
 
@@ -650,12 +644,12 @@ class TrafficView(QTableView):
         self._is_choosing_again = True
         self.selectionModel().setCurrentIndex(index, flags)
         self._is_choosing_again = False
-        if not self._is_following:
+        if not self.is_following:
             self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
 
     @Slot(object)
     def _on_rows_dropping(self, rows: range) -> None:
-        if not self._is_following:
+        if not self.is_following:
             top = self.verticalScrollBar().value()
             self._anchor = self._model.place(top) if top < self._model.rowCount() else None
         if self.currentIndex().row() in rows:
@@ -679,7 +673,7 @@ class TrafficView(QTableView):
         if sources != self._sources:
             self._sources = sources
             self.columns.fit()
-        if not self._is_following:
+        if not self.is_following:
             self._new += last - first + 1
             self._show_jump()
         elif self.isVisible():
@@ -698,12 +692,12 @@ class TrafficView(QTableView):
         self._new = 0
         self._choose_again()
         self._show_jump()
-        if self._is_following:
+        if self.is_following:
             self._settle.start(0)
 
     @Slot()
     def _on_settled(self) -> None:
-        if self._is_following:
+        if self.is_following:
             self._to_end()
         elif self._keeps_row and self.currentIndex().isValid():
             self.scrollTo(self._model.index(self.currentIndex().row(), TrafficColumn.TIME))
@@ -714,7 +708,7 @@ class TrafficView(QTableView):
         if self._is_moving:
             return
         is_at_end = value >= self.verticalScrollBar().maximum()
-        if is_at_end and not self._is_following:
+        if is_at_end and not self.is_following:
             self.follow()
         elif not is_at_end:
             self._stop_following()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtCore import QObject
     from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.playback.playback import Playback
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -77,6 +83,13 @@ class FakePlayer:
         return self.timeline.end < len(self.frames)
 
 
+def replay_of(
+    player: FakePlayer, parent: QObject | None = None, clock: Callable[[], float] = time.monotonic
+) -> Replay:
+    """A replay of `player` in place of a recording."""
+    return Replay(cast("Playback", player), parent, clock)
+
+
 class FakeClock:
     """Stands still until it is set forward."""
 
@@ -100,13 +113,13 @@ def beat(replay: Replay, clock: FakeClock, seconds: float) -> None:
 
 def test_it_begins_paused_with_nothing_shown(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 1.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     assert (replay.mode, player.timeline.end) == (Mode.PAUSED, 0)
 
 
 def test_all_at_once_reads_slice_by_slice_to_the_end(qtbot: QtBot) -> None:
     player = FakePlayer(*(float(n) for n in range(10)), per_slice=3)
-    replay = Replay(player)
+    replay = replay_of(player)
     replay.read_all()
     qtbot.waitUntil(lambda: replay.mode is Mode.ENDED)
     assert player.timeline.end == 10
@@ -116,7 +129,7 @@ def test_all_at_once_reads_slice_by_slice_to_the_end(qtbot: QtBot) -> None:
 @pytest.mark.parametrize("speed", [1.0, 10.0, 100.0])
 def test_playing_shows_what_had_happened_by_then(clock: FakeClock, speed: float) -> None:
     player = FakePlayer(*(float(n) for n in range(1000)))
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.set_speed(speed)
     replay.play()
     beat(replay, clock, 2.5)
@@ -129,7 +142,7 @@ def test_what_cannot_be_read_in_time_makes_it_fall_behind_and_no_slice_longer(
     clock: FakeClock,
 ) -> None:
     player = FakePlayer(*(n / 100 for n in range(1000)), per_slice=10)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     beat(replay, clock, 5.0)
     assert player.timeline.end == 10
@@ -139,7 +152,7 @@ def test_what_cannot_be_read_in_time_makes_it_fall_behind_and_no_slice_longer(
 
 def test_pausing_stops_and_playing_goes_on_from_there(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(100)))
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     beat(replay, clock, 3.0)
     replay.toggle()
@@ -151,7 +164,7 @@ def test_pausing_stops_and_playing_goes_on_from_there(clock: FakeClock) -> None:
 
 def test_a_new_speed_holds_from_where_it_is(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(100)))
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     beat(replay, clock, 2.0)
     replay.set_speed(10.0)
@@ -161,7 +174,7 @@ def test_a_new_speed_holds_from_where_it_is(clock: FakeClock) -> None:
 
 def test_a_step_shows_the_next_moment_and_stops(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 60.0, 61.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     replay.step()
     replay.step()
@@ -174,7 +187,7 @@ def test_a_step_shows_the_next_moment_and_stops(clock: FakeClock) -> None:
 
 def test_restarting_stops_at_the_beginning_and_says_so(qtbot: QtBot, clock: FakeClock) -> None:
     player = FakePlayer(0.0, 1.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.step()
     with qtbot.waitSignal(replay.restarted):
         replay.restart()
@@ -183,7 +196,7 @@ def test_restarting_stops_at_the_beginning_and_says_so(qtbot: QtBot, clock: Fake
 
 def test_playing_after_the_end_begins_anew(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 1.0, 2.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.read_all()
     beat(replay, clock, 0.0)
     replay.play()
@@ -193,7 +206,7 @@ def test_playing_after_the_end_begins_anew(clock: FakeClock) -> None:
 
 def test_seeking_forward_reads_up_to_there_then_rests(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(100)), per_slice=10)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.seek(42.5)
     while replay.mode is Mode.SEEKING:
         beat(replay, clock, 0.0)
@@ -203,7 +216,7 @@ def test_seeking_forward_reads_up_to_there_then_rests(clock: FakeClock) -> None:
 
 def test_seeking_back_reads_from_the_beginning_and_plays_on(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(100)))
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     beat(replay, clock, 50.0)
     replay.seek(10.0)
@@ -215,7 +228,7 @@ def test_seeking_back_reads_from_the_beginning_and_plays_on(clock: FakeClock) ->
 
 def test_seeking_beyond_the_end_ends(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 1.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.seek(99.0)
     beat(replay, clock, 0.0)
     assert replay.mode is Mode.ENDED
@@ -225,7 +238,7 @@ def test_seeking_beyond_the_end_ends(clock: FakeClock) -> None:
 
 def test_a_long_silence_is_skipped_only_if_that_is_wanted(clock: FakeClock) -> None:
     player = FakePlayer(0.0, 3600.0, 3600.5, 9999.0)
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     beat(replay, clock, 0.5)
     beat(replay, clock, 2.0)
@@ -240,7 +253,7 @@ def test_a_long_silence_is_skipped_only_if_that_is_wanted(clock: FakeClock) -> N
 
 def test_positions_are_told_ten_times_a_second_at_most(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(1000)))
-    replay = Replay(player, None, clock)
+    replay = replay_of(player, None, clock)
     replay.play()
     told = []
     replay.changed.connect(lambda: told.append(replay.position_s))
@@ -252,7 +265,7 @@ def test_positions_are_told_ten_times_a_second_at_most(clock: FakeClock) -> None
 def test_a_recording_that_grows_is_followed_until_its_end(qtbot: QtBot) -> None:
     player = FakePlayer(*(float(n) for n in range(10)), per_slice=3)
     player.is_following = True
-    replay = Replay(player)
+    replay = replay_of(player)
     replay.read_all()
     qtbot.waitUntil(lambda: replay.mode is Mode.FOLLOWING)
     replay.pause()
