@@ -114,7 +114,7 @@ def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(
 def test_a_line_of_stderr_leads_to_its_frame_in_traffic(qtbot: QtBot, window: MainWindow) -> None:
     window.stderr_pane.add_frames([Frame(7, "a#1", Channel.STDERR, 1.7e9, 0.0, b"words")])
     window.open_dock("stderr")
-    qtbot.waitUntil(lambda: not window.stderr_pane.unwritten)
+    qtbot.waitUntil(lambda: not window.stderr_pane.text.unwritten)
     window.stderr_pane.text.open_line()
     qtbot.waitUntil(lambda: not window.traffic_pane.visibleRegion().isEmpty())
     words = [label.text() for label in window.traffic_pane.findChildren(QLabel)]

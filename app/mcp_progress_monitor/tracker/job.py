@@ -246,7 +246,7 @@ class Job:
 
     def fall(self, tick: PlainTick) -> Finding:
         """Handle a tick that is plain but for a number that has not increased."""
-        number, (_, at, _), _, _, progress, _, message = tick
+        number, (_, at, _), _, _, progress, self.total, message = tick  # 1 equals 1.0
         self._keep_extremes()
         finding = Finding(rules.NOT_INCREASING, (progress, self.progress))
         self.marks.add(finding, number)
