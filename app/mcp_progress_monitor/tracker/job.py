@@ -246,7 +246,7 @@ class Job:
 
     def fall(self, tick: PlainTick) -> Finding:
         """Handle a tick that is plain but for a number that has not increased."""
-        number, (_, at, _), _, _, progress, self.total, message = tick  # 1 equals 1.0
+        number, (_, at, _), _, _, progress, total, message = tick
         self._keep_extremes()
         finding = Finding(rules.NOT_INCREASING, (progress, self.progress))
         self.marks.add(finding, number)
@@ -254,6 +254,8 @@ class Job:
         self.ticks.append(tick)
         self.progress, self.last = progress, tick
         self.message = self.message if message is None else message
+        if total is not None:  # the same, but it may be 1.0 instead of 1
+            self.total = self.known_total = self.limit = total
         self._take_odd(at)
         return finding
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.findings import rules
@@ -210,8 +211,10 @@ class Tracker:
         some = slice(places.start, places.stop)
         jobs = list(map(running.get, run.requests[some]))
         ended: list[Job | None] = []
-        columns = run.ticks[some], jobs, run.values[some], run.totals[some]
-        for tick, job, progress, total in zip(*columns, strict=True):
+        ticks = run.ticks[some]
+        texts = itertools.repeat(None) if run.has_no_message else [tick[6] for tick in ticks]
+        columns = ticks, jobs, run.values[some], run.totals[some], texts
+        for tick, job, progress, total, message in zip(*columns, strict=False):
             if job is None or not job.progress < progress <= job.limit or total != job.total:
                 if job is None:
                     ended.append(self._take(fact_of(tick), delta))
@@ -222,7 +225,6 @@ class Tracker:
             job.last = tick
             job.tick_count += 1
             job.ticks.append(tick)
-            message = tick[6]
             if message is not None and message != job.message:
                 job.message = message
                 if self._looks or at != self._looked_at:
