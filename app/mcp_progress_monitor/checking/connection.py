@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import heapq
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from mcp_progress_monitor.findings.finding import Finding, Rule
 from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
 from mcp_progress_monitor.protocol.facts import RequestMade, Side
-from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.frames import at_of, server_name
 from mcp_progress_monitor.protocol.jsonrpc import canonical
 from mcp_progress_monitor.protocol.messages import (
     CAPABILITIES_KEY,
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
     from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.frames import PlainTick
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 MOST_A_SECOND: Final = 50  # ticks of a request
+_BURST_S: Final = 1.0
 ENDED_KEPT: Final = 4096  # of ended requests, tasks, ids and resume tokens, each
 
 
@@ -71,7 +74,6 @@ class JudgedCall:
         "silence_s",
         "task_was_over",
         "tick_at",
-        "ticks",
         "title",
         "token",
         "total",
@@ -89,8 +91,7 @@ class JudgedCall:
         self.token = fact.token
         self.resume_token = fact.resume_token
         self.at = self.message_at = fact.at
-        self.message_number = fact.number  # the frame of the newest message about it
-        self.ticks = 0
+        self.message_number = fact.number  # the frame of the last message about it
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None
@@ -121,26 +122,24 @@ class JudgedCall:
 
     def take_ticks(
         self,
+        count: int,
         number: int,
         at: float,
-        count: int,
         progress: int | float | None,
         total: int | float | None,
     ) -> bool:
-        """Take so many ticks, `progress` in the last; whether they begin a flood."""
+        """Take so many ticks, the last with `number`; whether they begin a flood."""
         self.message_at = self.tick_at = at
         self.message_number = number
         self.is_asked = False
-        self.ticks += count
         self.progress, self.total = progress, total
-        if at - self.burst_at >= 1.0:
-            self.burst, self.burst_at, self.is_flooding = count, at, False
-        else:
-            self.burst += count
-        is_flood = self.burst > MOST_A_SECOND and not self.is_flooding
-        if is_flood:
-            self.is_flooding = True
-        return is_flood
+        if at - self.burst_at >= _BURST_S:
+            self.burst, self.burst_at, self.is_flooding = 0, at, False
+        self.burst += count
+        if self.burst <= MOST_A_SECOND or self.is_flooding:
+            return False
+        self.is_flooding = True
+        return True
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
         return Evidence(Finding(rule, arguments), frame, self.number, by)
@@ -198,6 +197,11 @@ class JudgedConnection:
         self.is_initialize_answered = False
         self.is_initialized = False
         self.calls: dict[int, JudgedCall] = {}
+        self.last_ticks: dict[int, PlainTick] = {}
+        """The newest ticks of requests that flood, until `hear_ticks`."""
+        self.flooding: set[int] = set()
+        """The requests that flood: until a second after its begin, ticks cannot change that."""
+        self._floods: list[tuple[float, int]] = []
         self._alike: dict[bytes, dict[int, JudgedCall]] = {}
         self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
@@ -214,6 +218,27 @@ class JudgedConnection:
     @property
     def is_per_request(self) -> bool:
         return self.revision == PER_REQUEST
+
+    def hear_ticks(self) -> None:
+        """Let the calls know of their newest ticks, before anything else is made of them."""
+        for request in list(self.last_ticks):
+            self._hear_tick(request)
+
+    def _hear_tick(self, request: int) -> None:
+        tick, call = self.last_ticks.pop(request, None), self.calls.get(request)
+        if tick is not None and call is not None:
+            call.take_ticks(0, tick[0], at_of(tick), tick[4], tick[5])
+
+    def begin_flood(self, call: JudgedCall) -> None:
+        self.flooding.add(call.number)
+        heapq.heappush(self._floods, (call.burst_at, call.number))
+
+    def end_floods(self, at: float) -> None:
+        """Forget the floods that began a second ago: their next tick may begin others."""
+        while self._floods and at - self._floods[0][0] >= _BURST_S:
+            _, request = heapq.heappop(self._floods)
+            self.flooding.discard(request)
+            self._hear_tick(request)
 
     def call_of(self, number: int | None) -> JudgedCall | None:
         """An open or recently ended request, by the number of its frame."""
@@ -260,6 +285,9 @@ class JudgedConnection:
 
     def close(self) -> None:
         self.calls.clear()
+        self.last_ticks.clear()
+        self.flooding.clear()
+        self._floods.clear()
         self._alike.clear()
         self.logging.clear()
         self.listens.clear()

@@ -123,6 +123,7 @@ class SessionJudge:
         due: list[float] = []
         for connection in self._connections.values():
             if connection.calls:
+                connection.hear_ticks()
                 self._state(connection, progress.take_time(connection, now))
                 due += progress.due(connection, now)
             if connection.early:
@@ -176,6 +177,7 @@ class SessionJudge:
             self._take_logs(connection, logs)
             logs = []
             self._of_ticks.clear()
+            connection.hear_ticks()
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 self._state(connection, handler(connection, fact))
@@ -204,6 +206,7 @@ class SessionJudge:
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 connection = self.connection(fact.connection)
+                connection.hear_ticks()
                 self._state(connection, handler(connection, fact))
         for frame in others[place:]:
             self._frame(frame)

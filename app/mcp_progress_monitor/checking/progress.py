@@ -20,7 +20,7 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.findings.finding import Rule
@@ -44,21 +44,39 @@ _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline",
 
 
 def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Iterator[Evidence]:
-    """Check ticks of a run, which mostly belong to one request, in a few steps."""
+    """Check some ticks of a run. Those of requests that are flooding are only remembered."""
     ticks, requests, at = run.ticks[places], run.requests[places], run.at
-    number, first = ticks[0][0], requests[0]
-    if requests.count(first) == len(requests):
-        counts, last = {first: len(requests)}, {first: ticks[-1]}
+    connection.end_floods(at)
+    last = dict(zip(requests, ticks, strict=True))
+    if connection.flooding.issuperset(last):
+        connection.last_ticks.update(last)
     else:
-        counts, last = collections.Counter(requests), dict(zip(requests, ticks, strict=True))
-    for call in filter(None, map(connection.calls.get, counts)):
-        tick = last[call.number]
-        if at - call.message_at > clients.USUAL_S:
-            yield from _silence(connection, call, at)
-        if call.take_ticks(number, at, counts[call.number], tick[4], tick[5]):
-            yield _flood(call, number)
+        yield from _slow_ticks(connection, collections.Counter(requests), last, ticks[0][0], at)
     if not run.has_no_message:
         yield from _run_texts(connection, ticks)
+
+
+def _slow_ticks(
+    connection: JudgedConnection,
+    counts: Mapping[int, int],
+    last: Mapping[int, PlainTick],
+    first: int,
+    at: float,
+) -> Iterator[Evidence]:
+    """Check ticks of requests of which some do not flood: how many, and the last of each."""
+    for request, count in counts.items():
+        tick = last[request]
+        if request in connection.flooding:
+            connection.last_ticks[request] = tick
+            continue
+        call = connection.calls.get(request)
+        if call is None:
+            continue
+        if at - call.message_at > clients.USUAL_S:
+            yield from _silence(connection, call, at)
+        if call.take_ticks(count, tick[0], at, tick[4], tick[5]):
+            connection.begin_flood(call)
+            yield _flood(call, first)
 
 
 def _run_texts(connection: JudgedConnection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
@@ -78,7 +96,7 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
         return
     if fact.standing is RequestStanding.ACTIVE:
         yield from _silence(connection, call, fact.at)
-        if call.take_ticks(fact.number, fact.at, 1, fact.progress, fact.total):
+        if call.take_ticks(1, fact.number, fact.at, fact.progress, fact.total):
             yield _flood(call, fact.number)
     if fact.message is not None:
         yield from _text(connection, call, fact.number, fact.message, fact.sender)
@@ -147,7 +165,12 @@ def take_answer(
     if _is_done(fact) and progress is not None and total is not None and total > progress:
         yield call.breaks(rules.ENDED_BELOW, fact.number, progress, total, by=fact.sender)
     took = fact.at - call.at
-    if call.method == CALL_TOOL and call.token is not None and not call.ticks and took > LONG_S:
+    if (
+        call.method == CALL_TOOL
+        and call.token is not None
+        and call.tick_at is None
+        and took > LONG_S
+    ):
         yield call.breaks(rules.NO_PROGRESS, fact.number, took, by=fact.sender)
 
 
@@ -161,7 +184,7 @@ def _is_done(fact: RequestAnswered) -> bool:
 def _silence(connection: JudgedConnection, call: JudgedCall, at: float) -> Iterator[Evidence]:
     """Report which clients would have timed out; the longest silence is shown."""
     silence_s = at - call.message_at
-    if call.method != CALL_TOOL or call.is_asked or silence_s <= clients.USUAL_S:
+    if silence_s <= clients.USUAL_S or call.method != CALL_TOOL or call.is_asked:
         return
     lost = clients.that_give_up(silence_s, is_http=connection.is_http)
     names = tuple(dict.fromkeys(each.client for each in lost))
