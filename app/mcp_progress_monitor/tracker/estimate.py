@@ -53,7 +53,7 @@ def fraction(progress: float | None, total: float | None) -> float | None:
         return as_float(progress) / as_float(total)
 
 
-SAMPLE_S: Final = 0.05
+SAMPLE_S: Final = 0.1
 """Ticks closer together than this share one sample, so that a flood costs next to nothing."""
 SHOWN_AFTER_TICKS: Final = 3
 SHOWN_AFTER_S: Final = 2.0

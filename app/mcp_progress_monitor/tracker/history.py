@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 CAPACITY: Final = 1024  # most points a chart has; an even number
-_FIRST_STRETCH_S: Final = 0.05
+_FIRST_STRETCH_S: Final = 0.1
 _WIDTH: Final = 4
 _FULL: Final = CAPACITY * _WIDTH
 
