@@ -206,7 +206,8 @@ class SessionJudge:
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 connection = self.connection(fact.connection)
-                connection.hear_ticks()
+                if connection.last_ticks:
+                    connection.hear_ticks()
                 self._state(connection, handler(connection, fact))
         for frame in others[place:]:
             self._frame(frame)

@@ -59,9 +59,6 @@ class ProgressHistory:
         self.gaps = TickGaps(at)
         self.rates: Rates | None = None
 
-    def recent_rates(self) -> tuple[float, ...]:
-        return () if self.rates is None else self.rates.recent()
-
 
 class Job:
     """One long operation, from its request to its end.
@@ -184,16 +181,6 @@ class Job:
             or (self.task is not None and self.task.needs_user)
         )
 
-    @property
-    def last_at(self) -> float | None:
-        """When the newest valid tick arrived; None before the first."""
-        return None if self.last is None else at_of(self.last)
-
-    @property
-    def good_count(self) -> int:
-        """The number of valid ticks."""
-        return self.tick_count - self.odd_count
-
     def sample(self, at: float) -> bool:
         """Enter the newest tick, a valid one at `at`, into rate, chart and phases.
 
@@ -203,7 +190,7 @@ class Job:
         value = as_float(self.progress)
         course = self.course = self.course or ProgressHistory(at)
         if course.rates is None or self.state is _STALLED:
-            course.rates = Rates(at, value, self.good_count)
+            course.rates = Rates(at, value, self.tick_count - self.odd_count)
         else:
             course.rates.add(at, value)
         course.chart.add(at, value)
@@ -387,10 +374,6 @@ class Job:
         if self.course is not None:
             self.course.rates = None
         self.sample_at = _NEVER
-
-    def stall_after_s(self) -> float | None:
-        """The silence after which the job is stalled; None before the first tick."""
-        return None if self.course is None else self.course.gaps.stall_after_s()
 
     def stall_if_silent(self, now: float) -> bool:
         """Become stalled if that is due; whether it did."""

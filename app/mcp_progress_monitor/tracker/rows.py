@@ -27,7 +27,7 @@ class TickLog(LazyRun[Tick]):
     __slots__ = ("counts", "jobs", "ticks")
 
     def __init__(self, ticks: Sequence[PlainTick], jobs: Sequence[Job | None]) -> None:
-        super().__init__()
+        self._made = None
         self.ticks = ticks
         self.jobs = jobs
         self.counts = {job.id: job.tick_count for job in set(jobs) if job is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.protocol.frames import fact_of
+from mcp_progress_monitor.protocol.frames import at_of, fact_of
 from mcp_progress_monitor.tracker import cancel_grace
 from mcp_progress_monitor.tracker.estimate import (
     UNKNOWN_TIME,
@@ -34,12 +34,13 @@ def snapshot_of(
 
     `watched_client` is the client that made it, if that is not us.
     """
-    request, last_at = job.request, job.last_at
+    request, course = job.request, job.course
+    last_at = None if job.last is None else at_of(job.last)
     moment = now if job.ended_at is None else job.ended_at
     heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
     progress = None if job.progress == float("-inf") else job.progress
     share = fraction(progress, job.total)
-    rate, left = _pace(job, now, share)
+    rate, left = _pace(job, now, share, last_at)
     return JobSnapshot(
         id=job.id,
         connection=request.connection,
@@ -61,14 +62,14 @@ def snapshot_of(
         rate=rate,
         eta_s=left.best_s,
         eta_span_s=left.span_s,
-        sparks=() if rate is None or job.course is None else job.course.recent_rates(),
+        sparks=course.rates.recent() if rate is not None and course and course.rates else (),
         started_at=job.first.at,
         started_when=job.first.when,
         ended_at=job.ended_at,
         elapsed_s=job.worked_s + max(moment - job.attempt_at, 0.0),
         last_tick_at=last_at,
         silent_s=max(moment - heard_at, 0.0),
-        stall_after_s=job.stall_after_s(),
+        stall_after_s=None if course is None else course.gaps.stall_after_s(),
         marks=job.marks.as_tuple(),
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
@@ -141,13 +142,15 @@ def attempt_of(
     return AttemptSnapshot(number, request.when, ended_when, outcome, frame, ticks, detail)
 
 
-def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, TimeLeft]:
+def _pace(
+    job: Job, now: float, share: float | None, last_at: float | None
+) -> tuple[float | None, TimeLeft]:
     """Rate and time left at `now`, unknown before there is enough data and once a job has ended."""
-    course, last_at, total = job.course, job.last_at, job.total
+    course, total = job.course, job.total
     if course is None or course.rates is None or last_at is None:
         return None, UNKNOWN_TIME
     rates = course.rates
-    if not rates.is_known(now, job.good_count):
+    if not rates.is_known(now, job.tick_count - job.odd_count):
         return None, UNKNOWN_TIME
     rate = rates.read(now)
     if share is None or total is None:

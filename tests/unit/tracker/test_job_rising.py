@@ -81,8 +81,11 @@ def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
     assert not rising.take(at_once, run, range(len(run.ticks)))
     for tick in run.ticks:
         one_by_one.take(fact_of(tick))
-    for name in ("progress", "tick_count", "odd_count", "sample_at", "last_at", "state"):
+    for name in ("progress", "tick_count", "odd_count", "sample_at", "state"):
         assert getattr(at_once, name) == getattr(one_by_one, name), name
+    assert [fact_of(job.last) for job in (at_once, one_by_one) if job.last] == [
+        fact_of(run.ticks[-1])
+    ] * 2
     assert at_once.chart() == one_by_one.chart()
     assert [fact_of(tick) for tick in at_once.ticks] == list(one_by_one.ticks)
     assert len(at_once.ticks) == TICKS_KEPT
