@@ -477,33 +477,32 @@ class Job:
             self.course.phases.shrink(_CONDENSED_PHASES)
 
 
-def is_rising(job: Job, run: FactRun, places: range) -> bool:
-    """Whether ticks of a run all belong to one job, and are plain, without messages."""
-    some, count = slice(places.start, places.stop), len(places)
-    requests, values = run.requests[some], run.values[some]
+def is_rising(job: Job, run: FactRun) -> bool:
+    """Whether the ticks of a run belong to one job, and are plain, without messages."""
+    requests, values, count = run.requests, run.values, len(run.ticks)
     return (
-        requests.count(requests[0]) == count
+        requests[0] == requests[-1]
         and run.has_no_message
+        and requests.count(requests[0]) == count
         and job.progress < values[0]
         and values[-1] <= job.limit
-        and run.totals[some].count(job.total) == count
+        and run.totals.count(job.total) == count
         and all(map(operator.lt, values, values[1:]))
     )
 
 
-def take(job: Job, run: FactRun, places: range) -> bool:
-    """Handle such ticks at once; whether the job was stalled and runs again.
+def take(job: Job, run: FactRun) -> bool:
+    """Handle such a run at once; whether the job was stalled and runs again.
 
     Only the first tick can be due for sampling: all arrived at the same moment.
     """
-    ticks, values = run.ticks[places.start : places.stop], run.values
     is_woken = False
     if run.at >= job.sample_at:
-        job.progress, job.last = values[places.start], ticks[0]
+        job.progress, job.last = run.values[0], run.ticks[0]
         job.tick_count += 1
         is_woken = job.sample(run.at)
         job.tick_count -= 1
-    job.progress, job.last = values[places.stop - 1], ticks[-1]
-    job.tick_count += len(ticks)
-    job.ticks.extend(ticks)
+    job.progress, job.last = run.values[-1], run.ticks[-1]
+    job.tick_count += len(run.ticks)
+    job.ticks.extend(run.ticks)
     return is_woken

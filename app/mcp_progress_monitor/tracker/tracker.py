@@ -59,6 +59,13 @@ def _is_of_no_job(fact: Fact) -> bool:
     return type(fact) is NotificationReceived and not fact.findings
 
 
+def _part(run: FactRun, places: range) -> FactRun:
+    """Some ticks of a run."""
+    some = slice(places.start, places.stop)
+    columns = run.ticks[some], run.requests[some], run.values[some], run.totals[some]
+    return FactRun(run.at, *columns, has_no_message=run.has_no_message)
+
+
 def _nobody(_connection: str) -> None:
     """No connection is watched."""
 
@@ -185,12 +192,14 @@ class Tracker:
             self._cancels.lapse(run.at, delta)
         others = [other for other in run.others if not _is_of_no_job(other[1])]
         if not others:
-            return delta.freeze(run.ticks, self._take_ticks(run, range(len(run.ticks)), delta))
+            return delta.freeze(run.ticks, self._take_ticks(run, delta) if run.ticks else ())
         ticks: list[PlainTick] = []
         jobs: list[Job | None] = []
         for places, other in run.pieces(others):
-            ticks += run.ticks[places.start : places.stop]
-            jobs += self._take_ticks(run, places, delta)
+            if places:
+                part = _part(run, places)
+                ticks += part.ticks
+                jobs += self._take_ticks(part, delta)
             if type(other) is ProgressReceived:
                 ticks.append(other)
                 jobs.append(self._take(other, delta))
@@ -200,20 +209,18 @@ class Tracker:
                 self._cancels.lapse(run.at, delta)
         return delta.freeze(ticks, jobs)
 
-    def _take_ticks(self, run: FactRun, places: range, delta: PendingChanges) -> list[Job | None]:
-        """Apply plain ticks, which arrived together; returns the job of each."""
-        running, at = self._rows.running, run.at
-        first = running.get(run.requests[places.start]) if places else None
-        if first is not None and rising.is_rising(first, run, places):
-            if rising.take(first, run, places):
+    def _take_ticks(self, run: FactRun, delta: PendingChanges) -> Sequence[Job | None]:
+        """Apply the ticks of a run, at least one; returns the job of each."""
+        running, at, ticks = self._rows.running, run.at, run.ticks
+        first = running.get(run.requests[0])
+        if first is not None and rising.is_rising(first, run):
+            if rising.take(first, run):
                 delta.moved.add(first.id)
-            return [first] * len(places)
-        some = slice(places.start, places.stop)
-        jobs = list(map(running.get, run.requests[some]))
+            return [first] * len(ticks)
+        jobs = list(map(running.get, run.requests))
         ended: list[Job | None] = []
-        ticks = run.ticks[some]
         texts = itertools.repeat(None) if run.has_no_message else [tick[6] for tick in ticks]
-        columns = ticks, jobs, run.values[some], run.totals[some], texts
+        columns = ticks, jobs, run.values, run.totals, texts
         for tick, job, progress, total, message in zip(*columns, strict=False):
             if job is None or not job.progress < progress <= job.limit or total != job.total:
                 if job is None:

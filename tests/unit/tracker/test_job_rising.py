@@ -35,10 +35,6 @@ def run_of(
     return FactRun(AT, ticks, owners, values, totals, has_no_message=words is None)
 
 
-def is_rising(job: Job, run: FactRun) -> bool:
-    return rising.is_rising(job, run, range(len(run.ticks)))
-
-
 def job_at(progress: float, total: float | None = 500, at: float = 2.0) -> Job:
     """A job of request 1 that has had one tick."""
     request = (1, "s#1", 1.0, 1e9, Side.CLIENT, 1, "tools/call", {"name": "x"}, "a", None, ())
@@ -48,9 +44,9 @@ def job_at(progress: float, total: float | None = 500, at: float = 2.0) -> Job:
 
 
 def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
-    assert is_rising(job_at(5), run_of([6, 7.5, 500]))
-    assert is_rising(job_at(5, 500.0), run_of([6]))
-    assert is_rising(job_at(5, None), run_of([6, 10**400], None))
+    assert rising.is_rising(job_at(5), run_of([6, 7.5, 500]))
+    assert rising.is_rising(job_at(5, 500.0), run_of([6]))
+    assert rising.is_rising(job_at(5, None), run_of([6, 10**400], None))
 
 
 @pytest.mark.parametrize(
@@ -67,18 +63,18 @@ def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
     ],
 )
 def test_other_ticks_are_not(run: FactRun) -> None:
-    assert not is_rising(job_at(5), run)
+    assert not rising.is_rising(job_at(5), run)
 
 
 def test_a_job_without_a_tick_judges_the_first_one() -> None:
     job = job_at(5)
-    assert not is_rising(Job(2, job.request), run_of([6, 7]))
+    assert not rising.is_rising(Job(2, job.request), run_of([6, 7]))
 
 
 @pytest.mark.parametrize("at", [2.0, AT - SAMPLE_S / 2])
 def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
     run, at_once, one_by_one = run_of(range(6, 300)), job_at(5, at=at), job_at(5, at=at)
-    assert not rising.take(at_once, run, range(len(run.ticks)))
+    assert not rising.take(at_once, run)
     for tick in run.ticks:
         one_by_one.take(fact_of(tick))
     for name in ("progress", "tick_count", "odd_count", "sample_at", "state"):
@@ -94,6 +90,6 @@ def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
 def test_a_stalled_job_runs_again() -> None:
     job = job_at(5)
     assert job.stall_if_silent(100.0)
-    assert rising.take(job, run_of([6, 7]), range(2))
+    assert rising.take(job, run_of([6, 7]))
     assert job.state is JobState.RUNNING
     assert (job.tick_count, job.progress) == (3, 7)
