@@ -197,11 +197,15 @@ class JudgedConnection:
         self.is_initialize_answered = False
         self.is_initialized = False
         self.calls: dict[int, JudgedCall] = {}
+<<<<<<< HEAD
         self.last_ticks: dict[int, PlainTick] = {}
         """The newest ticks of requests that flood, until `hear_ticks`."""
         self.flooding: set[int] = set()
         """The requests that flood: until a second after its begin, ticks cannot change that."""
         self._floods: list[tuple[float, int]] = []
+=======
+        self._of_client: dict[int, JudgedCall] = {}
+>>>>>>> a4b0693c (checking: a server's request looks at the client's open calls alone)
         self._alike: dict[bytes, dict[int, JudgedCall]] = {}
         self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
@@ -253,14 +257,16 @@ class JudgedConnection:
     def begin(self, fact: RequestMade) -> JudgedCall:
         call = self.calls[fact.number] = JudgedCall(fact)
         if fact.sender is Side.CLIENT:
+            self._of_client[fact.number] = call
             self._learn_client(call)
         else:
-            for each in self.calls.values():
-                each.is_asked = each.is_asked or each.by is Side.CLIENT
+            for each in self._of_client.values():  # a server may have thousands of its own open
+                each.is_asked = True
         return call
 
     def end(self, call: JudgedCall) -> None:
         if self.calls.pop(call.number, None) is not None:
+            self._of_client.pop(call.number, None)
             keep(self.ended, call.number, call)
             self._forget_work(call)
         self.logging.discard(call.number)
@@ -285,9 +291,13 @@ class JudgedConnection:
 
     def close(self) -> None:
         self.calls.clear()
+<<<<<<< HEAD
         self.last_ticks.clear()
         self.flooding.clear()
         self._floods.clear()
+=======
+        self._of_client.clear()
+>>>>>>> a4b0693c (checking: a server's request looks at the client's open calls alone)
         self._alike.clear()
         self.logging.clear()
         self.listens.clear()
