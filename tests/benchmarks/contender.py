@@ -72,6 +72,7 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "window-long-line": window_runs.long_line,
     "window-idle": window_runs.idle,
     "window-flood": flood_runs.flood,
+    "window-calls": flood_runs.calls,
     "watch-delay": watch_runs.delay,
     "watch-flood": watch_runs.flood,
     "watch-silence": watch_runs.silence,

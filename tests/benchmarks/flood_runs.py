@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat
-from tests.benchmarks.window_runs import add_bench_server, call_of, open_window
+from tests.benchmarks.ingest_runs import flooded
+from tests.benchmarks.window_runs import add_bench_server, call_of, open_window, snapshots
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
@@ -55,4 +57,26 @@ async def flood(kinds: str, seconds: str) -> dict[str, Any]:
         "work_p99_ms": work.p99,
         "work_max_ms": work.maximum,
         "cpu_percent": spent / (ended - began) * 100,
+    }
+
+
+async def calls(count: str) -> dict[str, Any]:
+    """What a window feels while so many calls start at once, and then end at once."""
+    beat = Heartbeat()
+    async with open_window() as program:
+        engine = program.engine
+        await add_bench_server(engine, flood_command(int(count), int(count)))
+        await anyio.sleep(2.0)  # what few need is loaded meanwhile
+        began = time.perf_counter()
+        await flooded(engine, beat, int(count))
+        ended = time.perf_counter()
+        over = sum(snapshot.state.is_over for snapshot in snapshots(engine))
+    felt, work = beat.felt(began, ended), beat.work(began, ended)
+    return {
+        "seconds": ended - began,
+        "lost": int(count) - over,
+        "late_p99_ms": felt.p99,
+        "late_max_ms": felt.maximum,
+        "work_p99_ms": work.p99,
+        "work_max_ms": work.maximum,
     }

@@ -104,6 +104,7 @@ FLOODS: Final[Mapping[str, Flood]] = {
     "stderr": Flood(100_000, ["line %d of standard error"], is_stderr=True),
     "loud-stderr": Flood(100_000, ["line %d of standard error " + 975 * "#"], is_stderr=True),
     "list-changed": Flood(10_000, _CHANGED),
+    "updates": Flood(100_000, [_message("notifications/resources/updated", {"uri": "demo://%d"})]),
     "garbage": Flood(100_000, ["no JSON at all, line %d {"]),
     "batches": Flood(100, [_TOKEN], is_batch=True),
     "replies": Flood(100_000, ['{"jsonrpc": "2.0", "id": "asked-by-nobody-%d", "result": {}}']),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.benchmarks.figures import Figure, Size, contend, waiting
 from tests.benchmarks.flooding_server import FLOODS
 
@@ -73,7 +75,7 @@ def many_servers(size: Size) -> list[Figure]:
 
 
 def floods(size: Size) -> list[Figure]:
-    """Hostile servers that flood the window with all that costs something, one and several."""
+    """Servers that flood the window with all that costs something, and 1,000 calls at once."""
     seconds = size.pick(10.0, 3.0, 0.2)
     figures: list[Figure] = []
     rows = []
@@ -82,16 +84,24 @@ def floods(size: Size) -> list[Figure]:
         name = "several" if len(kinds) > 1 else kinds[0].replace("-", "_")
         row = contend("window-flood", ",".join(kinds), seconds)
         rows.append(row)
-        figures += [
-            Figure(f"{name}_late_p99", row["late_p99_ms"], "ms", "<= 16"),
-            Figure(f"{name}_late_max", row["late_max_ms"], "ms", "<= 50"),
-            Figure(f"{name}_own_work_p99", row["work_p99_ms"], "ms of a core", "<= 16"),
-            Figure(f"{name}_own_work_max", row["work_max_ms"], "ms of a core", "<= 50"),
-            Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"),
-            Figure(f"{name}_lost", row["lost"], "", "0"),
-            Figure(f"{name}_peak_memory", row["peak_mb"], "MB"),
-        ]
+        figures += _felt(name, row)
+        figures.append(Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"))
+    calls = contend("window-calls", size.pick(1000, 1000, 20))
+    rows.append(calls)
+    figures += _felt("calls", calls)
+    figures.append(Figure("calls_seconds", calls["seconds"], "s"))
     return [*figures, waiting(rows)]
+
+
+def _felt(name: str, row: dict[str, Any]) -> list[Figure]:
+    return [
+        Figure(f"{name}_late_p99", row["late_p99_ms"], "ms", "<= 16"),
+        Figure(f"{name}_late_max", row["late_max_ms"], "ms", "<= 50"),
+        Figure(f"{name}_own_work_p99", row["work_p99_ms"], "ms of a core", "<= 16"),
+        Figure(f"{name}_own_work_max", row["work_max_ms"], "ms of a core", "<= 50"),
+        Figure(f"{name}_lost", row["lost"], "", "0"),
+        Figure(f"{name}_peak_memory", row["peak_mb"], "MB"),
+    ]
 
 
 def idle(size: Size) -> list[Figure]:

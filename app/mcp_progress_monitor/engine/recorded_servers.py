@@ -30,9 +30,9 @@ from mcp_progress_monitor.protocol.lenient_json import (
 )
 from mcp_progress_monitor.protocol.messages import LIST_PROMPTS, LIST_RESOURCES, LIST_TOOLS
 from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool, read_list_result
-from mcp_progress_monitor.sessions.connection.subscriptions import with_update
+from mcp_progress_monitor.sessions.connection.subscriptions import UpdateCounts
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
-from mcp_progress_monitor.snapshots.servers import ResourceUpdates, ServerSnapshot, ServerState
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from mcp_progress_monitor.snapshots.validated import InvalidValueError
 from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd
 
@@ -152,16 +152,10 @@ class _Server:
         self.stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_TAIL)
         self.offers = RecordedOffers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
-        self.updates: tuple[ResourceUpdates, ...] = ()
+        self.updates = UpdateCounts()
         self.client: JsonObject = {}  # the client's description of itself
         self.end: TapEnd | None = None
         self.gaps = Gaps()
-
-    def note_update(self, fact: NotificationReceived) -> bool:
-        """Count a resource update; whether the fact is one."""
-        before = self.updates
-        self.updates = with_update(before, fact)
-        return self.updates is not before
 
     def snapshot(self) -> ServerSnapshot:
         bare, offers = self.bare, self.offers
@@ -172,7 +166,7 @@ class _Server:
             prompts=offers.prompts,
             stderr_tail=tuple(self.stderr),
             problem=bare.problem or offers.problem,
-            resource_updates=self.updates,
+            resource_updates=self.updates.newest_last,
         )
 
 
@@ -269,7 +263,7 @@ class RecordedServers:
                 is_changed |= server.offers.take(fact, frames)
                 is_changed |= isinstance(fact, RequestMade) and _learn_client(server, fact)
             elif isinstance(fact, NotificationReceived):
-                is_changed |= server.note_update(fact)
+                is_changed |= server.updates.note(fact)
         # After the facts: who ended a session decides whether it failed.
         is_event = frames[0].channel is Channel.EVENT
         return (is_event and _learn_events(server, frames)) or is_changed
@@ -325,7 +319,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)
-    server.updates = ()
+    server.updates = UpdateCounts()
     server.client, server.end, server.gaps = {}, None, Gaps()
     server.bare = ServerSnapshot(
         name,

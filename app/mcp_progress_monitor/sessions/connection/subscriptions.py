@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -38,22 +39,35 @@ _LISTS: Final = {
 _LIMIT_S: Final = 60.0
 _PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
 """Before listening again to a server that ended the subscription, one pause after the other."""
+_PUBLISH_S: Final = 0.1
 _MOST_UPDATES: Final = 1000  # most resources whose updates are counted; a server may name any
 
 
-def with_update(
-    updates: tuple[ResourceUpdates, ...], fact: NotificationReceived
-) -> tuple[ResourceUpdates, ...]:
-    uri = fact.params.get("uri")
-    if (
-        fact.method != RESOURCE_UPDATED
-        or fact.sender is not Side.SERVER
-        or not isinstance(uri, str)
-    ):
-        return updates
-    others = tuple(each for each in updates if each.uri != uri)
-    count = 1 + sum(each.number for each in updates if each.uri == uri)
-    return (*others, ResourceUpdates(uri, count, fact.when))[-_MOST_UPDATES:]
+class UpdateCounts:
+    """Counts the updates of resources, of those that were updated last."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, ResourceUpdates] = {}
+
+    @property
+    def newest_last(self) -> tuple[ResourceUpdates, ...]:
+        return tuple(self._counts.values())
+
+    def note(self, fact: NotificationReceived) -> bool:
+        """Count the update of a resource; whether the fact is one."""
+        uri = fact.params.get("uri")
+        if (
+            fact.method != RESOURCE_UPDATED
+            or fact.sender is not Side.SERVER
+            or not isinstance(uri, str)
+        ):
+            return False
+        before = self._counts.pop(uri, None)
+        number = 1 if before is None else before.number + 1
+        self._counts[uri] = ResourceUpdates(uri, number, fact.when)
+        if len(self._counts) > _MOST_UPDATES:
+            del self._counts[next(iter(self._counts))]
+        return True
 
 
 class Subscriptions:
@@ -81,7 +95,8 @@ class Subscriptions:
         self._follows_lists = follows_lists
         self._subscribed: dict[str, None] = {}
         self._told: dict[str, None] = {}
-        self._updates: tuple[ResourceUpdates, ...] = ()
+        self._updates = UpdateCounts()
+        self._updated = anyio.Event()
         self._level: str | None = None
         self._wake = anyio.Event()
         connection.outbox.watchers.append(self._watch)
@@ -92,7 +107,7 @@ class Subscriptions:
 
     @property
     def updates(self) -> tuple[ResourceUpdates, ...]:
-        return self._updates
+        return self._updates.newest_last
 
     @property
     def can_subscribe(self) -> bool:
@@ -112,10 +127,19 @@ class Subscriptions:
     async def run(self) -> None:
         """Update the subscriptions whenever they change, until cancelled."""
         is_handshake = self._agreement.era is Era.HANDSHAKE
-        try:
-            await (self._ask_for_each() if is_handshake else self._listen())
-        except anyio.ClosedResourceError:
-            return  # reported with the connection's end
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._publish_updates)
+            with contextlib.suppress(anyio.ClosedResourceError):  # reported with the end
+                await (self._ask_for_each() if is_handshake else self._listen())
+            tasks.cancel_scope.cancel()
+
+    async def _publish_updates(self) -> None:
+        """Publish updates of resources, the first at once, then not for each of a flood."""
+        while True:
+            await self._updated.wait()
+            self._updated = anyio.Event()
+            self._on_change()
+            await anyio.sleep(_PUBLISH_S)
 
     # The handshake era
 
@@ -226,10 +250,8 @@ class Subscriptions:
             self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
 
     def _watch(self, fact: NotificationReceived) -> None:
-        before = self._updates
-        self._updates = with_update(before, fact)
-        if self._updates is not before:
-            self._on_change()
+        if self._updates.note(fact):
+            self._updated.set()
 
 
 def _endless(pauses_s: tuple[float, ...]) -> Iterable[float]:

@@ -35,11 +35,13 @@ class Reader:
         self.settings = ServerSettings()
         agreement = Agreement(revision, {}, capabilities, None)
         self._changed = anyio.Event()
+        self.count = 0
         self.notifications = Subscriptions(
             self.connection, agreement, lambda: self.settings, self._note
         )
 
     def _note(self) -> None:
+        self.count += 1
         self._changed.set()
 
     def set_level(self, level: Any) -> None:
@@ -130,6 +132,28 @@ async def test_updates_are_counted_by_resource() -> None:
         ("demo://b", 1),
         ("demo://a", 2),
     ]
+
+
+async def test_a_flood_of_updates_is_counted_but_seldom_published() -> None:
+    def flooding(message: Message) -> list[Message]:
+        method = "notifications/resources/updated"
+        return [
+            *(
+                {"jsonrpc": "2.0", "method": method, "params": {"uri": f"demo://{n}"}}
+                for n in range(3000)
+            ),
+            result(message, {}),
+        ]
+
+    async with reading(flooding) as reader:
+        before = reader.count
+        reader.notifications.subscribe("demo://0", is_wanted=True)
+        with anyio.fail_after(5):
+            while [each.uri for each in reader.notifications.updates[-1:]] != ["demo://2999"]:  # noqa: ASYNC110  # no event for each
+                await anyio.sleep(0.01)
+        assert reader.count - before < 100
+    newest = reader.notifications.updates
+    assert [each.uri for each in newest] == [f"demo://{n}" for n in range(2000, 3000)]
 
 
 async def test_in_2026_one_request_listens_for_all_that_is_wanted() -> None:
