@@ -197,15 +197,12 @@ class JudgedConnection:
         self.is_initialize_answered = False
         self.is_initialized = False
         self.calls: dict[int, JudgedCall] = {}
-<<<<<<< HEAD
         self.last_ticks: dict[int, PlainTick] = {}
         """The newest ticks of requests that flood, until `hear_ticks`."""
         self.flooding: set[int] = set()
         """The requests that flood: until a second after its begin, ticks cannot change that."""
         self._floods: list[tuple[float, int]] = []
-=======
         self._of_client: dict[int, JudgedCall] = {}
->>>>>>> a4b0693c (checking: a server's request looks at the client's open calls alone)
         self._alike: dict[bytes, dict[int, JudgedCall]] = {}
         self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
         self.ids: dict[tuple[Side, Any], int] = {}
@@ -291,13 +288,10 @@ class JudgedConnection:
 
     def close(self) -> None:
         self.calls.clear()
-<<<<<<< HEAD
         self.last_ticks.clear()
         self.flooding.clear()
         self._floods.clear()
-=======
         self._of_client.clear()
->>>>>>> a4b0693c (checking: a server's request looks at the client's open calls alone)
         self._alike.clear()
         self.logging.clear()
         self.listens.clear()

@@ -223,6 +223,7 @@ class JobCells:
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(self._appearance.ground(Tone.TEXT, 0.14))
                 painter.drawRoundedRect(area, 5, 5)
+                painter.setRenderHint(_SMOOTH, on=False)
             tone = Tone.TEXT if is_hovered else Tone.MUTED
             side = area.width() - 10
             self._draw_icon(painter, area.left() + 5, area.top() + 5, side, action.icon, tone)

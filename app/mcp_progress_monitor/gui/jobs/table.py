@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import (
     QElapsedTimer,
     QEvent,
+    QLine,
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
@@ -23,14 +24,14 @@ from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
 from mcp_progress_monitor.gui.common.tables import FlatHeader, RowHover, paint_empty
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate, changed_columns
-from mcp_progress_monitor.gui.theme import SELECTED, UNDER_MOUSE, Appearance, Tone
+from mcp_progress_monitor.gui.theme import ACTIVE, SELECTED, UNDER_MOUSE, Appearance, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from PySide6.QtCore import QByteArray
-    from PySide6.QtGui import QPaintEvent, QResizeEvent
-    from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+    from PySide6.QtGui import QPaintEvent, QRegion, QResizeEvent
+    from PySide6.QtWidgets import QWidget
 
     from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
     from mcp_progress_monitor.gui.jobs.model import JobsModel
@@ -91,15 +92,12 @@ class JobTable(QTreeView):
         self._wanted: dict[int, int] = {}
         self._is_fitting = False
         self._is_server_dropped = self._keeps_server = False
-        self._cells: list[tuple[int, int, int]] = []
         self._hover = RowHover(self, is_painted=False)
-        self._hovered = self._focused = -1
         self._changed: list[tuple[int, int]] = []
         self._due: set[int] = set()
         self._repainted = -1
         self._painted: dict[JobId, JobSnapshot] = {}
         """What the rows show; of jobs that are not in it, all of the row is to be painted."""
-        self._area = QRect()  # what is being painted; empty where that is several areas
         self._scrolled = QElapsedTimer()
         self._turn = QTimer(self)
         self._turn.setSingleShot(True)
@@ -251,31 +249,56 @@ class JobTable(QTreeView):
             return super().moveCursor(action, modifiers)
         return self.model().index(rows.start, 0)
 
-    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw a row, a hairline below, and a bar on the left if it has the keyboard focus.
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows: Qt would ask the model, the delegate and the style for each cell."""
+        painter, sight = QPainter(self.viewport()), self._rows_in_sight()
+        if sight:
+            first = self.visualRect(self._shown.index(sight.start, 0))
+            place = QRect(0, first.top(), self.viewport().width(), first.height())
+            self._paint_rows(painter, event.region(), sight, QRect(place))
+            self._paint_lines(painter, sight, place)
+        painter.end()
+        if not self._shown.rowCount():
+            paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
 
-        A row at a time: Qt asks the model and the delegate ten times for each cell.
-        """
-        place, row, state = option.rect, index.row(), int(option.state.value)
-        if self.selectionModel().isSelected(index):
-            state |= SELECTED
-        if row == self._hovered:
-            state |= UNDER_MOUSE
-        job, badge = self._jobs.known(self._shown.shown_at(row))
-        painter.save()
-        self.delegate.paint_row(painter, place, option.font, state, self._cells, job, badge)
-        painter.restore()
-        if job is not None and self._painted.get(job.id) is not job:
-            self._note_painted(job, row, place)
+    def _paint_rows(self, painter: QPainter, region: QRegion, sight: range, place: QRect) -> None:
+        """Paint the rows `sight` as far as they are in `region`; the first one is at `place`."""
+        area, view, font = region.boundingRect(), self.viewport().rect(), self.font()
+        cells = [
+            (column, left, wide)
+            for column, left, wide in cells_in_sight(self.header(), view.width())
+            if left <= area.right() and left + wide > area.left()
+        ]
+        whole, states = QRect() if region.rectCount() > 1 else area, self._states(sight)
+        for row in sight:
+            if region.intersects(place):
+                job, badge = self._jobs.known(self._shown.shown_at(row))
+                state = states.get(row, 0)
+                self.delegate.paint_row(painter, place, font, state, cells, job, badge)
+                if job is not None and self._painted.get(job.id) is not job:
+                    self._note_painted(job, row, is_whole=whole.contains(place & view))
+            place.translate(0, place.height())
+
+    def _states(self, sight: range) -> dict[int, int]:
+        """The rows with another ground, with their flags of `QStyle.StateFlag`."""
+        chosen, state = self.selectionModel(), SELECTED | (ACTIVE if self.hasFocus() else 0)
+        rows = sight if chosen.hasSelection() else ()
+        return {self._hover.row: UNDER_MOUSE} | {r: state for r in rows if chosen.isRowSelected(r)}
+
+    def _paint_lines(self, painter: QPainter, sight: range, place: QRect) -> None:
+        """Paint a hairline below each row, and a bar on the left of that with keyboard focus."""
+        end, height = place.right(), place.height()
+        bottoms = (place.bottom() + number * height for number in range(len(sight)))
         painter.setPen(self._appearance.line())
-        painter.drawLine(place.left(), place.bottom(), place.right(), place.bottom())
-        if row == self._focused:
-            edge = QRect(0, place.top(), 3, place.height())
+        painter.drawLines([QLine(0, bottom, end, bottom) for bottom in bottoms])
+        current = self.currentIndex().row()
+        if current in sight and self.hasFocus():
+            edge = QRect(0, place.top() + (current - sight.start) * height, 3, height)
             painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
 
-    def _note_painted(self, job: JobSnapshot, row: int, place: QRect) -> None:
+    def _note_painted(self, job: JobSnapshot, row: int, *, is_whole: bool) -> None:
         """Note what a row shows; where only a part of it was painted, the rest is due."""
-        if self._area.contains(place.intersected(self.viewport().rect())):
+        if is_whole:
             if len(self._painted) >= _KEPT:
                 self._painted.clear()
             self._painted[job.id] = job
@@ -283,20 +306,6 @@ class JobTable(QTreeView):
             self._painted.pop(job.id, None)
             self._due.add(row)
             self._turn.start(0)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        area = event.rect()
-        self._cells = [
-            (column, left, wide)
-            for column, left, wide in cells_in_sight(self.header(), self.viewport().width())
-            if left <= area.right() and left + wide > area.left()
-        ]
-        self._area = area if event.region().rectCount() == 1 else QRect()
-        self._hovered = self._hover.row
-        self._focused = self.currentIndex().row() if self.hasFocus() else -1
-        super().paintEvent(event)
-        if not self._shown.rowCount():
-            paint_empty(self, "No job matches the filter" if self._is_narrowed else "No jobs yet")
 
     def changeEvent(self, event: QEvent) -> None:
         """Repaint when the window is activated or deactivated: the selection changes its colour."""
