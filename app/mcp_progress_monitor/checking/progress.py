@@ -95,7 +95,7 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
     if call is None:
         return
     if fact.standing is RequestStanding.ACTIVE:
-        if fact.at - call.heard_at > clients.USUAL_S:
+        if fact.at - call.message_at > clients.USUAL_S:
             yield from _silence(connection, call, fact.at)
         if call.take_ticks(1, fact.number, fact.at, fact.progress, fact.total):
             yield _flood(call, fact.number)
