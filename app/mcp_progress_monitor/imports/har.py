@@ -27,8 +27,7 @@ from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSIO
 from mcp_progress_monitor.tap_http.addresses import TapAddresses
 from mcp_progress_monitor.tap_http.client_sessions import ClientSessions, outline
 from mcp_progress_monitor.tap_http.exchange import COMPLETE, TappedExchange
-from mcp_progress_monitor.tap_http.recorder import TapRecorder
-from mcp_progress_monitor.tap_http.sign_in import WELL_KNOWN
+from mcp_progress_monitor.tap_http.recorder import WELL_KNOWN, TapRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

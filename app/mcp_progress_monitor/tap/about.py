@@ -1,4 +1,4 @@
-"""What a tap knows of its session, and what it is handed by the rest of the program."""
+"""Facts about the session of a tap, and functions that it needs from the rest of the program."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LONGEST_NAME = 60
 
 
 class Rest:
-    """What the rest of the program knows, as functions: called by the journal, never before.
+    """Functions of the rest of the program, called only by the journal.
 
-    They may fail: the program may have been updated or removed since this process began.
+    They may fail: the program may have been updated or removed since this process started.
     """
 
     def __init__(
@@ -27,8 +27,8 @@ class Rest:
     ) -> None:
         """`data_dir` is the folder of the user's data, `shown_arguments` hides secrets.
 
-        `limits` are how many bytes a recording's file, and all of them, may have, `is_recorded`
-        whether the user wants any.
+        `limits` returns the most bytes of a recording's file and of all its files, `is_recorded`
+        whether recording is on.
         """
         self.version = version
         self.data_dir = data_dir
@@ -38,7 +38,7 @@ class Rest:
 
 
 class About:
-    """What is recorded: the server's name, its client's, its command, and its process's number."""
+    """The session: names of server and client, command, and process id."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class About:
         rest: Rest,
         script: str | None = None,
     ) -> None:
-        """`name` is by default that of the command's file, `script` that of what changes bytes."""
+        """`name` defaults to that of the command; `script` is the name of the script, if any."""
         self.command = command
         self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
         self.client = client

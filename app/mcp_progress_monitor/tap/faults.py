@@ -1,8 +1,8 @@
-"""Changes what passes, as a script says: for testing clients and servers, never for watching.
+"""Changes messages by the rules of a script, to test clients and servers.
 
-The recording's lines are what was passed on: behind `>` what the server received, behind `<` what
-the client received. An event `changed` beside them holds each message that a rule acted on as its
-sender sent it, and its number among those of that sender. All other messages passed unchanged.
+The recording has what was passed on: `>` marks what the server received, `<` what the client
+received. For each message that a rule acted on, an event `changed` has the message as it was sent,
+and its number among those of its sender.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     else:
         from mcp_progress_monitor.tap.posix import TappedServer
 
-_QUEUE_BYTES = 64 * 1024 * 1024  # as much waits to be passed on later; then the sender waits
+_QUEUE_BYTES = 64 * 1024 * 1024  # of delayed messages; beyond that, the sender has to wait
 _STREAMS = {"stdin": "client", "stdout": "server"}
 
 
 class Faults:
-    """A session's script at work on the streams of a process."""
+    """Applies a script to the streams of a process."""
 
     def __init__(self, server: TappedServer, script: Script) -> None:
         self._server = server
@@ -48,7 +48,7 @@ class Faults:
         self._killed_by: ScriptRule | None = None
 
     def streams(self, server: TappedServer, journal: Journal) -> tuple[Stream, Stream, Stream]:
-        """The three streams of the server; those with messages pass on what the rules leave."""
+        """The three streams of the server; the rules apply to those with messages."""
         self._events = JournalLane(journal, "*")
         of_errors = ThreadStream(server, server.stderr, 2, JournalLane(journal, "!"))
         self._streams = {
@@ -76,11 +76,11 @@ class Faults:
             return self._run.judged(side, raw)
 
     def note_changed(self, side: str, number: int, raw: bytes, effect: Effect) -> None:
-        """Record a message as it was sent, the one of this number, and what rules did about it."""
+        """Record a message as it was sent, with its number and the rules applied to it."""
         self._note({"event": "changed", **self._run.change(side, number, raw, effect)})
 
     def note_closed(self, side: str, raw: bytes) -> None:
-        """Record a message that came after its stream was closed."""
+        """Record a message that arrived after its stream was closed."""
         fields = {"event": "changed", "actions": ["close"], "from": side, "passed": 0, "rules": []}
         self._note({**fields, "by": self._script.name, **as_sent(raw)})
 
@@ -104,7 +104,7 @@ class Faults:
             os.kill(self._server.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def end(self) -> None:
-        """The server has ended: its number may be given to another process."""
+        """The server has ended: its process id may be reused."""
         with self._lock:
             self._is_over = True
 
@@ -116,10 +116,9 @@ class Faults:
 
 
 class ScriptedStream(ThreadStream):
-    """One direction, message by message: a thread reads and asks the rules, another passes on.
+    """One direction, message by message: one thread reads and applies rules, another passes on.
 
-    Messages keep their order unless a rule says otherwise: one that is delayed holds up those
-    behind it.
+    Messages keep their order unless a rule says otherwise: a delayed one delays those after it.
     """
 
     def __init__(
@@ -136,28 +135,28 @@ class ScriptedStream(ThreadStream):
         self._faults = faults
         self._condition = threading.Condition()
         self._waiting: list[tuple[float, int, Callable[[], None], bool]] = []
-        """When what is done, in this order; and whether the end of the source need not wait."""
-        self._awaited = 0  # how much of that the end waits for
+        """A heap of due times, numbers, actions, and whether the end need not wait for them."""
+        self._awaited = 0  # how many actions the end waits for
         self._waiting_bytes = 0
         self._numbers = itertools.count()
-        self._latest = 0.0  # when the last of the messages that keep their order is passed on
+        self._latest = 0.0  # when the last message that keeps its order is due
         self._held: dict[int, list[Effect]] = {}
         self._count = 0
         self._is_read = False
         self._is_closed = False
 
     def finish(self) -> None:
-        """Pass on what waits in the source and what is delayed, and then end."""
+        """Pass on what is left in the source and what is delayed, then end."""
         self._faults.end()
         super().finish()
 
     @property
     def moved(self) -> int:
-        """Changes as long as something is still to be passed on."""
+        """A value that changes while something is still to be passed on."""
         return time.monotonic_ns() if self._awaited else super().moved
 
     def close(self) -> None:
-        """Have the other side see the end of the stream, while its source goes on."""
+        """Close the stream for the other side, while its source stays open."""
         with self._condition:
             self._push(0.0, self._close)
 
@@ -208,7 +207,7 @@ class ScriptedStream(ThreadStream):
         if len(held) == rule.group:
             self._release(rule.line)
         elif len(held) == 1:
-            # Unless another group was begun meanwhile.
+            # No effect if another group has been started meanwhile.
             self._push(
                 time.monotonic() + rule.within_s,
                 lambda: self._release_late(rule.line, held),
@@ -221,7 +220,7 @@ class ScriptedStream(ThreadStream):
                 self._release(number)
 
     def _release(self, number: int) -> None:
-        """Pass on, the last first, what waited for each other."""
+        """Pass on a group of messages in reverse order."""
         for effect in reversed(self._held.pop(number)):
             self._queue(effect)
 
@@ -269,11 +268,11 @@ class ScriptedStream(ThreadStream):
 
 
 def _record(lane: JournalLane, data: bytes) -> None:
-    """Queue lines for the journal. Bytes pass on, whatever is wrong with it."""
+    """Queue lines for the journal; its failures must not stop the stream."""
     journal = lane.journal
     try:
         lane.take(time.monotonic(), data)
-    except Exception as error:  # noqa: BLE001  # as where nothing is changed
+    except Exception as error:  # noqa: BLE001  # as in `relay`
         journal.give_up(repr(error))
     if journal.is_asleep:
         journal.wake()

@@ -18,11 +18,11 @@ _SUFFIX = ".mcprec"
 _PART_FOLDERS = ("recordings", "live")
 _ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _BARE = _ALLOWED | frozenset("#:@/~")
-"""What stands for itself in the name of a connection."""
-_LONGEST = 57  # letters of a name in that of a file, where 60 are expected: `-99` may follow
+"""Characters that need no quoting in the name of a connection."""
+_LONGEST = 57  # characters of a name within a file name, which may be followed by `-99`
 _NAMES = 100
 _LOCK_S = 1.0
-_LOOK_S = 0.005
+_POLL_S = 0.005
 _FLAGS = (
     os.O_WRONLY
     | os.O_CREAT
@@ -32,16 +32,14 @@ _FLAGS = (
     | getattr(os, "O_NOFOLLOW", 0)
 )
 _NEW = "" if sys.platform == "win32" else ".new"
-"""Ends a file's name until its header is written: who finds a recording finds one with a header.
-
-Windows does not rename files that are open."""
+"""The suffix of a file until its header is written; Windows cannot rename open files."""
 _HIDDEN = "***"
 _SMALL = 64 * 1024
 _LEAST_PART = 1024 * 1024  # no part is limited to less
 
 
 class RunFile:
-    """One run's file. Made by the first `write`, and again when it has been deleted or moved."""
+    """The file of one run, created by the first `write`, and again if it was deleted or moved."""
 
     def __init__(self, about: About) -> None:
         self.path = ""  # where it is, or was meant to be
@@ -63,18 +61,18 @@ class RunFile:
         self._opened = self.event("opened", self._opening())
 
     def write(self, pieces: Iterable[bytes]) -> None:
-        """Append all of them, or none.
+        """Append all pieces or none.
 
         Raises:
             OSError: they could not be written.
-            ValueError: there is no such path.
+            ValueError: the path is invalid.
         """
         if self._descriptor >= 0 and not self._is_there():
             self.close()
         if self._descriptor < 0:
             self._open()
         elif self._size > _LEAST_PART and self._size > self._limits()[0]:
-            self._go_on()
+            self._next_part()
         self._append(pieces)
 
     def close(self) -> None:
@@ -84,12 +82,12 @@ class RunFile:
         self._unlock()
 
     def event(self, name: str, fields: Mapping[str, object]) -> bytes:
-        """An event's line, without what stands before it."""
+        """An event's line without its prefix."""
         text = json.dumps({"event": name, **fields}, ensure_ascii=False, separators=(",", ":"))
         return text.encode(errors="replace") + b"\n"
 
     def prefix(self, mark: str, when: float, at: float) -> bytes:
-        """What stands before a line: read at wall time `when` and monotonic time `at`."""
+        """The prefix of a line that was read at wall time `when` and monotonic time `at`."""
         second = int(when)
         if second != self._second:
             self._second = second
@@ -105,7 +103,7 @@ class RunFile:
         about = self._about
         try:
             arguments = list(about.rest.shown_arguments(about.command[1:]))
-        except Exception:  # noqa: BLE001  # the program was removed: nothing tells secrets apart
+        except Exception:  # noqa: BLE001  # the program was removed: secrets cannot be recognised
             arguments = [_HIDDEN for _ in about.command[1:]]
         try:
             folder: str | None = os.getcwd()  # noqa: PTH109  # pathlib takes long to import
@@ -128,7 +126,7 @@ class RunFile:
             "parent": os.getppid(),
             "transport": "stdio",
         }
-        if self._about.script is not None:  # somebody changes what passes
+        if self._about.script is not None:
             tap["script"] = self._about.script
         fields: dict[str, object] = {
             "version": 2,
@@ -140,13 +138,13 @@ class RunFile:
             "run": self._run_id,
             "tap": tap,
         }
-        if part > 1:  # batches count by their elements, and nobody has looked into them
+        if part > 1:  # unknown, since the elements of batches are numbered too
             del fields["first"]
         line = json.dumps(fields, ensure_ascii=False).encode(errors="replace")
         return b"#mcp-recording " + line + b"\n"
 
     def _open(self) -> None:
-        """Make the file, under a name that is free, with its header and first event."""
+        """Create the file under a free name, with its header and first event."""
         folder = self._folder()
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._began))
         base = os.path.join(folder, f"{stamp}-p{os.getpid()}-{file_name(self._about.name)}")  # noqa: PTH118
@@ -167,7 +165,7 @@ class RunFile:
             raise
 
     def _begin(self, path: str, head: bytes) -> None:
-        """Make a file that has its header as soon as anybody finds it, and write there."""
+        """Create a file, which gets its name once it has a header, and write to it."""
         descriptor = os.open(path + _NEW, _FLAGS, 0o600)
         try:
             _write_all(descriptor, head)
@@ -180,8 +178,8 @@ class RunFile:
         self.path, self._size, self._descriptor = path, len(head), descriptor
         self._parts.append(path)
 
-    def _go_on(self) -> None:
-        """Begin the next part, and delete the oldest ones beyond what recordings may take."""
+    def _next_part(self) -> None:
+        """Start the next part, and delete the oldest ones beyond the limit."""
         written, self._numbers = self._descriptor, self._numbers + 1
         self._begin(f"{self._run}.{self._numbers}{_SUFFIX}", self._header(self._numbers))
         os.close(written)
@@ -190,11 +188,11 @@ class RunFile:
             _deleted(self._parts.pop(0))
 
     def _limits(self) -> tuple[int, int]:
-        """How large a part, and all of them, may get; most recordings stay far below."""
+        """The most bytes of a part, and of all parts."""
         if self._known_limits is None:
             try:
                 self._known_limits = self._about.rest.limits()
-            except Exception:  # noqa: BLE001  # the program was removed: a session goes on
+            except Exception:  # noqa: BLE001  # the program was removed; the session continues
                 self._known_limits = (sys.maxsize, sys.maxsize)
         return self._known_limits
 
@@ -211,7 +209,7 @@ class RunFile:
         return data
 
     def _claim(self) -> bool:
-        """Take the lock of the run; whether that and its name were free."""
+        """Take the lock of the run; returns whether it and the name were free."""
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         lock = os.open(f"{self._run}.lock", flags, 0o600)
         if not _locked(lock):
@@ -229,11 +227,11 @@ class RunFile:
         is_deleted = _deleted(f"{self._run}.lock")
         os.close(self._lock)
         self._lock = -1
-        if not is_deleted:  # not while it is open, on Windows
+        if not is_deleted:  # on Windows, an open file cannot be deleted
             _deleted(f"{self._run}.lock")
 
     def _is_there(self) -> bool:
-        """Whether what is written will be found: the system writes to deleted files as well."""
+        """Whether the file still exists: writing to a deleted file succeeds."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self._descriptor))  # noqa: PTH116
         except OSError:
@@ -246,7 +244,7 @@ class RunFile:
                 _write_all(self._descriptor, block)
                 size += len(block)
         except OSError:
-            os.ftruncate(self._descriptor, self._size)  # half a line would spoil the next
+            os.ftruncate(self._descriptor, self._size)  # half a line would corrupt the next
             raise
         self._size = size
 
@@ -258,7 +256,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer pieces; large ones are not copied."""
+    """The same bytes in fewer pieces, without copying large ones."""
     small: list[bytes] = []
     for piece in pieces:
         if len(piece) < _SMALL:
@@ -273,25 +271,25 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def file_name(name: str) -> str:
-    """A name as part of a file's: `.3` at its end would be the number of a part."""
+    """A name as part of a file name, without a trailing `.3`, which would be a part number."""
     reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:_LONGEST]
     stem, dot, number = reduced.rpartition(".")
     return f"{stem}-{number}" if dot and number.isdigit() else reduced
 
 
 def quoted(name: str) -> str:
-    """A connection's name as it stands in a line, `format` quotes it so."""
+    """A connection's name, quoted as in `recording.format`."""
     data = name.encode(errors="surrogatepass")
     return "".join(chr(byte) if chr(byte) in _BARE else f"%{byte:02X}" for byte in data)
 
 
 def _locked(descriptor: int) -> bool:
-    """Take a file's lock; another program that looks for it holds it for a moment."""
+    """Lock a file, waiting while another program checks the lock."""
     until = time.monotonic() + _LOCK_S
     while not _is_taken(descriptor):
         if time.monotonic() > until:
             return False
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     return True
 
 
@@ -315,7 +313,7 @@ else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        except OSError:  # a file system that has no locks
+        except OSError:  # the file system has no locks
             return True
         return True
 

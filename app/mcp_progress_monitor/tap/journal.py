@@ -1,4 +1,4 @@
-"""The recording of a session, written by a thread that those who pass bytes on never wait for."""
+"""Writes the recording of a session in a thread, for which the streams never wait."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap.files import RunFile
 
 QUEUE_BYTES = 64 * 1024 * 1024
-_REFUSED_BYTES = 8 * 1024 * 1024  # as much waits for a disk that takes nothing
-_ITEM_BYTES = 256  # what the queue needs for a chunk beside its bytes
+_REFUSED_BYTES = 8 * 1024 * 1024  # the limit of the queue while the disk refuses writes
+_ITEM_BYTES = 256  # the overhead of a chunk in the queue
 _BATCH_S = 0.005
-"""How long what has come waits for more: nobody who passes bytes on waits meanwhile."""
+"""How long to wait for more before writing; no stream waits meanwhile."""
 _DENSE_S = 0.025
-"""How long it waits where much comes: each time it writes, somebody may have to wait for it."""
-_DENSE = 16  # so many chunks at once are much
+"""The same under load: writing competes with the streams for the processor."""
+_DENSE = 16  # chunks in one batch that count as load
 _MUCH = 256 * 1024
-_MOST = 1024 * 1024  # bytes written down at one go
+_MOST = 1024 * 1024  # bytes written in one batch
 _RETRY_S = 1.0
-_LAST_WORDS_S = 0.07  # how long before it has to be done it writes no more of the queue
+_RESERVED_S = 0.07  # the time at the end in which only the last lines are written
 _LONGEST_ERROR = 64 * 1024
-"""Longer lines of stderr become several, all but the last of them marked as incomplete."""
-_START_S = 0.25  # how long it stays out of the way of a server that is starting and says nothing
+"""Longer lines of stderr are split, all parts but the last marked as incomplete."""
+_START_S = 0.25  # how long to leave the processor to a starting server that has not written yet
 _FULL = "The queue was full"
 
 
 class Lost:
-    """What of one direction was not recorded, and why."""
+    """Bytes of one direction that were not recorded, and why."""
 
     __slots__ = ("is_cut", "messages", "size", "why")
 
@@ -43,7 +43,7 @@ class Lost:
         self.why = why
         self.size = 0
         self.messages = 0
-        self.is_cut = False  # whether its last message goes on
+        self.is_cut = False  # whether the last message is incomplete
 
     def add(self, data: bytes | Lost) -> None:
         if isinstance(data, Lost):
@@ -56,13 +56,13 @@ class Lost:
 
 
 class JournalLane:
-    """One direction's way into the journal. `take` is its thread's, the rest the journal's."""
+    """One direction's part of the journal: its thread calls `take`, the journal's the rest."""
 
     def __init__(self, journal: Journal, mark: str) -> None:
         self.journal = journal
         self.mark = mark
-        self.taken = 0  # how many bytes it has put into the queue, for good or for a while
-        self.lost: Lost | None = None  # what was dropped since the last chunk that was queued
+        self.taken = 0  # bytes ever put into the queue
+        self.lost: Lost | None = None  # what was dropped since the last queued chunk
         self._items = journal.items
         self._held: list[bytes] = []
         self._held_size = 0
@@ -71,7 +71,7 @@ class JournalLane:
         journal.lanes.append(self)
 
     def take(self, at: float, data: bytes) -> None:
-        """Queue a chunk that was read `at` (monotonic), or count it where there is no room."""
+        """Queue a chunk that was read `at` (monotonic), or count it if the queue is full."""
         journal = self.journal
         size = len(data) + _ITEM_BYTES
         if journal.waiting() + size > journal.limit:
@@ -87,11 +87,11 @@ class JournalLane:
 
     @property
     def held_bytes(self) -> int:
-        """How many bytes of a line that has not ended are kept."""
+        """The size of a line that has not ended."""
         return sum(map(len, self._held))
 
     def encode(self, data: bytes, prefix: bytes, pieces: list[bytes]) -> int:
-        """Add the lines that a chunk completes; returns how much of the queue is free again."""
+        """Add the lines that a chunk completes; returns how much of the queue this frees."""
         size = len(data) + _ITEM_BYTES
         if self._skipped is not None:
             data = self._without_cut(data, self._skipped, pieces)
@@ -114,7 +114,7 @@ class JournalLane:
         return freed
 
     def skip(self, lost: Lost, pieces: list[bytes]) -> int:
-        """A gap follows; returns how much of the queue is free again."""
+        """Note a gap; returns how much of the queue this frees."""
         freed = self.forget()
         lost.size += self.forgotten()
         if lost.is_cut:
@@ -124,19 +124,19 @@ class JournalLane:
         return freed
 
     def forget(self) -> int:
-        """Give up a message whose end was dropped; returns how much of the queue is free again."""
+        """Discard a message whose end was dropped; returns how much of the queue this frees."""
         self._forgotten += self.held_bytes
         self._held.clear()
         freed, self._held_size = self._held_size, 0
         return freed
 
     def forgotten(self) -> int:
-        """How many bytes were given up, each of them told once."""
+        """The bytes discarded since the last call."""
         size, self._forgotten = self._forgotten, 0
         return size
 
     def flush(self, prefix: bytes, pieces: list[bytes]) -> None:
-        """Add what there is of a line that has not ended, and the newest gap."""
+        """Add a line that has not ended, and the newest gap."""
         if self._held:
             pieces += (prefix, *self._held, b"\n")
             self._held.clear()
@@ -169,14 +169,14 @@ class JournalLane:
 
 
 class Journal:
-    """Queues what passes, in the order in which it passed, and writes it down a little later."""
+    """Queues what passes, in order, and writes it a little later."""
 
     def __init__(self, about: About) -> None:
         self.items: collections.deque[tuple[JournalLane, float, bytes | Lost]] = collections.deque()
         self.lanes: list[JournalLane] = []
         self.limit = QUEUE_BYTES
-        self.refusal = ""  # why the disk takes nothing at the moment
-        self.is_asleep = False  # whether it has to be woken when something was queued
+        self.refusal = ""  # why the disk currently refuses writes
+        self.is_asleep = False  # whether to call `wake` after queuing something
         self._about = about
         self._done = 0
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -185,15 +185,15 @@ class Journal:
         self._has_begun = False
         self._has_warned = False
         self._file: RunFile | None = None
-        self._taken: list[bytes | Lost] = []  # what was taken out of the queue last
-        self._held_before = 0  # how many bytes of lines that have not ended were there before
-        self._pieces: list[bytes] = []  # the lines made of that, until they are written
+        self._taken: list[bytes | Lost] = []  # the last batch taken from the queue
+        self._held_before = 0  # the size of unended lines before that batch
+        self._pieces: list[bytes] = []  # the lines of that batch, until they are written
         self._size = 0
         self._offset = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin. Where no thread can be started, nothing is recorded."""
+        """Start the thread; if that is impossible, nothing is recorded."""
         try:
             self._thread.start()
         except RuntimeError as error:
@@ -203,12 +203,12 @@ class Journal:
         return sum([lane.taken for lane in self.lanes]) - self._done
 
     def wake(self) -> None:
-        self.is_asleep = False  # it is woken once, however long it takes to begin
+        self.is_asleep = False  # so that it is woken only once
         self._bell.put(None)
 
     def close(self, fields: Mapping[str, object], until: float) -> None:
-        """Record the event `closed` after all that was queued; wait for that until then."""
-        self._until = until - _LAST_WORDS_S
+        """Record the event `closed` after everything queued, waiting at most until `until`."""
+        self._until = until - _RESERVED_S
         self._closed = fields
         self.wake()
         if self._thread.ident is not None:
@@ -219,27 +219,27 @@ class Journal:
         self._note("not_recorded", fields, pieces)
 
     def cut(self, prefix: bytes) -> bytes:
-        """The prefix of a line that has not ended."""
+        """The prefix for a line that has not ended."""
         return prefix[:-1] + b"~ "
 
     def _run(self) -> None:
         try:
-            self._stay_away()
+            self._await_server()
             if not self._about.rest.is_recorded():
                 self.give_up("")
                 return
             from mcp_progress_monitor.tap.files import RunFile
 
             self._file = RunFile(self._about)
-            self._write()  # a session in which nothing is said yet is shown as well
+            self._write()  # so that a session without messages is shown as well
             while not self._is_done():
                 self._rest()
             self._end()
-        except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong here
+        except Exception as error:  # noqa: BLE001  # must not stop the streams
             self.give_up(f"{type(error).__name__}: {error}")
 
-    def _stay_away(self) -> None:
-        """Leave the processor to a server that is starting, until it has said something."""
+    def _await_server(self) -> None:
+        """Leave the processor to a starting server until it has written something."""
         until = time.monotonic() + _START_S
         while time.monotonic() < until and self._closed is None:
             if any(lane.taken for lane in self.lanes if lane.mark != ">"):
@@ -248,7 +248,7 @@ class Journal:
                 self._bell.get(timeout=_START_S / 10)
 
     def _rest(self) -> None:
-        """Wait for something to write down, and then for a little more."""
+        """Wait for something to write, and then a little for more."""
         if self._closed is not None:
             return
         if self._pieces:  # the disk refused them
@@ -265,7 +265,7 @@ class Journal:
             time.sleep(_BATCH_S if len(self._taken) < _DENSE else _DENSE_S)
 
     def _is_done(self) -> bool:
-        """Write down some of what is queued; whether all is done, or there is no more time."""
+        """Write a batch; returns whether the session has ended and no more can be written."""
         closed = self._closed is not None
         if not self._pieces:
             self._encode()
@@ -275,7 +275,7 @@ class Journal:
         return bool(self.refusal) or not self.items or time.monotonic() > self._until
 
     def _encode(self) -> None:
-        """Take as much out of the queue as is written at one go."""
+        """Take a batch from the queue."""
         items, pieces = self.items, self._pieces
         self._offset = time.time() - time.monotonic()
         size = freed = 0
@@ -290,14 +290,14 @@ class Journal:
             else:
                 freed += lane.skip(data, pieces)
         for lane in self.lanes:
-            # In this order: what was queued before something was dropped has been taken out.
+            # Checked in this order, so that everything queued before the gap has been taken.
             if lane.lost is not None and not items:
-                freed += lane.forget()  # what would follow is what was dropped
+                freed += lane.forget()  # its continuation was dropped
         self._size = size
         self._done += freed
 
     def _write(self) -> None:
-        assert self._file is not None  # noqa: S101  # it is made by the thread, first of all
+        assert self._file is not None  # noqa: S101  # the thread makes it first
         if not self._pieces and self._has_begun:
             return
         self._has_begun = True
@@ -313,7 +313,7 @@ class Journal:
             self.refusal, self.limit = "", QUEUE_BYTES
 
     def _end(self) -> None:
-        """Write the last lines. What there was no time for, or no room, is a gap."""
+        """Write the last lines; what could not be written is reported as a gap."""
         assert self._file is not None  # noqa: S101  # as above
         pieces: list[bytes] = []
         rest = Lost(self.refusal or "The session ended before it was written")
@@ -324,7 +324,7 @@ class Journal:
         for _, _, data in self.items:
             rest.add(data)
         for lane in self.lanes:
-            if rest.size:  # how it goes on is not recorded
+            if rest.size:  # the continuation is not recorded
                 lane.forget()
                 size = lane.forgotten()
                 rest.size += 0 if self._pieces else size
@@ -332,7 +332,7 @@ class Journal:
         if rest.size:
             self.note_lost(rest, pieces)
         self._note("closed", self._closed or {}, pieces)
-        with contextlib.suppress(OSError, ValueError):  # told already, or too late
+        with contextlib.suppress(OSError, ValueError):  # reported already, or too late
             self._file.write(pieces)
         self._file.close()
 
@@ -346,7 +346,7 @@ class Journal:
         return self._file.prefix(mark, at + self._offset, at)
 
     def give_up(self, why: str) -> None:
-        """Record nothing more; without a reason, silently."""
+        """Stop recording; silently if `why` is empty."""
         self.limit, self.refusal = -1, why
         self.items.clear()
         if why:

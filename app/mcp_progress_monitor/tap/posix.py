@@ -1,4 +1,4 @@
-"""The server's process on POSIX systems: started, signalled, waited for, its end repeated."""
+"""The server's process on POSIX systems: start, signals, waiting, and ending the same way."""
 
 from __future__ import annotations
 
@@ -12,34 +12,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 else:
-    import _signal as signal  # what `signal` wraps in enumerations, which take 10 ms to import
+    import _signal as signal  # `signal` wraps it in enumerations, which take 10 ms to import
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-_OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to all processes in its foreground: the server has got them as well."""
+_TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
+"""Signals that a terminal sends to all foreground processes, including the server."""
 WAKE = signal.SIGURG
-"""Interrupts a thread that waits in a read. Whoever else sends it changes nothing."""
+"""Interrupts a thread that is blocked in a read; harmless if sent by others."""
 _SHELL = ("/bin/sh", "-c", 'exec "$@"', "sh")
-"""Says in the system's own words, and with its exit code, why a command cannot be started. It also
-runs scripts without a first line, as most programs that start a server would."""
-_SECOND_NAMES = frozenset(
-    {"SIGCLD", "SIGIOT", "SIGPOLL", "SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK"}
-)
+"""Reports why a command cannot be started, with the usual exit code. Also runs scripts without a
+shebang, as most clients would."""
+_ALIASES = frozenset({"SIGCLD", "SIGIOT", "SIGPOLL", "SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK"})
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 _SELF = "/proc/self/environ"
 _POLLED = (stat.S_IFIFO, stat.S_IFSOCK)
 
 
 class NonblockingEnd:
-    """An end of a pipe or socket that takes as much as there is room for, and never waits.
+    """A non-blocking way to write to a pipe or socket.
 
-    Files that were inherited stay as they are: others use them as well, and may rely on waiting.
+    Inherited files stay blocking: other processes use them as well.
     """
 
     def __init__(
         self, number: int, write: Callable[[bytes | memoryview], int], close: Callable[[], None]
     ) -> None:
-        """`number` is that of the file; `write` raises `BlockingIOError` where there is no room."""
+        """`number` is the descriptor; `write` raises `BlockingIOError` if there is no room."""
         self.number = number
         self.write = write
         self.close = close
@@ -49,16 +47,16 @@ class TappedServer:
     """The server: a child of this process, in the same group, with pipes for its three streams."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it; `OSError` when not even a shell can be started to say why not."""
+        """Start it; `OSError` if not even a shell can be started."""
         self.was_signalled = False
-        """Whether it was passed a signal that a client sent to this process."""
+        """Whether a signal sent to this process was passed on to it."""
         self._exit: tuple[int | None, int | None] = (None, None)
         self._forwarded = {
             number
             for name in _FORWARDED
             if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN
         }
-        signal.signal(signal.SIGCHLD, _nothing)  # who inherits that it is ignored learns no code
+        signal.signal(signal.SIGCHLD, _nothing)  # if ignored, exit codes would be lost
         signal.signal(WAKE, _nothing)
         self._awaited = {*self._forwarded, signal.SIGCHLD}
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._awaited)
@@ -68,18 +66,18 @@ class TappedServer:
         self.pid = _spawn(command, environment, (stdin, stdout, stderr), mask)
         for end in (stdin, stdout, stderr):
             os.close(end)
-        # At the end they may have been removed, and Python with them.
+        # Imported now, since Python may be removed before the end.
         import fcntl  # noqa: F401
         import resource  # noqa: F401
         import termios  # noqa: F401
 
     def wait(self) -> None:
-        """Wait until it has ended, and pass on what signals come meanwhile."""
+        """Wait until it has ended, and forward signals meanwhile."""
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 break
-            self._pass_on(*self._next_signal())
+            self._forward(*self._next_signal())
         if os.WIFSIGNALED(status):
             self._exit = (None, os.WTERMSIG(status))
         else:
@@ -95,17 +93,17 @@ class TappedServer:
         return None if number is None else _name_of(number)
 
     def is_signalled_again(self) -> bool:
-        """Whether somebody wants this process, too, to end, now that the server has."""
+        """Whether this process was signalled to end, after the server has ended."""
         return self.was_signalled or bool(signal.sigpending() & self._forwarded)
 
     def interrupt(self, reader: int, thread: int | None) -> None:
-        """Have a thread that reads from a pipe of the server stop where no more bytes wait."""
+        """Make a thread stop reading a pipe of the server once it is empty."""
         os.set_blocking(reader, False)
         if thread is not None:
             signal.pthread_kill(thread, WAKE)
 
     def waiting_bytes(self, reader: int) -> int:
-        """How many bytes wait in a pipe."""
+        """The number of unread bytes in a pipe."""
         import fcntl
         import termios
 
@@ -114,8 +112,8 @@ class TappedServer:
 
     @staticmethod
     def nonblocking_end(source: int, target: int) -> NonblockingEnd | None:
-        """A way to write to `target` without waiting; None unless `source` can be polled, too."""
-        if sys.platform != "linux":  # nowhere else is a pipe opened a second time
+        """A non-blocking way to write to `target`; None if unavailable, or `source` has no poll."""
+        if sys.platform != "linux":  # elsewhere a pipe cannot be reopened
             return None
         try:
             kind, read_kind = (stat.S_IFMT(os.fstat(number).st_mode) for number in (target, source))
@@ -127,34 +125,34 @@ class TappedServer:
                     pipe, lambda data: os.write(pipe, data), lambda: os.close(pipe)
                 )
             return _socket_end(target) if kind == stat.S_IFSOCK else None
-        except OSError:  # nobody reads any more, or there is no /proc
+        except OSError:  # the reader is gone, or there is no /proc
             return None
 
     def end_alike(self) -> NoReturn:
-        """End this process as the server ended: by the same code or signal."""
+        """End this process with the server's exit code or signal."""
         code, number = self._exit
         if number is not None:
             _die_of(number)
-            code = 128 + number  # it ended a process there, and does not here
+            code = 128 + number  # the signal did not end this process
         os._exit(code or 0)
 
     def _next_signal(self) -> tuple[int, bool]:
-        """The next signal, and whether the server has got it as well."""
-        if sys.platform != "linux":  # nobody tells there where a signal comes from
+        """The next signal, and whether the server has received it as well."""
+        if sys.platform != "linux":  # no `sigwaitinfo`, which has the sender
             number = signal.sigwait(self._awaited)
-            return number, number in _OF_TERMINAL and _is_in_foreground()
+            return number, number in _TERMINAL_SIGNALS and _is_in_foreground()
         found = signal.sigwaitinfo(self._awaited)
-        return found.si_signo, found.si_signo in _OF_TERMINAL and found.si_code > 0
+        return found.si_signo, found.si_signo in _TERMINAL_SIGNALS and found.si_code > 0
 
-    def _pass_on(self, number: int, is_known: bool) -> None:
+    def _forward(self, number: int, is_known: bool) -> None:
         if number == signal.SIGCHLD or is_known:
             return
         self.was_signalled = True
-        os.kill(self.pid, number)  # it is not waited for yet, so the number is its own
+        os.kill(self.pid, number)  # not reaped yet, so the id is still its own
 
 
 def _socket_end(target: int) -> NonblockingEnd | None:
-    import _socket  # what `socket` wraps in enumerations, too
+    import _socket  # `socket` wraps it in enumerations, too
 
     end = _socket.socket(fileno=os.dup(target))
     if end.type != _socket.SOCK_STREAM:
@@ -166,7 +164,7 @@ def _socket_end(target: int) -> NonblockingEnd | None:
 
 
 def user_environment() -> dict[str, str]:
-    """The environment as the client made it: Python sets LC_CTYPE where no locale is set."""
+    """The environment set by the client, without the LC_CTYPE that Python adds by default."""
     environment = dict(os.environ)
     if environment.get("LC_CTYPE") in _COERCED and sys.platform == "linux":
         try:
@@ -180,7 +178,7 @@ def user_environment() -> dict[str, str]:
 
 
 def _name_of(number: int) -> str:
-    names = (name for name in dir(signal) if name.startswith("SIG") and name not in _SECOND_NAMES)
+    names = (name for name in dir(signal) if name.startswith("SIG") and name not in _ALIASES)
     return next((name for name in names if getattr(signal, name) == number), f"signal {number}")
 
 
@@ -191,7 +189,7 @@ def _spawn(
     mask: set[signal.Signals] | set[int],
 ) -> int:
     actions = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(streams)]
-    # Python ignores these two, and programs inherit that.
+    # Python ignores these, which children would inherit.
     ignored = (signal.SIGPIPE, signal.SIGXFSZ)
     try:
         return os.posix_spawnp(
@@ -214,7 +212,7 @@ def _spawn(
 
 
 def _is_in_foreground() -> bool:
-    """Whether this process is in the foreground of a terminal, where Ctrl+C reaches all."""
+    """Whether this process is in the foreground of a terminal, which sends Ctrl+C to all of it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)
     except OSError:
@@ -228,7 +226,7 @@ def _is_in_foreground() -> bool:
 
 
 def _die_of(number: int) -> None:
-    """End by a signal, without a core dump of a program that has no fault."""
+    """End by a signal, without a core dump."""
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
@@ -240,4 +238,4 @@ def _die_of(number: int) -> None:
 
 
 def _nothing(_number: int, _frame: object) -> None:
-    """Have a signal interrupt what waits, and nothing else."""
+    """Handle a signal only by interrupting system calls."""

@@ -1,4 +1,4 @@
-"""Passes bytes between a client and its server, both ways and at once; ends as the server ends."""
+"""Passes bytes between a client and its server in both directions; ends like the server."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     else:
         from mcp_progress_monitor.tap.posix import TappedServer
 
-_CHUNK = 64 * 1024  # as much as a pipe holds
-_SWITCH_S = 0.0002  # how long a thread that has bytes to pass on may wait for the journal's thread
+_CHUNK = 64 * 1024  # the size of a pipe's buffer
+_SWITCH_S = 0.0002  # how long a thread with bytes to pass on may wait for the journal's thread
 _LAST_S = 0.12
-"""How long after the server's end its last bytes may take, unless a client is still reading."""
-_LATEST_S = 0.19  # when this process ends at the latest, with the recording or without
-_LOOK_S = 0.02
+"""How long the server's last bytes may take after its end, unless a client is still reading."""
+_LATEST_S = 0.19  # when this process ends at the latest, whether or not the recording is complete
+_POLL_S = 0.02
 _ERRORS = 2
-_MUCH = 4096  # bytes that wait in a source at once where somebody writes as fast as it goes
-_AWAKE_S = 0.00005
-"""How long what comes next is waited for awake: a sleeping thread takes as long to be woken."""
-_AWAY_S = 0.000005
-"""Where it did not run for so long meanwhile, it stood in the way on the other side's own core."""
-_MOST_MISSES = 6  # after so many times in vain, only one message in 64 is waited for like that
+_MUCH = 4096  # unread bytes that indicate a writer at full speed
+_SPIN_S = 0.00005
+"""How long to spin for the next message: waking a sleeping thread takes as long."""
+_PREEMPTED_S = 0.000005
+"""If the thread was off the processor for this long while spinning, it blocked the other side."""
+_MOST_MISSES = 6  # after this many failures, only one wait in 64 spins
 
 
 class Stream:
-    """One direction: reads, queues a copy for the journal, then writes the same bytes on.
+    """One direction: reads bytes, queues a copy for the journal, then writes the same bytes.
 
-    In that order, so that no reply can be recorded before its request. Nothing is looked at.
+    In that order, so that no reply is recorded before its request. Nothing is parsed.
     """
 
     def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
@@ -51,25 +51,25 @@ class Stream:
         self._target = target
         self._lane = lane
         self._is_ending = False
-        self._left: int | None = None  # how many bytes are still to come, once the server has ended
+        self._left: int | None = None  # bytes still to pass on after the server's end
         self._over = threading.Event()
-        self.is_refused = False  # whether the other side closed its end
-        self.is_ended = False  # whether the source has ended, or nobody reads any more
+        self.is_refused = False  # whether the reader closed its end
+        self.is_ended = False  # whether the source has ended or the reader is gone
 
     def start(self) -> None:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Pass on what waits in the source, and then end, even if somebody keeps it open."""
+        """Pass on what is left in the source, then end, even if another process keeps it open."""
         raise NotImplementedError
 
     def is_over_within(self, seconds: float) -> bool:
-        """Wait for its end for so long; whether it has come."""
+        """Wait for the end for at most `seconds`; returns whether it has ended."""
         return self._over.wait(max(0.0, seconds))
 
     @property
     def moved(self) -> int:
-        """How much it has read, to be compared with earlier values."""
+        """A value that changes while bytes pass."""
         return self._lane.taken
 
     def _rest(self) -> int:
@@ -78,17 +78,17 @@ class Stream:
         return min(self._left, _CHUNK)
 
     def _set_over(self) -> None:
-        """Close both ends: nothing passes any more."""
+        """Close both ends."""
         self.is_ended = True
-        # Not closed, but replaced: numbers of files that are closed are given to others.
-        if self._target != _ERRORS or self.is_refused:  # the journal may have to say something
+        # Replaced by the null device, since closed descriptors are reused.
+        if self._target != _ERRORS or self.is_refused:  # the journal may report errors there
             close_number(self._target)
         close_number(self._source)
         self._over.set()
 
 
 class ThreadStream(Stream):
-    """A stream with a thread of its own, which waits in reads and writes."""
+    """A stream with its own thread, which blocks in reads and writes."""
 
     def __init__(self, server: TappedServer, source: int, target: int, lane: JournalLane) -> None:
         super().__init__(server, source, target, lane)
@@ -100,9 +100,8 @@ class ThreadStream(Stream):
         self._thread.start()
 
     def finish(self) -> None:
-        """Pass on what waits in the source, and then end, even if somebody keeps it open."""
         self._is_ending = True
-        with self._is_between:  # the thread is there for as long as it is not over
+        with self._is_between:  # so that the thread cannot end meanwhile
             if not self._is_over:
                 self._server.interrupt(self._source, self._thread.ident)
 
@@ -118,13 +117,13 @@ class ThreadStream(Stream):
         self._move(0)
 
     def _move(self, least: int) -> bool:
-        """Pass on what comes, as long as so much comes at once; whether more may come."""
+        """Pass on chunks while they have at least `least` bytes; returns whether more may come."""
         target, journal = self._target, self._lane.journal
         read, write, now, take = self._read, os.write, time.monotonic, self._lane.take
         while data := read():
             try:
                 take(now(), data)
-            except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong with copies
+            except Exception as error:  # noqa: BLE001  # must not stop the stream
                 journal.give_up(repr(error))
             try:
                 written = write(target, data)
@@ -147,7 +146,7 @@ class ThreadStream(Stream):
             except BlockingIOError:
                 if self._is_ending:
                     return b""
-                select.select([self._source], [], [])  # it was inherited without waiting
+                select.select([self._source], [], [])  # inherited as non-blocking
             except OSError:
                 return b""
             else:
@@ -156,7 +155,7 @@ class ThreadStream(Stream):
                 return data
 
     def _write(self, view: memoryview) -> bool:
-        """Write all of it; whether somebody could still read it."""
+        """Write all of it; returns whether the reader still exists."""
         while view:
             try:
                 view = view[os.write(self._target, view) :]
@@ -168,19 +167,19 @@ class ThreadStream(Stream):
 
 
 class PollLoop:
-    """Passes on several streams in one thread, which waits for all of them together.
+    """Passes on several streams in one thread, which polls all of them.
 
-    Each thread that has to be woken for a message costs more time than the message. Where requests
-    and replies follow each other within microseconds, as was just seen, it stays awake meanwhile.
+    Waking a thread takes longer than passing on a message. While requests and replies follow each
+    other within microseconds, the thread spins instead of sleeping.
     """
 
     def __init__(self) -> None:
         self._sources: dict[int, Callable[[], None]] = {}
-        """What is done where bytes wait, by the number of the file."""
+        """The action for readable bytes, by descriptor."""
         self._calls: collections.deque[Callable[[], None]] = collections.deque()
         self._poll = select.poll()
         self._misses = 0
-        self._sleeps = 0  # how often it sleeps at once until it is tried again to stay awake
+        self._sleeps = 0  # how often to sleep without spinning first
         self._thread = threading.Thread(target=self._run, daemon=True)
         bell, self._bell = os.pipe()
         self.watch(bell, lambda: self._answer(bell))
@@ -190,12 +189,12 @@ class PollLoop:
             self._thread.start()
 
     def call(self, action: Callable[[], None]) -> None:
-        """Have something done in its thread: of all methods, this one is for others."""
+        """Run an action in the loop's thread; may be called from any thread."""
         self._calls.append(action)
         os.write(self._bell, b"!")
 
     def watch(self, source: int, action: Callable[[], None]) -> None:
-        """Have something done whenever bytes wait in a file, or it has ended."""
+        """Run an action whenever a descriptor is readable or has ended."""
         self._sources[source] = action
         self._poll.register(source, select.POLLIN)
 
@@ -213,7 +212,7 @@ class PollLoop:
         while True:
             for number, _ in self._ready():
                 action = sources.get(number)
-                if action is not None:  # what was called before it ended this one
+                if action is not None:  # it may have been removed by a previous action
                     action()
 
     def _ready(self) -> list[tuple[int, int]]:
@@ -224,24 +223,24 @@ class PollLoop:
         if found := poll(0):
             return found
         began, ran = time.monotonic(), time.thread_time()
-        while time.monotonic() - began < _AWAKE_S:
+        while time.monotonic() - began < _SPIN_S:
             if found := poll(0):
                 spent = time.monotonic() - began
-                self._weigh(has_paid=spent - (time.thread_time() - ran) < _AWAY_S)
+                self._adapt(has_paid=spent - (time.thread_time() - ran) < _PREEMPTED_S)
                 return found
-        self._weigh(has_paid=False)
+        self._adapt(has_paid=False)
         return poll()
 
-    def _weigh(self, *, has_paid: bool) -> None:
-        """Decide how often to sleep until it stays awake once more."""
+    def _adapt(self, *, has_paid: bool) -> None:
+        """Decide how often to sleep before the next spin."""
         self._misses = 0 if has_paid else min(self._misses + 1, _MOST_MISSES)
         self._sleeps = (1 << self._misses) - 1
 
 
 class PolledStream(ThreadStream):
-    """A stream in a loop, which it never keeps waiting: what must wait does so in its own thread.
+    """A stream in a loop, which it never blocks: a full target is written in its own thread.
 
-    That one goes on as long as much comes at once.
+    That thread continues as long as the source is busy.
     """
 
     def __init__(
@@ -253,7 +252,7 @@ class PolledStream(ThreadStream):
         end: NonblockingEnd,
         loop: PollLoop,
     ) -> None:
-        """`end` is a way to `target` that never waits. The loop has not begun."""
+        """`end` is a non-blocking way to `target`; the loop has not started."""
         super().__init__(server, source, target, lane)
         self._end = end
         self._loop = loop
@@ -266,19 +265,18 @@ class PolledStream(ThreadStream):
         self._loop.start()
 
     def finish(self) -> None:
-        """Pass on what waits in the source, and then end, even if somebody keeps it open."""
         self._is_ending = True
         self._loop.call(self._check_end)
 
     # In the loop
 
     def _pass_next(self) -> None:
-        """Pass on what waits in the source; let the thread do it where there is no room."""
+        """Pass on a chunk, in the thread if there is no room."""
         journal = self._lane.journal
         try:
             data = os.read(self._source, _CHUNK if self._left is None else self._rest())
         except BlockingIOError:
-            return  # others read from it as well
+            return  # another process has read it
         except OSError:
             data = b""
         if not data:
@@ -286,7 +284,7 @@ class PolledStream(ThreadStream):
             return
         try:
             self._lane.take(time.monotonic(), data)
-        except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong with copies
+        except Exception as error:  # noqa: BLE001  # must not stop the stream
             journal.give_up(repr(error))
         if self._left is not None:
             self._left -= len(data)
@@ -306,7 +304,7 @@ class PolledStream(ThreadStream):
         try:
             if self._thread.ident is None:
                 self._thread.start()
-        except RuntimeError:  # there are too many threads: the other streams have to wait
+        except RuntimeError:  # too many threads: block the other streams
             self.is_refused = not self._write(self._unwritten)
             if self.is_refused or self._left == 0:
                 self._set_over()
@@ -321,7 +319,7 @@ class PolledStream(ThreadStream):
         self._check_end()
 
     def _check_end(self) -> None:
-        """See that it is to end: now, if all was passed on."""
+        """End if that was requested and everything was passed on."""
         if not self._is_ending or self.is_ended:
             return
         if self._is_in_thread:
@@ -346,7 +344,7 @@ class PolledStream(ThreadStream):
 
 
 def close_number(number: int) -> None:
-    """Close a file, and leave its number taken."""
+    """Close a descriptor, keeping its number in use."""
     try:
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, number, inheritable=False)
@@ -356,7 +354,7 @@ def close_number(number: int) -> None:
 
 
 def plain_streams(server: TappedServer, journal: Journal) -> tuple[Stream, Stream, Stream]:
-    """What passes from the client, from the server, and its errors: unchanged."""
+    """Unchanged streams of the client, of the server, and of its standard error."""
     loop = PollLoop() if hasattr(select, "poll") else None
 
     def stream(source: int, target: int, mark: str) -> Stream:
@@ -378,9 +376,9 @@ def relay(
     streams: Callable[[TappedServer, Journal], tuple[Stream, Stream, Stream]] = plain_streams,
     end_reason: Callable[[], str] = str,
 ) -> NoReturn:
-    """Pass bytes on until the server has ended, then end as it did.
+    """Pass bytes on until the server has ended, then end the same way.
 
-    A script's `streams` change what passes; its `end_reason` says whether it ended the server.
+    `streams` may change what passes; `end_reason` says why a script has ended the server, if so.
     """
     sys.setswitchinterval(_SWITCH_S)
     journal = Journal(about)
@@ -419,12 +417,12 @@ def relay(
 
 
 def _await(stream: Stream, server: TappedServer, until: float) -> None:
-    """Wait until a client has got all that the server wrote, unless it wants this process to end.
+    """Wait until the client has read everything, unless it wants this process to end.
 
-    It may read as late as it likes: without a tap the bytes would wait for it in the pipe.
+    It may read as late as it likes, since without a tap the pipe would keep the bytes.
     """
     moved = stream.moved
-    while not stream.is_over_within(_LOOK_S):
+    while not stream.is_over_within(_POLL_S):
         if time.monotonic() < until:
             continue
         if server.is_signalled_again() or (sys.platform == "win32" and stream.moved == moved):

@@ -1,6 +1,6 @@
-"""The language of `tap --script`: one rule a line, about whose messages, which, and what to do.
+"""The language of `tap --script`: one rule per line, with an action and the messages it applies to.
 
-Nothing here passes bytes on; `faults` does what the rules say. Both are imported for a script only.
+This module only decides; `faults` changes the streams. Both are imported only for a script.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 LONGEST_SCRIPT = 1_000_000  # characters
-REORDER_S = 1.0  # how long a rule waits for all messages that it passes on in reverse order
+REORDER_S = 1.0  # how long to wait for the messages to reverse
 _OPEN_REQUESTS = 10_000
-_DAMAGE = b"\x1a"  # stands in a message in place of one of its bytes: no JSON may have it anywhere
+_DAMAGE = b"\x1a"  # replaces a byte of a message; never valid in JSON
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\s"#][^\s"]*)|#.*|(")')
 _TIME = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(ms|s|m)", re.ASCII)
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)", re.ASCII)
@@ -29,7 +29,7 @@ _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _SIDES = ("server", "client")
 _STREAMS = {"stdout": "server", "stderr": "server", "stdin": "client"}
-"""The streams of a server, and who writes to them."""
+"""The streams of a server, with the side that writes to them."""
 _KINDS = {
     "messages": "message",
     "requests": "request",
@@ -61,7 +61,7 @@ _METHODS = (
     "tasks/result",
     "tasks/cancel",
 )
-"""Those that a misspelt word is compared with; any other method is taken as well."""
+"""Methods to suggest for a misspelt word; any other method is accepted as well."""
 _EXAMPLES = {
     "delay": "delay 2s server progress",
     "drop": "drop every 3rd client notifications/cancelled",
@@ -85,11 +85,11 @@ _NOT_OVER_HTTP = {
     ),
     "reorder": (_ORDERED, "Delay messages, or duplicate them: delay 2s server progress"),
 }
-"""What has no meaning with `--to URL`: why, and what to try."""
+"""Actions that do not work with `--to URL`: why, and what to try."""
 
 
 class ScriptError(ValueError):
-    """A line that is no rule: its number, what is wrong with it, and what to try."""
+    """An invalid line: its number, what is wrong, and what to try."""
 
     def __init__(self, line: int, what: str, hint: str) -> None:
         super().__init__(f"line {line}: {what}")
@@ -100,10 +100,9 @@ class ScriptError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScriptedMessage:
-    """What is known of a message, or of one in a batch: its kind, and its method.
+    """The kind and method of a message or of an element of a batch.
 
-    A response has the method of the request that it answers. Text that is no message of JSON-RPC
-    has the kind "other".
+    A response has the method of its request. Anything but JSON-RPC has the kind "other".
     """
 
     kind: str
@@ -112,14 +111,14 @@ class ScriptedMessage:
 
 @dataclasses.dataclass(slots=True)
 class ScriptRule:
-    """One line of a script. What was not written in it is None, or matches everything."""
+    """One line of a script; parts that are not in it are None, or match everything."""
 
     line: int
     text: str
     action: str
-    side: str = ""  # whose messages are meant: "server" or "client"
+    side: str = ""  # the sender of the messages: "server" or "client"
     kind: str = "message"
-    method: str = "*"  # a pattern as of file names
+    method: str = "*"  # a glob pattern
     phrase: str | None = None
     every: int | None = None
     nth: int | None = None
@@ -128,27 +127,27 @@ class ScriptRule:
     after: int | None = None
     after_s: float | None = None
     delay_s: tuple[float, float] = (0.0, 0.0)
-    is_alone: bool = False  # whether other messages overtake those that are delayed
-    copies: int = 1  # how many are passed on beside the message
-    group: int = 2  # how many are passed on in reverse order
+    is_alone: bool = False  # whether other messages overtake delayed ones
+    copies: int = 1  # additional copies
+    group: int = 2  # how many messages to reverse
     within_s: float = REORDER_S
-    stream: str = ""  # what is closed
+    stream: str = ""  # the stream to close
 
     @property
     def is_final(self) -> bool:
-        """Whether it ends something, once, and changes no message."""
+        """Whether it ends a process or a stream, and changes no message."""
         return self.action in {"kill", "close"}
 
     def matches(self, raw: bytes, parts: Sequence[ScriptedMessage]) -> bool:
-        """Whether a message, or one in a batch, is of those that are meant."""
+        """Whether the rule applies to a message, or to an element of a batch."""
         if self.phrase is not None and self.phrase.encode(errors="replace") not in raw:
             return False
-        return any(map(self._is_meant, parts))
+        return any(map(self._matches_part, parts))
 
     def fires(self, count: int, draw: Callable[[], float]) -> bool:
-        """Whether it acts on the message that is the one of number `count` to match.
+        """Whether it acts on the matching message number `count`.
 
-        `draw` gives random numbers from 0 to 1, and is asked for each message that may be meant.
+        `draw` returns random numbers from 0 to 1, one for each message that needs a chance.
         """
         if self.is_final:
             return count == self.after
@@ -163,7 +162,7 @@ class ScriptRule:
             and (self.first is None or count <= self.first)
         )
 
-    def _is_meant(self, part: ScriptedMessage) -> bool:
+    def _matches_part(self, part: ScriptedMessage) -> bool:
         if self.kind != "message" and part.kind != self.kind:
             is_general = (self.kind == "response" and part.kind in {"result", "error"}) or (
                 self.kind == "call" and part.kind in {"request", "notification"}
@@ -175,7 +174,7 @@ class ScriptRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Script:
-    """The rules of a file, and what makes its chances the same again."""
+    """The rules of a file, and the seed that makes its random choices repeatable."""
 
     name: str
     rules: tuple[ScriptRule, ...]
@@ -183,30 +182,30 @@ class Script:
 
     @property
     def text(self) -> str:
-        """That it changes what passes, for the client's user."""
+        """A notice that it changes the session, for the client's user."""
         count = f"{len(self.rules)} rule{'' if len(self.rules) == 1 else 's'}"
         return f"The script {self.name} changes this session ({count}, --seed {self.seed})"
 
 
 class Effect:
-    """What the rules make of one message."""
+    """The effect of the rules on one message."""
 
     __slots__ = ("copies", "data", "delay_s", "finals", "group", "is_alone", "is_dropped", "rules")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.rules: list[ScriptRule] = []
-        self.finals: list[ScriptRule] = []  # what is killed or closed once it was passed on
+        self.finals: list[ScriptRule] = []  # rules that end something after it was passed on
         self.copies = 1
         self.delay_s = 0.0
         self.is_alone = False
         self.is_dropped = False
         self.group: ScriptRule | None = None
-        """The rule by which it waits for others, to be passed on in reverse order."""
+        """The rule by which it waits to be passed on in reverse order."""
 
 
 class ScriptRun:
-    """A script at work: what it has counted, and the requests that are open."""
+    """The state of a running script: counts, random numbers, and open requests."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -216,15 +215,14 @@ class ScriptRun:
         self._requests: dict[tuple[str, str, str], str] = {}
 
     def opening(self) -> dict[str, object]:
-        """What is recorded of it at the beginning: the name, the seed, all rules."""
+        """The fields to record at the start: name, seed, and all rules."""
         rules = [f"{rule.line}: {rule.text}" for rule in self._script.rules]
         return {"name": self._script.name, "seed": self._script.seed, "rules": rules}
 
     def judged(self, side: str, raw: bytes, scopes: Sequence[str] = ("",)) -> Effect:
-        """What the rules make of a message of one side.
+        """The effect of the rules on a message of one side.
 
-        An answer is to the request of its id that was seen in one of the same `scopes`, the first
-        of them first.
+        A response belongs to the request with its id in the first of the `scopes` that has one.
         """
         effect = Effect(raw)
         parts = list(self._parts(side, raw, scopes))
@@ -280,7 +278,7 @@ class ScriptRun:
                 effect.data = effect.data[:place] + _DAMAGE + effect.data[place + 1 :]
 
     def _parts(self, side: str, raw: bytes, scopes: Sequence[str]) -> Iterator[ScriptedMessage]:
-        """What a line says, for the rules; each message of a batch."""
+        """The message of a line, or each message of a batch."""
         try:
             found = json.loads(raw)
         except (ValueError, RecursionError):
@@ -311,7 +309,7 @@ class ScriptRun:
 
 
 def as_sent(raw: bytes) -> dict[str, object]:
-    """A message as it was sent: as text, or where it is none, in hexadecimal digits."""
+    """A message as it was sent, as text or else in hexadecimal."""
     try:
         return {"sent": raw.decode()}
     except UnicodeDecodeError:
@@ -319,7 +317,7 @@ def as_sent(raw: bytes) -> dict[str, object]:
 
 
 def refuse_over_http(rules: Sequence[ScriptRule]) -> None:
-    """See to it that each rule has a meaning for a server with a URL; `ScriptError` if not."""
+    """Raise `ScriptError` for a rule that does not work with a URL."""
     for rule in rules:
         found = _NOT_OVER_HTTP.get(rule.action)
         if rule.action == "delay" and rule.is_alone:
@@ -334,10 +332,10 @@ def refuse_over_http(rules: Sequence[ScriptRule]) -> None:
 
 
 def read_rules(text: str) -> tuple[ScriptRule, ...]:
-    """The rules in the text of a script.
+    """Parse the rules of a script.
 
     Raises:
-        ScriptError: a line is no rule, or there is none.
+        ScriptError: a line is invalid, or there are no rules.
     """
     if len(text) > LONGEST_SCRIPT:
         raise ScriptError(1, "The script is too long", "Use a file of less than 1 MB.")
@@ -354,8 +352,8 @@ def read_rules(text: str) -> tuple[ScriptRule, ...]:
 def _words(number: int, line: str) -> Iterator[str]:
     for found in _WORD.finditer(line):
         if found[3]:
-            hint = 'Put a second " behind the text, for example: drop server with "export"'
-            raise ScriptError(number, "A quoted text does not end", hint)
+            hint = 'Add the closing ", for example: drop server with "export"'
+            raise ScriptError(number, "Missing closing quote", hint)
         if found[1] is not None:
             yield '"' + re.sub(r"\\(.)", r"\1", found[1])
         elif found[2]:
@@ -363,12 +361,12 @@ def _words(number: int, line: str) -> Iterator[str]:
 
 
 def _plain(word: str) -> str:
-    """A word as it is shown, and without the mark of a quoted text."""
+    """A word without the mark of quoted text."""
     return word.removeprefix('"')
 
 
 class _Line:
-    """Reads one line, word by word. Behind the action, phrases may come in any order."""
+    """Parses one line word by word; phrases after the action may come in any order."""
 
     def __init__(self, number: int, words: list[str]) -> None:
         self._number = number
@@ -459,38 +457,38 @@ class _Line:
             hint = "The client started this tap. Try: close stdout after 3s"
             raise self._error("A script cannot kill the client", hint)
         if word.lower() != "server":
-            raise self._error('"server" is missing behind "kill"', f"Try: {_EXAMPLES['kill']}")
+            raise self._error('"server" is missing after "kill"', f"Try: {_EXAMPLES['kill']}")
 
     def _check(self) -> None:
-        """See to it that the line says all that its action needs, and nothing else."""
+        """Check that the line has everything that its action needs, and nothing else."""
         rule = self._rule
         if rule.is_final:
             rule.side = rule.side or _STREAMS.get(rule.stream, "server")
             if (rule.after is None) == (rule.after_s is None):
-                raise self._error("It does not say when", f"Try: {_EXAMPLES[rule.action]}")
+                raise self._error('"after" is missing', f"Try: {_EXAMPLES[rule.action]}")
             self._refuse("every", "nth", "first", "chance")
             if rule.after_s is not None:
                 self._refuse("side", "kind", "phrase")
         elif not rule.side:
             hint = f'Write "server" or "client": {_EXAMPLES[rule.action]}'
-            raise self._error("It does not say whose messages", hint)
+            raise self._error("The sender of the messages is missing", hint)
         for action, name in _BELONGS:
             if rule.action != action:
                 self._refuse(name)
         if rule.action == "reorder" and rule.group < 2:
-            raise self._error("One message has no order", "Reorder 2 messages or more.")
+            raise self._error("A single message cannot be reordered", "Use 2 messages or more.")
 
     def _refuse(self, *names: str) -> None:
         for name in names:
             if name in self._given:
-                what = f'{_SPOKEN[name]} has no meaning with "{self._rule.action}"'
+                what = f'{_NAMES[name]} cannot be used with "{self._rule.action}"'
                 raise self._error(what, f"Try: {_EXAMPLES[self._rule.action]}")
 
     # Words
 
     def _set(self, name: str, value: object) -> None:
         if name in self._given:
-            raise self._error(f"{_SPOKEN[name]} is given twice", "Write two rules.")
+            raise self._error(f"{_NAMES[name]} is given twice", "Write two rules.")
         self._given.add(name)
         setattr(self._rule, name, value)
 
@@ -505,12 +503,12 @@ class _Line:
 
     def _positive(self, digits: str) -> int:
         if not int(digits):
-            raise self._error("0 is no number to count to", "Counting begins with 1.")
+            raise self._error("0 is not a valid number", "Counting starts at 1.")
         return int(digits)
 
     def _chance(self, digits: str) -> float:
         if float(digits) > 100:
-            raise self._error(f"{digits}% is more than all", "Write 100% or less.")
+            raise self._error(f"{digits}% is more than 100%", "Write 100% or less.")
         return float(digits) / 100
 
     def _time(self, before: str) -> float:
@@ -521,12 +519,12 @@ class _Line:
         return _seconds(found)
 
     def _range(self) -> tuple[float, float]:
-        """A time, or the least and the longest one, as `100ms-2s`."""
+        """A time, or a range such as `100ms-2s`."""
         if self._words and "-" in self._words[0]:
             self._words[0:1] = self._words[0].split("-", 1)
             least, longest = self._time("delay"), self._time("delay")
             if least > longest:
-                raise self._error("The first time is the longer one", "Try: delay 100ms-2s server")
+                raise self._error("The range of times is reversed", "Try: delay 100ms-2s server")
             return least, longest
         seconds = self._time("delay")
         return seconds, seconds
@@ -545,30 +543,30 @@ class _Line:
 
     def _unknown(self, word: str) -> ScriptError:
         if word[:1] == '"':
-            return self._error("A quoted text stands alone", f'Write: with {word}"')
+            return self._error('"with" is missing before quoted text', f'Write: with {word}"')
         known = (*self._phrases, *_KINDS, "progress", *_METHODS)
         example = _EXAMPLES[self._rule.action]
-        return self._error(f'"{word}" is not understood', _guess(word, known) or f"Try: {example}")
+        return self._error(f'Unknown word "{word}"', _guess(word, known) or f"Try: {example}")
 
     def _error(self, what: str, hint: str) -> ScriptError:
         return ScriptError(self._number, what, hint)
 
 
 _BELONGS = (("delay", "is_alone"), ("duplicate", "copies"), ("reorder", "within_s"))
-"""What only one action has."""
-_SPOKEN = {
-    "side": "Whose messages",
-    "kind": "Which messages",
+"""Parts that only one action has."""
+_NAMES = {
+    "side": "The sender",
+    "kind": "The kind of message",
     "phrase": '"with"',
     "every": '"every"',
-    "nth": "Which one",
+    "nth": "The position",
     "first": '"first"',
     "chance": "A percentage",
     "after": '"after"',
     "after_s": '"after"',
     "is_alone": '"alone"',
     "copies": '"times"',
-    "group": "How many",
+    "group": "The number of messages",
     "within_s": '"within"',
 }
 
@@ -582,6 +580,6 @@ def _seconds(found: re.Match[str]) -> float:
 
 
 def _guess(word: str, known: Sequence[str] | dict[str, str]) -> str:
-    """A question about what was meant; empty where nothing comes near."""
+    """A suggestion for a misspelt word; empty if nothing is similar."""
     close = difflib.get_close_matches(word.lower()[:50], list(known), 1, 0.6)
     return f'Did you mean "{close[0]}"?' if close else ""

@@ -1,4 +1,4 @@
-"""The server's process on Windows: in a job, which the system ends if it ends this process."""
+"""The server's process on Windows, in a job object that ends when this process is killed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if sys.platform == "win32":
         )
 
     class _Job:
-        """This process and all that it starts: all of it ends when this process is killed."""
+        """A job object with this process and its children, ended when this process is killed."""
 
         def __init__(self) -> None:
             kernel = ctypes.WinDLL("kernel32", use_last_error=True)
@@ -65,7 +65,7 @@ if sys.platform == "win32":
             kernel.AssignProcessToJobObject(self._handle, kernel.GetCurrentProcess())
 
         def release(self) -> None:
-            """Let what the server has left behind live on, as it does without a tap."""
+            """Let processes that the server has left running survive, as without a tap."""
             self._limit(_BREAKAWAY_OK)
 
         def _limit(self, flags: int) -> None:
@@ -79,10 +79,10 @@ if sys.platform == "win32":
         """The server: a child of this process, in its job, with pipes for its three streams."""
 
         def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-            """Start it; `OSError` when it cannot be started."""
+            """Start it; `OSError` if it cannot be started."""
             self.was_signalled = False
             self._job = _Job()
-            # Ctrl+C reaches the server as well, which decides what it means.
+            # Ctrl+C reaches the server as well, which handles it.
             found = shutil.which(command[0], path=environment.get("PATH")) or command[0]
             self._process = subprocess.Popen(
                 [found, *command[1:]],
@@ -113,23 +113,23 @@ if sys.platform == "win32":
             return False
 
         def interrupt(self, reader: int, thread: int | None) -> None:
-            """A read cannot be interrupted there: `relay` gives up on one that brings nothing."""
+            """Do nothing: reads cannot be interrupted, and `relay` abandons one without data."""
 
         def waiting_bytes(self, _reader: int) -> int:
-            """Not told while a thread reads: as many as may come."""
+            """Unknown while a thread reads: any number."""
             return sys.maxsize
 
         @staticmethod
         def nonblocking_end(_source: int, _target: int) -> None:
-            """There are none there."""
+            """Return None: there are none on Windows."""
 
         def end_alike(self) -> NoReturn:
-            """End this process by the server's code."""
+            """End this process with the server's exit code."""
             self._job.release()
             code = self._process.returncode
             os._exit(code - (1 << 32) if code >= 1 << 31 else code)
 
 
 def user_environment() -> dict[str, str]:
-    """The environment as the client made it."""
+    """The environment set by the client."""
     return dict(os.environ)

@@ -13,7 +13,7 @@ from mcp_progress_monitor.sessions.transport.http.errors import HttpAnswer
 from mcp_progress_monitor.sessions.transport.http.posts import is_message
 from mcp_progress_monitor.sessions.transport.http.receive_queue import EventStream, MessageBody
 from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
-from mcp_progress_monitor.tap_http import sign_in
+from mcp_progress_monitor.tap_http import recorder
 from mcp_progress_monitor.tap_http.addresses import ENDPOINT
 from mcp_progress_monitor.tap_http.client_sessions import TappedRequest, is_per_request, outline
 from mcp_progress_monitor.tap_http.recorder import FULL, MOST_WAITING
@@ -263,7 +263,7 @@ class TappedExchange:
         session.record.redactor.learn({}, credentials, str(self._tap.addresses.upstream))
 
     def _purpose(self, asked: TappedRequest) -> str:
-        if self._target.startswith(sign_in.WELL_KNOWN):
+        if self._target.startswith(recorder.WELL_KNOWN):
             return "auth"
         if not self._is_at_endpoint and self._message is None:
             return "other"
@@ -279,7 +279,7 @@ class TappedExchange:
         self._answer = answer
         session.record.answered(exchange, status, reason, version, headers)
         self._note_session(session, answer)
-        found = sign_in.of_response(status, self._asked, answer.headers, self._tap.addresses)
+        found = recorder.sign_in_refusal(status, self._asked, answer.headers, self._tap.addresses)
         if found is not None:
             self._tap.report_sign_in(session, exchange.number, found)
         self._sink = self._sink_of(session, exchange, answer)
@@ -305,7 +305,7 @@ class TappedExchange:
         is_shown = (
             self._is_at_endpoint
             or self._message is not None
-            or self._target.startswith(sign_in.WELL_KNOWN)
+            or self._target.startswith(recorder.WELL_KNOWN)
         )
         if not is_shown or answer.headers.get("content-encoding", "identity") != "identity":
             return None
@@ -388,7 +388,7 @@ class TappedExchange:
             session.inbound.put(MessageBody(exchange.number, body, *session.inbound.stamp()))
             return
         session.record.body(exchange, body, sink.size)
-        found = sign_in.of_metadata(self._target, body, self._tap.addresses)
+        found = recorder.metadata_refusal(self._target, body, self._tap.addresses)
         if found is not None:
             self._tap.report_sign_in(session, exchange.number, found)
 

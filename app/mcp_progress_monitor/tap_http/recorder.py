@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -17,13 +19,13 @@ from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
 from mcp_progress_monitor.tap_http.client_sessions import ClientSession, ClientSessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tap_http.addresses import TapAddresses
     from mcp_progress_monitor.tap_http.client_sessions import TappedRequest
     from mcp_progress_monitor.tap_http.faults import HttpFaults
-    from mcp_progress_monitor.tap_http.sign_in import SignInRefusal
+
 
 MOST_WAITING: Final = 64 * 1024 * 1024
 """Bytes that may wait for the disk, or for the end of their message; more are let go."""
@@ -271,3 +273,66 @@ def _is_of_server(header: str) -> bool:
     """Whether a header, of which the name alone is recorded, may be one that the server needs."""
     name = header.lower()
     return is_secret_header(name) or (name.startswith("x-") and name not in _OF_PROXIES)
+
+
+WELL_KNOWN: Final = "/.well-known/"
+_PROTECTED: Final = "/.well-known/oauth-protected-resource"
+_METADATA: Final = re.compile(r'resource[_]metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
+_BEARER: Final = re.compile(r"\bBearer\b", re.IGNORECASE)
+WAY_OUT: Final = (
+    "Connect the client directly and record with a browser or an HTTP debugger: this program "
+    "opens the HAR file. Or give the client a token in a header."
+)
+
+
+class SignInRefusal(NamedTuple):
+    """Why a client cannot sign in through the tap: as the recording and the user are told."""
+
+    why: str
+    resource: str | None = None
+    resource_metadata: str | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.why} {WAY_OUT}"
+
+
+def sign_in_refusal(
+    status: int, request: Mapping[str, str], headers: Mapping[str, str], addresses: TapAddresses
+) -> SignInRefusal | None:
+    """What a refusal says (RFC 9728 5.1; RFC 6750 3); None if it is none, or a token was wrong.
+
+    Header names are in lower case.
+    """
+    challenge = headers.get("www-authenticate", "")
+    if status != 401 or not _BEARER.search(challenge):
+        return None
+    found = _METADATA.search(challenge)
+    if found is None and "authorization" in request:
+        return None
+    metadata = None if found is None else found[1] or found[2]
+    why = (
+        f"{addresses.shown} requires sign-in with OAuth. Clients sign in for the URL that they "
+        f"use, and the server's tokens are not for {addresses.own}."
+    )
+    return SignInRefusal(why, None, metadata)
+
+
+def metadata_refusal(target: str, body: bytes, addresses: TapAddresses) -> SignInRefusal | None:
+    """What a server's description of itself says (RFC 9728 3.3) when it is read through the tap."""
+    if not target.startswith(_PROTECTED):
+        return None
+    try:
+        resource = json.loads(body)["resource"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if not isinstance(resource, str) or resource.rstrip("/") in {
+        addresses.own.rstrip("/"),
+        addresses.origin,
+    }:
+        return None
+    why = (
+        f"The server's OAuth metadata is for {resource!r}. Clients compare that with the URL "
+        f"that they use, {addresses.own}, and refuse to sign in."
+    )
+    return SignInRefusal(why, resource)
