@@ -1,1 +1,1 @@
-"""The tap for servers by URL: a reverse proxy on this machine that records what passes."""
+"""The tap for HTTP servers: a local reverse proxy that records what passes."""

@@ -1,4 +1,4 @@
-"""Where a tap listens and where it leads: who may ask, and which URLs must lead back through it."""
+"""The addresses of a tap: which requests it accepts, and which URLs it rewrites to its own."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PORTS: Final = 10_000  # below the ports that systems choose for outgoing conne
 _BOM: Final = b"\xef\xbb\xbf"
 _LONGEST_BEGINNING: Final = 64 * 1024
 ENDPOINT: Final = "endpoint"
-"""The event by which a server of HTTP+SSE says where to post (2024-11-05)."""
+"""The event with which an HTTP+SSE server names the URL to post to (2024-11-05)."""
 
 
 class ListenAddress(NamedTuple):
-    """A loopback address and a port; 0 for a port that the system chooses."""
+    """A loopback address and a port, 0 for one chosen by the system."""
 
     host: str
     port: int
 
 
 def read_listen(text: str) -> ListenAddress:
-    """Read `HOST:PORT`, `:PORT` or `PORT`; `UserError` unless it is this machine's own address."""
+    """Parse `HOST:PORT`, `:PORT` or `PORT`; `UserError` unless it is a loopback address."""
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 1 << 16
@@ -55,10 +55,10 @@ def read_listen(text: str) -> ListenAddress:
 
 
 class TapAddresses:
-    """The two sides of a tap: `own` is where clients connect, `upstream` where the server is."""
+    """The two sides of a tap: clients connect to `own`, the server is at `upstream`."""
 
     def __init__(self, to: str) -> None:
-        """Lead to the URL `to`; `UserError` if nothing can be reached by it."""
+        """Forward to the URL `to`; `UserError` if it is invalid."""
         try:
             url = httpx2.URL(to)
         except httpx2.InvalidURL as error:
@@ -70,18 +70,18 @@ class TapAddresses:
             hint = "Put credentials into the client's headers: the tap passes them on, unrecorded."
             raise UserError(ErrorDetails(what, shown_url(to), hint))
         self.upstream = url
-        self.shown = shown_url(to)  # the server's URL as it may be printed and recorded
+        self.shown = shown_url(to)  # the server's URL without secrets
         self.authority = url.netloc
         self.listening = ListenAddress("127.0.0.1", 0)
 
     @property
     def usual_port(self) -> int:
-        """The port for this URL: the same each time, for clients' configurations."""
+        """The default port, the same each time since clients' configurations contain it."""
         return _FIRST_PORT + zlib.crc32(str(self.upstream).encode()) % _PORTS
 
     @property
     def path(self) -> str:
-        """The path of the server's endpoint, as it is written in requests."""
+        """The path of the server's endpoint, as in requests."""
         return self.upstream.raw_path.decode("ascii").partition("?")[0]
 
     @property
@@ -93,9 +93,9 @@ class TapAddresses:
         return self.origin + self.path
 
     def target(self, asked: bytes) -> bytes:
-        """What to ask the server for; parameters that the tap was given need not be repeated."""
+        """The target for the server; a request for the bare path gets the tap's query."""
         path, mark, _ = asked.partition(b"?")
-        if asked.startswith((b"http://", b"https://")):  # as clients of proxies write it
+        if asked.startswith((b"http://", b"https://")):  # absolute form, as sent to proxies
             parts = urllib.parse.urlsplit(asked)
             return parts._replace(scheme=b"", netloc=b"").geturl() or b"/"
         return self.upstream.raw_path if not mark and path == self.path.encode() else asked
@@ -104,9 +104,9 @@ class TapAddresses:
         return f"{self.upstream.scheme}://{self.authority.decode('ascii')}{target}"
 
     def refusal(self, headers: Mapping[str, str]) -> str:
-        """Why a request is not let through, by its `host` and `origin`; empty if it is.
+        """Why a request is rejected, by its `host` and `origin`; empty if it is accepted.
 
-        A page of the web can have a browser ask any address under any name (DNS rebinding).
+        Prevents DNS rebinding, by which a web page can reach any address under its own name.
         """
         host = headers.get("host", "")
         if not _is_loopback(host, self.listening.port):
@@ -119,8 +119,8 @@ class TapAddresses:
             return ""
         return f"Pages of {origin} may not use the tap: only those of this machine may"
 
-    def led_back(self, url: str) -> str:
-        """A URL of the server's origin as one of the tap's; any other as it is."""
+    def rewritten(self, url: str) -> str:
+        """Replace the server's origin in a URL by the tap's; other URLs are unchanged."""
         try:
             there = httpx2.URL(url)
         except httpx2.InvalidURL:
@@ -132,10 +132,9 @@ class TapAddresses:
 
 
 class EndpointRewriter:
-    """Leads the `endpoint` event of a legacy stream back through the tap; all else is untouched.
+    """Rewrites the URL of the `endpoint` event of a legacy SSE stream to the tap's origin.
 
-    Only that event's URL is changed, and only if it names the server's origin: one without an
-    origin leads back by itself. Nothing is held but an event whose end is still to come.
+    A relative URL needs no change. Only an incomplete event is held back.
     """
 
     def __init__(self, addresses: TapAddresses) -> None:
@@ -144,7 +143,7 @@ class EndpointRewriter:
         self._is_done = False
 
     def pass_on(self, data: bytes) -> bytes:
-        """What of a stream can be passed on after its next bytes."""
+        """Add the next bytes of a stream; returns what can be passed on."""
         if self._is_done:
             return data
         held, out, is_done = self._held + data, b"", False
@@ -164,7 +163,7 @@ class EndpointRewriter:
         return held
 
     def _event(self, raw: bytes) -> tuple[bytes, bool]:
-        """An event as it is passed on, and whether no other one can be that of the endpoint."""
+        """An event to pass on, and whether no later event can be the `endpoint` event."""
         fields = SseFields(len(_BOM) if raw.startswith(_BOM) else 0)
         fields.read(raw)
         if not (fields.name or fields.count):
@@ -172,17 +171,17 @@ class EndpointRewriter:
         if fields.name != ENDPOINT or fields.count != 1:
             return raw, True
         begin, stop = fields.place
-        told = raw[begin:stop].decode(errors="replace").strip()
-        led = self._addresses.led_back(told)
-        return raw if led == told else raw[:begin] + led.encode() + raw[stop:], True
+        url = raw[begin:stop].decode(errors="replace").strip()
+        new = self._addresses.rewritten(url)
+        return raw if new == url else raw[:begin] + new.encode() + raw[stop:], True
 
 
 def _end_of_event(held: bytes) -> int:
-    """Where the first event ends, after its blank line; 0 if that is not there."""
+    """The end of the first event, after its blank line; 0 if it is incomplete."""
     begin = 0
     for match in END_OF_LINE.finditer(held):
         if match.start() == begin:
-            # Of two ends of line, the second may be half of one.
+            # The last CR may be the first half of a CRLF.
             is_cut = match.end() == len(held) and match[0] == b"\r" and b"\r\n" in held[:begin]
             return 0 if is_cut else match.end()
         begin = match.end()
@@ -203,7 +202,7 @@ def _bracketed(host: str) -> str:
 
 
 def _is_loopback(authority: str, port: int | None) -> bool:
-    """Whether an authority is this machine, and of that port; of any for None."""
+    """Whether an authority is a loopback address, with that port unless it is None."""
     try:
         parts = urllib.parse.urlsplit(f"//{authority}")
         host, asked = parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""Which client session a request belongs to: each is a connection of the recording."""
+"""Assigns requests to client sessions, each of which is a connection of the recording."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.framing import Framer
 
 SESSIONS_KEPT: Final = 1000
-"""Open sessions; beyond, the one that was idle for longest counts as ended."""
+"""The most open sessions; beyond that, the longest idle one counts as ended."""
 _MESSAGES: Final = frozenset({Kind.REQUEST, Kind.NOTIFICATION, Kind.RESULT, Kind.ERROR, Kind.BATCH})
 
 
 class MessageOutline(NamedTuple):
-    """What is to be known of a client's message; `id` is None for what awaits no reply."""
+    """The relevant parts of a client's message; `id` is None unless it is a request."""
 
     is_message: bool
     id: str | int | float | None = None
@@ -36,7 +36,7 @@ class MessageOutline(NamedTuple):
 
 
 def outline(raw: bytes, headers: Mapping[str, str]) -> MessageOutline:
-    """Read a request's body, or, where that is large, what its headers say of it."""
+    """Read a request's body, or if that is large, its headers."""
     revision = headers.get("mcp-protocol-version")
     if len(raw) > OVERSIZED:
         return MessageOutline(raw[:1] in {b"{", b"["}, None, headers.get("mcp-method"), revision)
@@ -50,7 +50,7 @@ def outline(raw: bytes, headers: Mapping[str, str]) -> MessageOutline:
 
 
 class TappedRequest(NamedTuple):
-    """A request as far as it tells whose it is; header names are in lower case."""
+    """The parts of a request that identify its session; header names are in lower case."""
 
     method: str
     target: str
@@ -59,7 +59,7 @@ class TappedRequest(NamedTuple):
 
     @property
     def is_listening(self) -> bool:
-        """Whether a stream is asked for that belongs to no request."""
+        """Whether it opens a stream that belongs to no request."""
         return self.method == "GET" and "text/event-stream" in self.headers.get("accept", "")
 
 
@@ -71,18 +71,18 @@ class ClientSession:
         self.framer = framer
         self.inbound = ReceiveQueue(framer, clock)
         self.record = ExchangeRecorder(self.inbound)
-        self.id: str | None = None  # what the server called it
-        self.is_older = False  # whether it is one of HTTP+SSE, whose replies come on its one stream
+        self.id: str | None = None  # the session id from the server
+        self.is_older = False  # whether it uses HTTP+SSE, with all replies on one stream
         self.is_established = False
         """Whether a handshake succeeded, or a request of 2026-07-28 was made."""
         self.is_listening = False
         self.is_over = False
         self.open_ids: set[str | int | float] = set()  # requests whose exchanges are open
         self.broken: dict[str, int] = {}
-        """By the id of the last event, requests whose streams broke before their replies."""
+        """Requests whose streams broke before their replies, by the id of the last event."""
 
     def may_take(self, asked: TappedRequest) -> bool:
-        """Whether a request that names no session can be one of this one."""
+        """Whether a request without a session id can belong to this session."""
         if self.id is not None or self.is_older:
             return False
         if asked.is_listening:
@@ -95,15 +95,16 @@ class ClientSession:
 
 
 class ClientSessions:
-    """All sessions, by what names them: an id, where their messages are posted, or their client.
+    """All sessions, identified by session id, by the URL posted to, or by client.
 
-    Without either, requests of one client are one session as long as no id is used twice at once.
+    Without the first two, requests of one client belong to one session unless they reuse an id of
+    an open request.
     """
 
     def __init__(self, make: Callable[[str, TappedRequest], ClientSession]) -> None:
         self._make = make
         self._open: dict[ClientSession, None] = {}
-        """Those that are not over, the one idle for longest first."""
+        """Open sessions, the longest idle first."""
         self._by_id: dict[str, ClientSession] = {}
         self._by_target: dict[str, ClientSession] = {}
 
@@ -115,13 +116,13 @@ class ClientSessions:
         return target in self._by_target
 
     def of(self, asked: TappedRequest) -> ClientSession:
-        """The session of a request, which begins with it if no other is found."""
+        """The session of a request, a new one if none is found."""
         session = self._known(asked) or self._begin(asked)
         self._open[session] = self._open.pop(session, None)
         return session
 
     def idle_too_many(self) -> ClientSession | None:
-        """The session that was idle for longest, if there are too many."""
+        """The longest idle session, if there are too many."""
         return next(iter(self._open)) if len(self._open) > SESSIONS_KEPT else None
 
     def name(self, session: ClientSession, id_: str) -> None:
@@ -160,5 +161,5 @@ class ClientSessions:
 
 
 def is_per_request(message: MessageOutline | None) -> bool:
-    """Whether a message is one of 2026-07-28, in which a closed stream is a cancelled request."""
+    """Whether a message is of 2026-07-28, in which closing a stream cancels its request."""
     return message is not None and message.revision == PER_REQUEST

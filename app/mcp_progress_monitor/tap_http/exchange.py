@@ -1,4 +1,4 @@
-"""One request and its response as they pass a tap, and what of them is recorded."""
+"""Records one request and its response as they pass a tap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ELSEWHERE: Final = 202
 
 
 class _Gap:
-    """What was let go, counted."""
+    """Counts what was not recorded."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -59,7 +59,7 @@ class _Gap:
 
 
 class _StreamSink:
-    """The events of a response. After a gap, they are read again from the next blank line on."""
+    """Reads the events of a response; after a gap, from the next blank line on."""
 
     def __init__(
         self, session: ClientSession, exchange: int, on_other: Callable[[SseEvent], None]
@@ -75,7 +75,7 @@ class _StreamSink:
 
     @property
     def has_reply(self) -> bool:
-        """Whether the last message was a reply, to whatever."""
+        """Whether the last message was a reply to any request."""
         return self._stream.ended_with_reply
 
     @property
@@ -100,14 +100,14 @@ class _StreamSink:
         if data:
             self._stream.add(data)
 
-    def begin_again(self) -> None:
-        """Bytes are missing from here on."""
+    def resynchronise(self) -> None:
+        """Continue after a gap."""
         self._stream.end()
         self._stream = EventStream(*self._source, MOST_WAITING)
         self._skips = True
 
     def left_out(self) -> tuple[int, int]:
-        """Bytes and messages that were skipped, once the next whole event begins."""
+        """The bytes and messages that were skipped, once the next event starts."""
         return (0, 0) if self._skips else self._skipped.take()
 
     def end(self) -> None:
@@ -115,7 +115,7 @@ class _StreamSink:
 
 
 class _BodySink:
-    """A body that is no stream: a message as a whole, or the beginning of anything else."""
+    """Keeps a body that is not a stream: a whole message, or the start of anything else."""
 
     last_event_id = None
     retry_ms = None
@@ -139,8 +139,8 @@ class _BodySink:
         self.size += len(data)
         self.body += data[: max(self._most - len(self.body), 0)]
 
-    def begin_again(self) -> None:
-        self.size += 1  # whatever follows: it is not whole
+    def resynchronise(self) -> None:
+        self.size += 1  # so that it does not count as whole
         del self.body[BODY_KEPT:]
         self._most = BODY_KEPT
 
@@ -154,9 +154,8 @@ class _BodySink:
 class TappedExchange:
     """One request and its response.
 
-    `sent`, `sent_all`, `answered`, `received` and `ended` are called by who passes them on, each
-    before what it is about goes on; they keep copies and never wait. All else is done when the
-    recorder comes to it.
+    The proxy calls `sent`, `sent_all`, `answered`, `received` and `ended` before it passes on what
+    they are about; they queue copies and never wait. The recorder does the rest later.
     """
 
     def __init__(self, tap: TapRecorder, method: str, target: str, headers: Headers) -> None:
@@ -173,7 +172,7 @@ class TappedExchange:
         self._exchange: RecordedExchange | None = None
         self._message: MessageOutline | None = None
         self._request: int | None = None
-        """The frame of the request whose reply is to come on this exchange."""
+        """The frame of the request whose reply is due on this exchange."""
         self._is_at_endpoint = False
         self._is_session_stream = False
         self._answer: HttpAnswer | None = None
@@ -191,7 +190,7 @@ class TappedExchange:
         self._count_held()
 
     def sent_all(self) -> None:
-        """The request is complete; to be called before the last piece of its body goes on."""
+        """The request is complete; called before the last piece of its body is passed on."""
         if not self._is_sent:
             self._is_sent = True
             lost, _ = self._gap.take()
@@ -212,7 +211,7 @@ class TappedExchange:
         self._tap.put(self._record_change(fields))
 
     def ended(self, reason: str, ended_by: str) -> None:
-        """Nothing more passes; `ended_by` is `server`, `client` or `tap`."""
+        """The exchange has ended; `ended_by` is `server`, `client` or `tap`."""
         if not self._is_sent:
             self._is_sent = True
             lost, _ = self._gap.take()
@@ -251,7 +250,7 @@ class TappedExchange:
                 session.open_ids.add(self._message.id)
         elif self._is_at_endpoint and (raw or lost):
             why = FULL if lost else _CUT
-            self._tell("not_recorded", bytes=lost or len(raw), messages=1, why=why)
+            self._event("not_recorded", bytes=lost or len(raw), messages=1, why=why)
         url = tap.addresses.upstream_url(self._target)
         purpose = self._purpose(asked)
         self._exchange = session.record.sent(self._method, url, self._headers, purpose, carried)
@@ -286,7 +285,7 @@ class TappedExchange:
         if self._asked.get("last-event-id") in session.broken and answer.kind == EVENTS:
             last = self._asked["last-event-id"]
             self._request = self._tap.resumed(session, last)
-            self._tell("stream_resumed", request=self._request, last_event_id=last, attempt=None)
+            self._event("stream_resumed", request=self._request, last_event_id=last, attempt=None)
         yield from self._tap.drain(session)
 
     def _note_session(self, session: ClientSession, answer: HttpAnswer) -> None:
@@ -301,7 +300,7 @@ class TappedExchange:
     def _sink_of(
         self, session: ClientSession, exchange: RecordedExchange, answer: HttpAnswer
     ) -> _StreamSink | _BodySink | None:
-        """What takes the body; None for one that nobody can read, or may."""
+        """The sink for the body; None for one that is compressed or not about MCP."""
         is_shown = (
             self._is_at_endpoint
             or self._message is not None
@@ -317,13 +316,13 @@ class TappedExchange:
         session = self._session
         if session is None or event.name != ENDPOINT or self._method != "GET":
             return
-        told = (event.data or b"").decode(errors="replace").strip()
+        url = (event.data or b"").decode(errors="replace").strip()
         try:
-            there = self._tap.addresses.upstream.join(told)
+            endpoint = self._tap.addresses.upstream.join(url)
         except httpx2.InvalidURL:
             return
         self._is_session_stream = True
-        self._tap.sessions.post_to(session, there.raw_path.decode("ascii"))
+        self._tap.sessions.post_to(session, endpoint.raw_path.decode("ascii"))
 
     def _record_piece(self, data: bytes) -> Iterator[None]:
         session, _ = self._known()
@@ -335,29 +334,31 @@ class TappedExchange:
         yield from self._tap.drain(session)
         left_out = sink.left_out()
         if left_out[0]:
-            self._tell_gap(*left_out, _AFTER_GAP)
+            self._note_gap(*left_out, _AFTER_GAP)
         if sink.too_large is not None:
-            self._tell_gap(sink.too_large.size, 1, FULL)
-            sink.begin_again()
+            self._note_gap(sink.too_large.size, 1, FULL)
+            sink.resynchronise()
         self._count_held()
 
     def _record_change(self, fields: dict[str, object]) -> Iterator[None]:
         session, _ = self._known()
-        self._tell("changed", **fields)
+        self._event("changed", **fields)
         yield from self._tap.drain(session)
 
     def _record_gap(self, size: int, messages: int) -> Iterator[None]:
         session, _ = self._known()
         self._size += size
         if self._sink is not None:
-            self._sink.begin_again()
-        self._tell_gap(size, messages, FULL)
+            self._sink.resynchronise()
+        self._note_gap(size, messages, FULL)
         self._count_held()
         yield from self._tap.drain(session)
 
-    def _tell_gap(self, size: int, messages: int, why: str) -> None:
+    def _note_gap(self, size: int, messages: int, why: str) -> None:
         _, exchange = self._known()
-        self._tell("not_recorded", exchange=exchange.number, bytes=size, messages=messages, why=why)
+        self._event(
+            "not_recorded", exchange=exchange.number, bytes=size, messages=messages, why=why
+        )
 
     def _record_end(self, reason: str, ended_by: str) -> Iterator[None]:
         session, exchange = self._known()
@@ -369,8 +370,8 @@ class TappedExchange:
             self._record_body(sink, is_complete=reason == COMPLETE)
         elif sink is None and self._message is not None and self._size and self._answer is not None:
             why = _CODED.format(self._answer.headers.get("content-encoding"))
-            self._tell_gap(self._size, 1, why)
-        self._record_fate(reason, ended_by)
+            self._note_gap(self._size, 1, why)
+        self._record_outcome(reason, ended_by)
         session.record.ended(exchange, self._size, reason)
         yield from self._tap.drain(session)
         self._leave(reason, ended_by)
@@ -392,8 +393,8 @@ class TappedExchange:
         if found is not None:
             self._tap.report_sign_in(session, exchange.number, found)
 
-    def _record_fate(self, reason: str, ended_by: str) -> None:
-        """Record what the end means for a request whose reply did not come."""
+    def _record_outcome(self, reason: str, ended_by: str) -> None:
+        """Record the outcome of a request without a reply."""
         session, request, answer = self._session, self._request, self._answer
         if request is None or session is None:
             return
@@ -403,22 +404,22 @@ class TappedExchange:
         if sink is not None and sink.has_reply:
             return
         last = None if sink is None else sink.last_event_id
-        if last is None and self._method == "GET":  # nothing new came: it can be resumed there
+        if last is None and self._method == "GET":  # no new events: it can be resumed there again
             last = self._asked.get("last-event-id")
         if answer is not None and answer.status >= 300:
             text = f"The server answered {answer.line}"
-            self._tell("call_ended", request=request, outcome="failed", text=text)
+            self._event("call_ended", request=request, outcome="failed", text=text)
         elif ended_by == "client" and is_per_request(self._message):
-            self._tell("stream_closed", request=request, reason=reason)
-            self._tell("call_ended", request=request, outcome="cancelled", text=_CANCELLED)
+            self._event("stream_closed", request=request, reason=reason)
+            self._event("call_ended", request=request, outcome="cancelled", text=_CANCELLED)
         elif last is not None and not is_per_request(self._message):
-            self._tell("stream_broken", request=request, reason=reason, last_event_id=last)
+            self._event("stream_broken", request=request, reason=reason, last_event_id=last)
             retry_s = 0.0 if sink is None else (sink.retry_ms or 0) / 1000
             is_left = ended_by == "client"
             self._tap.broken(session, last, request, retry_s=retry_s, is_left=is_left)
         else:
             outcome = "failed" if reason.startswith(NOT_SENT) else "lost"
-            self._tell("call_ended", request=request, outcome=outcome, text=_no_reply(reason))
+            self._event("call_ended", request=request, outcome=outcome, text=_no_reply(reason))
 
     def _leave(self, reason: str, ended_by: str) -> None:
         session, answer = self._session, self._answer
@@ -437,15 +438,14 @@ class TappedExchange:
             self._tap.end_session(session, _ENDED, "client")
 
     def _known(self) -> tuple[ClientSession, RecordedExchange]:
-        """Whose it is, and its number: known from the first step on."""
+        """The session and the exchange, which `_record_request` has set."""
         if self._session is None or self._exchange is None:
             raise AssertionError("a response before its request")
         return self._session, self._exchange
 
-    def _tell(self, event: str, **fields: Any) -> None:
-        session, _ = self._session, self._exchange
-        if session is not None:
-            session.inbound.record_event(event, **fields)
+    def _event(self, event: str, **fields: Any) -> None:
+        if self._session is not None:
+            self._session.inbound.record_event(event, **fields)
 
 
 def _no_reply(reason: str) -> str:

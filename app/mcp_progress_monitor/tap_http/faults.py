@@ -1,8 +1,7 @@
-"""Changes what passes over HTTP, as a script says: for testing clients and servers.
+"""Changes messages over HTTP by the rules of a script, to test clients and servers.
 
-What is recorded is what was passed on, as with `tap.faults`: an event `changed` beside it has each
-message that a rule acted on as it was sent. A stream keeps its order: what is delayed holds up what
-comes behind it on the same stream, and nothing else.
+As with `tap.faults`, the recording has what was passed on, and an event `changed` with each message
+that a rule acted on as it was sent. A delayed message delays only those after it on its stream.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tap.script import Script
 
 _MOST_WAITING: Final = 1000
-"""Pieces of a stream that wait to be passed on later; then the server waits."""
+"""The most delayed pieces of a stream; beyond that, the server has to wait."""
 _ONE_ONLY: Final = "not applicable, the body is not an event stream"
 
 
 class _Piece(NamedTuple):
-    """Bytes of a stream that are due at a time; or what broke the stream."""
+    """Bytes of a stream with the time at which they are due, or the error that broke it."""
 
     due: float
     data: bytes
@@ -36,7 +35,7 @@ class _Piece(NamedTuple):
 
 
 class HttpFaults:
-    """A script at work on all that passes a tap."""
+    """Applies a script to all exchanges of a tap."""
 
     def __init__(self, script: Script) -> None:
         self._run = ScriptRun(script)
@@ -47,16 +46,16 @@ class HttpFaults:
         return self._run.opening()
 
     def exchange(self, session: str, note: Callable[[dict[str, object]], None]) -> ChangedExchange:
-        """What it does to one request of a session and its response; `note` records a change."""
+        """The changes to one request of a session and its response; `note` records one."""
         scopes = (f"exchange {next(self._exchanges)}", f"session {session}")
         return ChangedExchange(self, scopes, note)
 
     def judged(
         self, side: str, raw: bytes, scopes: tuple[str, str], *, is_one: bool
     ) -> tuple[bytes, int, float, dict[str, object] | None]:
-        """What is passed on, how often, after how long; and what to record, None if unchanged.
+        """The bytes to pass on, how often, after what delay, and fields to record if changed.
 
-        With `is_one` it is passed on once at most.
+        With `is_one`, it is passed on at most once.
         """
         number = next(self._numbers[side])
         effect = self._run.judged(side, raw, scopes)
@@ -82,10 +81,7 @@ class ChangedExchange:
         self._note = note
 
     async def message(self, side: str, raw: bytes) -> tuple[bytes | None, dict[str, object] | None]:
-        """What is passed on of a body, now that it is due; None for one that is dropped.
-
-        And what is to be recorded of the change.
-        """
+        """The body to pass on, after its delay, or None if dropped; and the change to record."""
         data, copies, delay_s, fields = self._faults.judged(side, raw, self._scopes, is_one=True)
         await anyio.sleep(delay_s)
         return (data if copies else None), fields
@@ -123,7 +119,7 @@ class ChangedExchange:
             raise failure
 
     def _changed(self, event: SseEvent, latest: float) -> tuple[float, bytes]:
-        """When an event is due, and its bytes; `latest` is when the one before is."""
+        """When an event is due, and its bytes; `latest` is the due time of the previous event."""
         if not event.is_message:
             return latest, event.raw
         raw = event.data or b""

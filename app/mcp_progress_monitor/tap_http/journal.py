@@ -1,4 +1,4 @@
-"""Appends frames to a tap's recording on a thread; whoever makes them never waits for the disk."""
+"""Appends frames to a tap's recording in a thread, so that nothing else waits for the disk."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.frames import Frame
 
-LIVE: Final = "live"  # the folder of taps' recordings, in that of recordings
+LIVE: Final = "live"  # the folder of taps' recordings, within that of recordings
 _AT_ONCE: Final = 1024 * 1024
-_MANY: Final = 256 * 1024  # bytes that the thread is told of at once
+_MANY: Final = 256 * 1024  # bytes that are handed over to the thread immediately
 _CLOSE_S: Final = 3.0
 _TRIES: Final = 100
 GOES_ON: Final = "The session continues and is not recorded"
 
 
 def live_folder(data_dir: Path) -> RecordingsFolder:
-    """The folder of taps' recordings; nothing is made."""
+    """The folder of taps' recordings, which is not created."""
     return RecordingsFolder(data_dir / FOLDER / LIVE)
 
 
@@ -47,10 +47,9 @@ class _Blob(NamedTuple):
 
 
 class HttpJournal:
-    """One tap's recording. Nothing raises: what cannot be written is reported once and dropped.
+    """One tap's recording; errors are reported once, and nothing more is written after one.
 
-    A file that has grown large is followed by another one, and the oldest of them are deleted when
-    they are more than recordings may take in all.
+    A large file is continued in another part, and the oldest parts are deleted beyond the limit.
     """
 
     def __init__(
@@ -62,20 +61,20 @@ class HttpJournal:
         report: Callable[[str], None],
         settings: RecordingSettings | None = None,
     ) -> None:
-        """Record to a new file in `folder`, whose name ends in `name`, from `stamp` on.
+        """Record to a new file in `folder`, whose name ends in `name`.
 
-        `fields` are the header's member `tap`; `stamp` is wall and monotonic time. `report` gets a
-        line for the user, from any thread.
+        `fields` are the header's member `tap`; `stamp` is wall and monotonic time of the start.
+        `report` gets a line for the user, from any thread.
         """
         when, base = stamp
-        begun = datetime.datetime.fromtimestamp(when).astimezone()
+        started = datetime.datetime.fromtimestamp(when).astimezone()
         self.path = folder.path / (
-            f"{begun:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
+            f"{started:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
         )
-        """Its file, if that could be made."""
+        """Its file, if that could be created."""
         self._folder = folder
         self._settings = settings or RecordingSettings()
-        self.is_failed = not self._settings.is_on  # whether nothing is written, or no more
+        self.is_failed = not self._settings.is_on  # whether nothing (more) is written
         self._part = 1
         self._part_bytes = 0
         self._encoder = Encoder(base)
@@ -88,10 +87,9 @@ class HttpJournal:
         self._done_bytes = 0
         self._queue: queue.SimpleQueue[_Blob | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
-        started = begun.astimezone(datetime.UTC).isoformat()
         self._header = {
             "program": f"mcp-progress-monitor {__version__}",
-            "started": started,
+            "started": started.astimezone(datetime.UTC).isoformat(),
             "at": base,
             "first": 1,
             "part": 1,
@@ -108,15 +106,15 @@ class HttpJournal:
 
     @property
     def is_gathering(self) -> bool:
-        """Whether there is something that the thread does not know of."""
+        """Whether there is something to hand over to the thread."""
         return bool(self._gathered)
 
     def take(self, frames: Sequence[Frame]) -> None:
-        """Write down frames of one connection, in the order in which they are given."""
+        """Write frames of one connection in their order."""
         if self.is_failed or not frames:
             return
         if self._part_bytes > self._settings.part_limit and frames[0].part is None:
-            self._go_on(frames[0].number)
+            self._next_part(frames[0].number)
         if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
             for piece in self._encoder.encode_oversized(frames[0], self._part, 0)[0]:
                 self._put(piece)
@@ -124,20 +122,20 @@ class HttpJournal:
             self._put(self._encoder.encode(frames, self._part, 0).lines)
 
     def hand_over(self) -> None:
-        """Have the thread write what was taken; waking it costs who passes bytes on some time."""
+        """Make the thread write what was taken; waking it costs time."""
         if self._gathered:
             blobs, self._gathered = self._gathered, []
             data = b"".join(blobs) if len(blobs) > 1 else blobs[0]
             self._queue.put(_Blob(self._part, data))
 
     def close(self) -> None:
-        """Write what waits, as far as the disk takes it in a short time, and end the recording."""
+        """Write what is queued, within a short time, and end the recording."""
         self.hand_over()
         self._queue.put(None)
         self._thread.join(_CLOSE_S)
 
-    def _go_on(self, first: int) -> None:
-        """Begin a part, the first frame of which has the number `first`."""
+    def _next_part(self, first: int) -> None:
+        """Start a part whose first frame has the number `first`."""
         self.hand_over()
         self._part += 1
         self._part_bytes = 0
@@ -171,7 +169,7 @@ class HttpJournal:
         self._folder.end()
 
     def _next(self) -> tuple[list[_Blob], bool]:
-        """All that waits, up to a bound, and whether it is the last; waits for some."""
+        """Wait for a batch; returns it, and whether it is the last one."""
         blob = self._queue.get()
         blobs: list[_Blob] = []
         size = 0
@@ -198,7 +196,7 @@ class HttpJournal:
             self._report(f"{problem.what} ({path}). {GOES_ON}.")
 
     def _prune(self, part: int) -> None:
-        """Delete the oldest parts beyond what recordings may take; `part` is written."""
+        """Delete the oldest parts beyond the limit; `part` is the current one."""
         kept = max(self._settings.keep_bytes // self._settings.part_limit, 1)
         while self._oldest <= part - kept:
             with contextlib.suppress(OSError):
@@ -206,8 +204,8 @@ class HttpJournal:
             self._oldest += 1
 
     def _begin(self) -> None:
-        """Make the folder and claim a name; programs in two containers may have the same number."""
-        from filelock import Timeout  # late: no start waits for it
+        """Create the folder and claim a name; process ids in two containers may be equal."""
+        from filelock import Timeout  # late, to start faster
 
         recordings = self._folder.path.parent
         for folder in (recordings.parent, recordings):  # private, each of them

@@ -1,7 +1,8 @@
-"""A tap as a process: it listens until it is told to end, and ends its recording."""
+"""A tap as a process, which listens until it is signalled, and then ends its recording."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -39,10 +40,9 @@ _IS_OFF: Final = "Recording is turned off, so nothing is recorded and the window
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TapOptions:
-    """What a tap is to do. `name` is the server's, the host of `to` by default.
+    """The options of a tap.
 
-    `client` is the name of the client that it is set up for; None if nobody knows. By the rules of
-    `script` it changes what passes.
+    `name` is that of the server, by default the host of `to`; `client` is the client's, if known.
     """
 
     to: str
@@ -54,10 +54,10 @@ class TapOptions:
 
 
 class HttpTap:
-    """A tap that listens. `addresses` says where, once `open` is done."""
+    """A listening tap; `addresses` are valid after `open`."""
 
     def __init__(self, options: TapOptions, report: Callable[[str], None]) -> None:
-        """`report` gets lines for the user; `UserError` for options that make no sense."""
+        """`report` gets lines for the user; `UserError` for invalid options."""
         self.addresses = TapAddresses(options.to)
         self._wanted = None if options.listen is None else read_listen(options.listen)
         data_dir = paths.chosen_data_dir(options.data_dir)
@@ -72,17 +72,17 @@ class HttpTap:
 
     @property
     def change_text(self) -> str:
-        """That a script changes what passes; empty where none does."""
+        """A notice that a script changes what passes; empty without one."""
         return "" if self._script is None else self._script.text
 
     @property
     def recording(self) -> Path | None:
-        """The file that is recorded to; None before `open`, and where the user wants none."""
+        """The file that is recorded to; None before `open`, and if recording is off."""
         journal = self._journal
         return None if journal is None or not self._settings.is_on else journal.path
 
     async def open(self) -> None:
-        """Listen; `UserError` if the port cannot be had."""
+        """Listen; `UserError` if the port is not available."""
         wanted = self._wanted or ListenAddress("127.0.0.1", self.addresses.usual_port)
         try:
             listener = await self._listening(wanted)
@@ -110,7 +110,7 @@ class HttpTap:
         )
 
     async def run(self, stop: anyio.Event) -> None:
-        """Pass on what comes until `stop` is set, then end all connections and the recording."""
+        """Serve until `stop` is set, then end all connections and the recording."""
         listener, journal = self._listener, self._journal
         if listener is None or journal is None:
             raise anyio.ClosedResourceError
@@ -132,12 +132,12 @@ class HttpTap:
         )
 
     async def _serve(self, recorder: TapRecorder, stream: SocketStream) -> None:
-        """Serve one connection; a defect of ours ends that one alone."""
+        """Serve one connection; an internal error ends only that one."""
         try:
             await ProxyConnection(stream, recorder).serve()
         except Exception as error:  # noqa: BLE001  # the others must go on
-            said = formatting.one_line(f"{type(error).__name__}: {error}")
-            self._report(f"A connection was closed because of an internal error: {said}")
+            text = formatting.one_line(f"{type(error).__name__}: {error}")
+            self._report(f"A connection was closed because of an internal error: {text}")
 
 
 def _faults(script: Script) -> HttpFaults:
@@ -147,10 +147,7 @@ def _faults(script: Script) -> HttpFaults:
 
 
 def run_tap(options: TapOptions) -> int:
-    """Run a tap until a signal ends it; the exit code.
-
-    `UserError` if it cannot begin.
-    """
+    """Run a tap until a signal ends it; returns the exit code. `UserError` if it cannot start."""
     tap = HttpTap(options, _report)
     anyio.run(_run, tap)
     return 0
@@ -170,15 +167,13 @@ async def _run(tap: HttpTap) -> None:
         _report(f"Passing on to {tap.addresses.shown}. Use the URL above in the client.")
         if tap.change_text:
             _report(tap.change_text)
-        told = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."
-        _report(f"{told} Press Ctrl+C to stop.")
+        state = _IS_OFF if tap.recording is None else f"Recording to {tap.recording}."
+        _report(f"{state} Press Ctrl+C to stop.")
         await tap.run(stop)
 
 
 def _report(line: str) -> None:
-    """Write a line for the user, if anybody reads."""
-    try:
+    """Write a line for the user, unless standard error is closed."""
+    with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"{_PROGRAM}: {formatting.visible(line)}\n")
         sys.stderr.flush()
-    except (OSError, ValueError):
-        return

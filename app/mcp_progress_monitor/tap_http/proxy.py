@@ -1,13 +1,11 @@
-"""Passes requests to the server and responses back, unchanged but for what leads elsewhere.
+"""Passes requests to the server and responses back, with as few changes as possible.
 
-What is changed on the way: `Host` names the server, `Accept-Encoding` asks for no compression,
-`Expect` is answered here, `Upgrade` is left out; `Location`, and the URL of the `endpoint` event of
-HTTP+SSE, lead back through the tap where they name the server's origin. By a script (`faults`)
-messages are changed as well. Names, values and order of
-all other headers stay, but for `Host`, which comes first. The limits of chunks may change, and
-trailers are left out. Nothing is asked again, and nothing answered here but for what cannot be
-passed on: 502 where the server cannot be reached, 403 for another host or origin than this
-machine, and malformed HTTP.
+Changed are: `Host`, which names the server and comes first; `Accept-Encoding`, which disables
+compression; `Expect`, which is handled here; `Upgrade`, which is removed; `Location` and the URL of
+the `endpoint` event of HTTP+SSE, in which the server's origin is replaced by the tap's. A script
+(`faults`) may change messages. All other headers keep names, values and order. Chunk boundaries may
+change, and trailers are removed. Nothing is retried. The tap itself responds only with 502 if the
+server cannot be reached, with 403 to a host or origin that is not local, and to malformed HTTP.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ class _ClientGoneError(Exception):
 
 
 class _RequestBody(httpx2.AsyncByteStream):
-    """The body of a request, as it comes from the client."""
+    """The body of a request, as the client sends it."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
@@ -78,11 +76,11 @@ class _RequestBody(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Nothing is to be closed."""
+        """Do nothing."""
 
 
 class ProxyConnection:
-    """One connection of a client, and the one to the server that it is passed on to."""
+    """One connection of a client, and its connection to the server."""
 
     def __init__(self, stream: SocketStream, recorder: TapRecorder) -> None:
         self._stream = stream
@@ -107,7 +105,7 @@ class ProxyConnection:
                     await self._upstream.aclose()
 
     async def _next(self) -> bool:
-        """Pass on the next request; whether another one may follow."""
+        """Pass on the next request; returns whether another one may follow."""
         try:
             event = await self._event()
         except h11.RemoteProtocolError as error:
@@ -126,7 +124,7 @@ class ProxyConnection:
         return is_complete and is_idle
 
     async def _pass_on(self, event: h11.Request) -> bool:
-        """Pass on a request and its response; whether all of both went through."""
+        """Pass on a request and its response; returns whether both are complete."""
         target = self._addresses.target(event.target).decode("latin-1")
         asked = [(_text(name), _text(value)) for name, value in event.headers.raw_items()]
         exchange = TappedExchange(self._recorder, event.method.decode("ascii"), target, asked)
@@ -144,26 +142,26 @@ class ProxyConnection:
         return reason == COMPLETE
 
     async def _watch_client(self, scope: anyio.CancelScope) -> None:
-        """Cancel `scope` as soon as the client closes its connection, once its request is there."""
+        """Cancel `scope` when the client closes its connection after the request."""
         await self._has_request.wait()
         try:
             data = await self._stream.receive(_CHUNK)
         except (anyio.EndOfStream, *_GONE):
             scope.cancel()
         else:
-            self._http.receive_data(data)  # the next request: it waits its turn
+            self._http.receive_data(data)  # the next request, handled later
 
     async def _exchanged(
         self, event: h11.Request, exchange: TappedExchange, target: str
     ) -> tuple[str, str]:
-        """Pass on one request and its response; how that ended, and who ended it."""
+        """Pass on one request and its response; returns the reason of the end, and who ended it."""
         changed = self._changed(event, exchange, target)
         where = self._addresses.shown
         try:
-            made = await self._request(event, exchange, target, changed)
-            if made is None:
+            request = await self._request(event, exchange, target, changed)
+            if request is None:
                 return COMPLETE, "server"
-            response = await self._connection().handle_async_request(made)
+            response = await self._connection().handle_async_request(request)
         except _ClientGoneError:
             return CLIENT_GONE, "client"
         except h11.RemoteProtocolError as error:
@@ -190,7 +188,7 @@ class ProxyConnection:
         target: str,
         changed: ChangedExchange | None,
     ) -> httpx2.Request | None:
-        """The request for the server; None for one that a script has dropped."""
+        """The request for the server; None if a script has dropped it."""
         headers = self._to_server(event.headers.raw_items())
         pieces = self._body(event, exchange)
         if changed is not None and event.method == b"POST":
@@ -199,7 +197,7 @@ class ProxyConnection:
                 return None
             pieces, headers = _whole(body), _with_length(headers, len(body))
         elif not _has_body(event.headers):
-            async for _ in pieces:  # there are none: the request is complete before it goes on
+            async for _ in pieces:  # none, but this marks the request as complete
                 pass
         return httpx2.Request(
             event.method.decode("ascii"),
@@ -210,7 +208,7 @@ class ProxyConnection:
         )
 
     def _connection(self) -> httpx2.AsyncBaseTransport:
-        """The way to the server, the same for all requests; `NoRouteError` where there is none."""
+        """The connection to the server, used for all requests; `NoRouteError` if there is none."""
         if self._upstream is None:
             proxy = proxy_for(str(self._root))
             self._upstream = DirectTransport() if proxy is None else route_through(proxy, _LIMITS)
@@ -219,7 +217,7 @@ class ProxyConnection:
     async def _unreachable(
         self, event: h11.Request, exchange: TappedExchange, problem: ErrorDetails
     ) -> tuple[str, str]:
-        """Say that nothing was sent, once the client has sent all: it may not listen earlier."""
+        """Respond with 502 after the client has sent everything: it may not read earlier."""
         if self._http.their_state is h11.SEND_BODY:
             with anyio.move_on_after(_CLOSING_S), contextlib.suppress(h11.RemoteProtocolError):
                 async for _ in self._body(event, exchange):
@@ -234,7 +232,7 @@ class ProxyConnection:
             yield bytes(piece.data)
 
     async def _body(self, event: h11.Request, exchange: TappedExchange) -> AsyncIterator[bytes]:
-        """The request's body, each piece as it comes; it is on record before its last one goes."""
+        """The request's body in pieces, recorded before the last one is passed on."""
         left = _length(event.headers)
         async for data in self._received():
             exchange.sent(data)
@@ -249,7 +247,7 @@ class ProxyConnection:
     def _changed(
         self, event: h11.Request, exchange: TappedExchange, target: str
     ) -> ChangedExchange | None:
-        """What a script does to a request; None where there is none, or it is not about MCP."""
+        """The changes of a script; None without one, or if the request is not about MCP."""
         faults = self._recorder.faults
         if faults is None or not self._recorder.is_endpoint(target):
             return None
@@ -259,9 +257,9 @@ class ProxyConnection:
     async def _changed_body(
         self, exchange: TappedExchange, changed: ChangedExchange
     ) -> bytes | None:
-        """A request's body as a script leaves it; None for one that is dropped.
+        """A request's body changed by a script; None if it is dropped.
 
-        Whoever sent a request that is dropped waits for its reply; others are told that it came.
+        The sender of a dropped request waits for its reply; other messages are acknowledged.
         """
         raw = b"".join([piece async for piece in self._received()])
         self._has_request.set()
@@ -273,7 +271,7 @@ class ProxyConnection:
             exchange.changed(fields)
         if data is None:
             if outline(raw, {}).is_request:
-                await anyio.sleep_forever()  # until the client goes
+                await anyio.sleep_forever()  # until the client disconnects
             headers = [("Content-Length", "0")]
             exchange.answered(202, "Accepted", "HTTP/1.1", headers)
             await self._send(h11.Response(status_code=202, headers=headers, reason="Accepted"))
@@ -326,7 +324,7 @@ class ProxyConnection:
         length: int | None = None,
         without_length: bool = False,
     ) -> None:
-        """Pass on a response's head, with another `length`, or without any."""
+        """Pass on a response's head, optionally with another `length` or without one."""
         raw: RawHeaders = response.headers.raw
         if length is not None:
             raw = _with_length(raw, length)
@@ -348,18 +346,18 @@ class ProxyConnection:
         body: bytes,
         pass_on: Callable[[bytes], Awaitable[None]],
     ) -> None:
-        """Pass on a response that is one message, as a script leaves it."""
+        """Pass on a response with a single message, changed by a script."""
         data, fields = await changed.message("server", body)
         if fields is not None:
             exchange.changed(fields)
         if data is None:
-            await anyio.sleep_forever()  # until the client goes
+            await anyio.sleep_forever()  # until the client disconnects
         else:
             await self._send_head(exchange, response, length=len(data))
             await pass_on(data)
 
     def _rewriter(self, event: h11.Request, response: httpx2.Response) -> EndpointRewriter | None:
-        """What leads a legacy stream's posts back; None for all that cannot be such a stream."""
+        """A rewriter for a legacy SSE stream; None for any other response."""
         names = {name for name, _ in event.headers}
         is_stream = response.headers.get("content-type", "").lower().startswith(EVENTS)
         is_plain = response.headers.get("content-encoding", "identity") == "identity"
@@ -391,7 +389,7 @@ class ProxyConnection:
 
     def _to_client(self, headers: RawHeaders) -> RawHeaders:
         return [
-            (name, self._addresses.led_back(value.decode("latin-1")).encode("latin-1", "replace"))
+            (name, self._addresses.rewritten(value.decode("latin-1")).encode("latin-1", "replace"))
             if name.lower() == b"location"
             else (name, value)
             for name, value in headers
@@ -428,7 +426,7 @@ class ProxyConnection:
             self._http.receive_data(data)
 
     async def _send_data(self, data: bytes) -> None:
-        """Send some of the body, with more of it if that is at hand."""
+        """Send part of the body, together with more of it if that is available."""
         if data:
             self._hold(h11.Data(data=data))
         may_hold = isinstance(self._upstream, DirectTransport) and self._recorder.faults is None
@@ -443,7 +441,7 @@ class ProxyConnection:
         self._held += self._http.send(event) or b""
 
     async def _flush(self) -> None:
-        """Send what was held back for more, before more is waited for."""
+        """Send what was held back to be sent with more."""
         if not self._held:
             return
         held, self._held = self._held, b""
@@ -457,7 +455,7 @@ _REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway"}
 
 
 async def _body_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it comes, undecoded. It may be left in the middle, by closing the generator."""
+    """The undecoded body in pieces; closing the generator early is allowed."""
     if "network_stream" in response.extensions:  # with a proxy in between
         make_breakable(response)
     stream = response.stream
@@ -474,7 +472,7 @@ def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def _length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
-    """The length of a request's body; None where only its end tells that."""
+    """The length of a request's body; None if it is not declared."""
     values = [value for name, value in headers if name == b"content-length"]
     return int(values[0]) if values and values[0].isdigit() else None
 
@@ -491,7 +489,7 @@ async def _whole(body: bytes) -> AsyncIterator[bytes]:
 
 
 def _kind(response: httpx2.Response) -> str:
-    """The kind of a response's body; empty for one that is compressed, or has none."""
+    """The media type of a response; empty if it is compressed or has none."""
     if response.headers.get("content-encoding", "identity") != "identity":
         return ""
     kind: str = response.headers.get("content-type", "")

@@ -1,4 +1,4 @@
-"""Records what passes a tap. Copies wait in line: nothing is parsed before it has gone on."""
+"""Records what passes a tap, from queued copies: nothing is parsed before it was passed on."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 
 MOST_WAITING: Final = 64 * 1024 * 1024
-"""Bytes that may wait for the disk, or for the end of their message; more are let go."""
+"""The most bytes waiting for the disk or for the end of their message; more are dropped."""
 FULL: Final = f"more than {formatting.size(MOST_WAITING)} were waiting to be recorded"
 STOPPED: Final = "The tap was stopped"
 _GATHER_S: Final = 0.02
-"""How long frames are gathered before they are written; the first after a pause are not."""
+"""How long frames are gathered before they are written, except for the first after a pause."""
 LEFT_S: Final = 10.0
 RESUMED_S: Final = 60.0
-"""How long a client may take to resume a stream: one that it closed itself, and any other."""
+"""How long a client may take to resume a stream that it closed itself, and any other stream."""
 _NOT_RESUMED: Final = "The client did not resume the stream of the reply"
-_OF_PROXIES: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
+_PROXY_HEADERS: Final = frozenset({"x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"})
 _PAUSE_S: Final = 0.005
-"""How long what has passed waits before it is read: a reply to it may be about to pass."""
+"""How long to wait before parsing what has passed, since a reply may be about to pass."""
 _TOO_MANY: Final = "Too many sessions are open; this one was idle for longest"
 
 
 class _Step(NamedTuple):
-    """Something that passed and is not on record yet; `size` is that of its bytes."""
+    """Something that passed and has not been recorded yet, with its size in bytes."""
 
     pieces: Iterator[None]
     when: float
@@ -53,7 +53,7 @@ class _Step(NamedTuple):
 
 
 class _Break(NamedTuple):
-    """A stream that broke before the reply to `request`; by `due_at` it counts as given up."""
+    """A stream that broke before the reply to `request`, and counts as lost at `due_at`."""
 
     session: ClientSession
     request: int
@@ -61,25 +61,25 @@ class _Break(NamedTuple):
 
 
 class FrameSink(Protocol):
-    """Where frames are written."""
+    """Writes frames."""
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes that are not written yet."""
+        """Bytes that have not been written yet."""
 
     @property
     def is_gathering(self) -> bool:
         """Whether `hand_over` has something to do."""
 
     def take(self, frames: Sequence[Frame]) -> None:
-        """Write frames of one connection, after `hand_over` at the latest."""
+        """Take frames of one connection, to be written by `hand_over` at the latest."""
 
     def hand_over(self) -> None:
         """Write what was taken."""
 
 
 class TapRecorder:
-    """The line of what passed, and who makes frames of it. `run` it in a task, `close` it last."""
+    """Queues what passed and makes frames of it; `run` it in a task, and `close` it last."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class TapRecorder:
         numbers: FrameNumbers | None = None,
         faults: HttpFaults | None = None,
     ) -> None:
-        """Connections are called `name#1` and so on; `report` gets a line for the user.
+        """Connections are named `name#1` and so on; `report` gets lines for the user.
 
-        `faults` change what passes; without, nothing does.
+        `faults` change what passes.
         """
         self.faults = faults
         self.addresses = addresses
@@ -105,7 +105,7 @@ class TapRecorder:
         self._clock = clock or Clock()
         self._now = self._stamp()
         self._numbers = numbers or FrameNumbers()
-        self.count = 0  # how many sessions have begun
+        self.count = 0  # sessions so far
         self._steps: deque[_Step] = deque()
         self._step_bytes = 0
         self._at_work: Iterator[None] = iter(())
@@ -113,20 +113,20 @@ class TapRecorder:
         self._broken: dict[int, _Break] = {}
         self._has_reported_sign_in = False
 
-    # For who passes bytes on: nothing here waits
+    # Called by the proxy: nothing here waits
 
     def has_room(self, size: int) -> bool:
         waiting = self._step_bytes + self.held_bytes + self.journal.waiting_bytes
         return waiting + size <= MOST_WAITING
 
     def put(self, pieces: Iterator[None], size: int = 0) -> None:
-        """Put a step in line, which is carried out piece by piece once those before it are."""
+        """Queue a step, which is run piece by piece after those before it."""
         self._steps.append(_Step(pieces, *self._stamp(), size))
         self._step_bytes += size
         self._is_some.set()
 
     def is_endpoint(self, target: str) -> bool:
-        """Whether messages of MCP are posted to a target."""
+        """Whether MCP messages are posted to a target."""
         path = target.partition("?")[0]
         return path == self.addresses.path or self.sessions.is_endpoint(target)
 
@@ -153,14 +153,14 @@ class TapRecorder:
                 await anyio.sleep(_PAUSE_S)
 
     def work(self) -> None:
-        for _ in self._at_work:  # whatever kept it from its end
+        for _ in self._at_work:  # finish an interrupted step
             pass
         while self._steps:
             for _ in self._next_step():
                 pass
 
     def close(self) -> None:
-        """Record what is left, and that all sessions ended with the tap."""
+        """Record what is left, and the end of all sessions."""
         self.work()
         self._now = self._stamp()
         for session in self.sessions.open:
@@ -173,7 +173,7 @@ class TapRecorder:
         return frame.number
 
     def drain(self, session: ClientSession) -> Iterator[None]:
-        """Record what is in a session's line, pausing by yielding."""
+        """Record what is in a session's queue, pausing by yielding."""
         for frames in session.inbound.waiting():
             self.journal.take(frames)
             yield
@@ -196,30 +196,30 @@ class TapRecorder:
     def broken(
         self, session: ClientSession, last: str, request: int, *, retry_s: float, is_left: bool
     ) -> None:
-        """The stream of a reply broke after the event `last`; `is_left` when the client closed it.
+        """The stream of a reply broke after the event `last`; `is_left` if the client closed it.
 
-        A client that is gone says nothing: what it does not resume in time is lost to it.
+        If the client does not resume it in time, the call counts as lost.
         """
         session.broken[last] = request
         wait_s = LEFT_S if is_left else max(RESUMED_S, 3 * retry_s)
         self._broken[request] = _Break(session, request, self._now[1] + wait_s)
 
     def resumed(self, session: ClientSession, last: str) -> int:
-        """A client resumes a stream after that event; the request whose reply is due there."""
+        """A client resumes a stream after that event; returns the request whose reply is due."""
         request = session.broken.pop(last)
         self._broken.pop(request, None)
         return request
 
     def _end_broken(self) -> float:
-        """Record which streams nobody has resumed; how long until that is true of the next."""
+        """Record streams that were not resumed in time; returns seconds until the next is due."""
         now = self._clock.monotonic() if self._broken else 0.0
         for each in [each for each in self._broken.values() if each.due_at <= now]:
             del self._broken[each.request]
             if not each.session.is_over:
-                self.put(self._given_up(each))
+                self.put(self._lost(each))
         return min((each.due_at - now for each in self._broken.values()), default=math.inf)
 
-    def _given_up(self, stream: _Break) -> Iterator[None]:
+    def _lost(self, stream: _Break) -> Iterator[None]:
         session, request = stream.session, stream.request
         session.inbound.record_event(
             "call_ended", request=request, outcome="lost", text=_NOT_RESUMED
@@ -227,7 +227,7 @@ class TapRecorder:
         yield from self.drain(session)
 
     def report_sign_in(self, session: ClientSession, exchange: int, found: SignInRefusal) -> None:
-        """Record why a client cannot sign in, and tell the user once."""
+        """Record why a client cannot sign in, and report it to the user once."""
         known = {name: value for name, value in found._asdict().items() if value is not None}
         session.inbound.record_event(
             "sign_in_required", exchange=exchange, **known, text=found.text
@@ -270,23 +270,23 @@ class TapRecorder:
 
 
 def _is_of_server(header: str) -> bool:
-    """Whether a header, of which the name alone is recorded, may be one that the server needs."""
+    """Whether a header, of which only the name is recorded, may be needed by the server."""
     name = header.lower()
-    return is_secret_header(name) or (name.startswith("x-") and name not in _OF_PROXIES)
+    return is_secret_header(name) or (name.startswith("x-") and name not in _PROXY_HEADERS)
 
 
 WELL_KNOWN: Final = "/.well-known/"
 _PROTECTED: Final = "/.well-known/oauth-protected-resource"
 _METADATA: Final = re.compile(r'resource[_]metadata\s*=\s*(?:"([^"]*)"|([^\s,"]+))', re.IGNORECASE)
 _BEARER: Final = re.compile(r"\bBearer\b", re.IGNORECASE)
-WAY_OUT: Final = (
+_WAY_OUT: Final = (
     "Connect the client directly and record with a browser or an HTTP debugger: this program "
     "opens the HAR file. Or give the client a token in a header."
 )
 
 
 class SignInRefusal(NamedTuple):
-    """Why a client cannot sign in through the tap: as the recording and the user are told."""
+    """Why a client cannot sign in through the tap, which cannot pass on OAuth."""
 
     why: str
     resource: str | None = None
@@ -294,13 +294,13 @@ class SignInRefusal(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.why} {WAY_OUT}"
+        return f"{self.why} {_WAY_OUT}"
 
 
 def sign_in_refusal(
     status: int, request: Mapping[str, str], headers: Mapping[str, str], addresses: TapAddresses
 ) -> SignInRefusal | None:
-    """What a refusal says (RFC 9728 5.1; RFC 6750 3); None if it is none, or a token was wrong.
+    """The refusal in a response (RFC 9728 5.1; RFC 6750 3); None if a token was wrong.
 
     Header names are in lower case.
     """
@@ -319,7 +319,7 @@ def sign_in_refusal(
 
 
 def metadata_refusal(target: str, body: bytes, addresses: TapAddresses) -> SignInRefusal | None:
-    """What a server's description of itself says (RFC 9728 3.3) when it is read through the tap."""
+    """The refusal that follows from a server's metadata for another URL (RFC 9728 3.3)."""
     if not target.startswith(_PROTECTED):
         return None
     try:

@@ -1,6 +1,6 @@
-"""The way to the server where no proxy is in between: one connection, with little around it.
+"""A direct connection to the server, without a proxy.
 
-A client of HTTP for general use took two thirds of the time that a message needs to pass.
+A general-purpose HTTP client took two thirds of the time that a message takes to pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anyio.abc import ByteStream
 
 BEFORE_WAIT: Final = "before_wait"
-"""The extension of a request that names what is called before the server is waited for."""
+"""The request extension with a function to call before waiting for the server."""
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 _CHUNK: Final = 64 * 1024
 _LARGEST_HEAD: Final = 256 * 1024
@@ -32,7 +32,7 @@ _LOST: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
-    """Makes one request at a time, on one connection as long as that lasts."""
+    """Sends one request at a time, on one connection as long as that lasts."""
 
     def __init__(self) -> None:
         self._stream: ByteStream | None = None
@@ -41,10 +41,10 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._held = b""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the response's body is read as it comes.
+        """Send a request; the response's body is read as it arrives.
 
-        What of the request is at hand goes in one piece: see `flush`. `NoRouteError` if there are
-        no certificates to trust.
+        Available parts of the request are sent together: see `flush`. `NoRouteError` if there are
+        no trusted certificates.
         """
         await self._connect(request.url)
         before_wait: Callable[[], Awaitable[None]] = request.extensions[BEFORE_WAIT]
@@ -69,10 +69,10 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         )
 
     async def flush(self) -> None:
-        """Send what was held back for more; to be called before more is waited for."""
+        """Send what was held back; call it before waiting for more of the request."""
         if self._held and self._stream is not None:
             held, self._held = self._held, b""
-            with contextlib.suppress(*_LOST):  # it may have answered before it closed
+            with contextlib.suppress(*_LOST):  # it may have responded before closing
                 await self._stream.send(held)
 
     async def body(self, before_wait: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes, None]:
@@ -101,7 +101,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     async def _connect(self, url: httpx2.URL) -> None:
         if self._stream is not None and not _is_readable(self._socket):
             return
-        await self.aclose()  # nothing can have come between two requests, but its end
+        await self.aclose()  # anything readable between two requests is the end
         self._http = _connection()
         tls = _trusted() if url.scheme == "https" else None
         host, port = url.raw_host.decode("ascii").strip("[]"), url.port or _USUAL_PORTS[url.scheme]
@@ -151,8 +151,8 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             await before_wait()
             data = await self._receive()
             if not data and http.their_state is h11.SEND_RESPONSE:
-                said = "Server disconnected without sending a response."
-                raise httpx2.RemoteProtocolError(said)
+                text = "Server disconnected without sending a response."
+                raise httpx2.RemoteProtocolError(text)
             http.receive_data(data)
 
     async def _receive(self) -> bytes:
@@ -196,7 +196,7 @@ def _connection() -> h11.Connection:
 
 
 def _is_readable(idle: socket) -> bool:
-    """Whether something came on a connection that is idle: as a rule, its end."""
+    """Whether an idle connection is readable, which usually means that it has ended."""
     number = idle.fileno()
     if number < 0:
         return True

@@ -78,7 +78,7 @@ def test_ipv6_is_written_in_brackets() -> None:
     ],
 )
 def test_only_urls_of_the_servers_origin_lead_back(url: str, led: str) -> None:
-    assert addresses().led_back(url) == led
+    assert addresses().rewritten(url) == led
 
 
 @pytest.mark.parametrize(
