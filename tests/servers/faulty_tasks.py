@@ -30,9 +30,9 @@ class Faults:
 class FaultyTask(Task):
     """A task with faults, of which each change can be saved."""
 
-    def __init__(self, task_id: str, terms: Terms, wire: Wire, news: Any) -> None:
+    def __init__(self, task_id: str, terms: Terms, wire: Wire, subscriptions: Any) -> None:
         """Begin without faults."""
-        super().__init__(task_id, terms, wire, news)
+        super().__init__(task_id, terms, wire, subscriptions)
         self.faults = Faults()
         self.on_change: Callable[[], None] | None = None
         """Saves the state where it outlives the server."""
@@ -93,10 +93,10 @@ class FaultyTask(Task):
         if self.on_change is not None:
             self.on_change()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Notify a client that has heard of the task on this connection."""
         if self.has_client or not self.terms.is_core:
-            super().tell()
+            super().notify()
 
     def _payload(self) -> JsonObject:
         if payload := super()._payload():

@@ -13,7 +13,7 @@ from mcp_progress_monitor.demo.tasks import Store, Task
 from mcp_progress_monitor.demo.wire import JsonObject
 from tests.servers.faulty_tasks import FaultyTask
 
-_LOOK_EVERY_S: Final = 0.02
+_POLL_S: Final = 0.02
 _LOCKED_S: Final = 2.0
 
 
@@ -133,5 +133,5 @@ def _taken(lock: Path) -> int | None:
         if time.monotonic() >= deadline:
             os.close(file)
             return None
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_S)
     return file

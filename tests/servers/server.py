@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo.call import Call, Connection
 from mcp_progress_monitor.demo.eras import Dialect, Negotiation
-from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import Replay
 from mcp_progress_monitor.demo.server import Content, Server
+from mcp_progress_monitor.demo.subscriptions import Subscriptions
 from mcp_progress_monitor.demo.task_service import TaskService, terms
 from mcp_progress_monitor.demo.tasks import Task, Terms
 from mcp_progress_monitor.demo.tool import Tool, record
@@ -67,8 +67,8 @@ class FaultyServer(Server):
         for call, _ in self._open():
             call.cancel()
 
-    def _make_news(self, wire: Wire) -> News:
-        return News(wire) if self._acknowledges else SilentNews(wire)
+    def _make_subscriptions(self, wire: Wire) -> Subscriptions:
+        return Subscriptions(wire) if self._acknowledges else SilentNews(wire)
 
     def _make_tasks(self, connection: Connection) -> "FaultyTaskService":
         return FaultyTaskService(connection, self._store, self._page_size)
@@ -88,7 +88,7 @@ class FaultyServer(Server):
         return (call.owner, call.id) if self._has_many_clients else call.id
 
 
-class SilentNews(News):
+class SilentNews(Subscriptions):
     """Acknowledges no listener."""
 
     def _acknowledge(self, listener: Any) -> None:
@@ -164,7 +164,7 @@ class FaultyTaskService(TaskService):
         return task
 
     def _task(self, identity: str, agreed: Terms) -> FaultyTask:
-        return FaultyTask(identity, agreed, self._connection.wire, self._connection.news)
+        return FaultyTask(identity, agreed, self._connection.wire, self._connection.subscriptions)
 
     def _continue_saved(self) -> None:
         with self._opening:

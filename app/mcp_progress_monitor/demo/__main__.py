@@ -1,6 +1,6 @@
-"""The demo server on stdio: started as a module, or as this file by its path.
+"""The demo server on stdio, started as a module or by the path of this file.
 
-By its path, in an isolated Python, it starts whatever lies in the current folder or on PYTHONPATH.
+By its path, in an isolated Python, neither the current folder nor PYTHONPATH can interfere.
 """
 
 import argparse
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-if not __package__:  # started by its path: the package around it is found, and nothing beside that
+if not __package__:  # started by its path: import the package, but nothing else beside it
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     import mcp_progress_monitor.demo  # noqa: F401
 
@@ -22,7 +22,7 @@ from mcp_progress_monitor.demo.wire import PeerGoneError, Wire, serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the client is done, or until told to end, and return the exit code."""
+    """Serve until the client closes the connection, and return the exit code."""
     return serve(partial(_run, _parser().parse_args(arguments)))
 
 

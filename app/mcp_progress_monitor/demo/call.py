@@ -1,7 +1,7 @@
-"""A request being served, as a tool sees it, and what the calls of one client share.
+"""A request being served, as a tool sees it, and the state shared by the calls of one client.
 
-Sources: "Logging" of the revisions with a handshake (`logging/setLevel`), and 2026-07-28, where a
-request that carries no level gets no log messages.
+Sources: "Logging" of the handshake revisions (`logging/setLevel`), and of 2026-07-28, where a
+request without a level gets no log messages.
 """
 
 import threading
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from mcp_progress_monitor.demo.eras import LOG_LEVEL_STAMP, Dialect
-from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import InputRequiredError, Questions, Replay, Rounds
+from mcp_progress_monitor.demo.subscriptions import Subscriptions
 from mcp_progress_monitor.demo.wire import (
     INVALID_PARAMS,
     JsonObject,
@@ -34,7 +34,7 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 
 
 class LogLevel:
-    """The lowest level to be sent; everything until the client asks for less."""
+    """The lowest level to send, by default the least severe."""
 
     def __init__(self) -> None:
         self._lowest = 0
@@ -52,7 +52,7 @@ class LogLevel:
 
 
 def severity(level: object) -> int:
-    """Return how severe a level is.
+    """Return the rank of a level.
 
     Raises:
         RpcError: The level is unknown.
@@ -64,18 +64,18 @@ def severity(level: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One client, and what is remembered of it."""
+    """One client, and its state."""
 
     wire: Wire
     questions: Questions
-    news: News
+    subscriptions: Subscriptions
     state_dir: Path
     rounds: Rounds = field(default_factory=Rounds)
     log_level: LogLevel = field(default_factory=LogLevel)
     extras: set[str] = field(default_factory=set)
-    """The lists (`tools`, `resources`, `prompts`) that have one entry more just now."""
+    """The lists (`tools`, `resources`, `prompts`) that currently have an extra entry."""
     counts: dict[str, int] = field(default_factory=dict)
-    """How often each resource was updated, by address."""
+    """The number of updates of each resource, by URI."""
 
 
 ProgressToken = str | int
@@ -85,18 +85,18 @@ _MANY_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
 class CancelledCallError(Exception):
-    """The client cancelled the call, or went away."""
+    """The client cancelled the call or disconnected."""
 
 
 class RefusedError(Exception):
-    """Ends a tool with a result that says in words why it cannot do what it was asked to."""
+    """Ends a tool with an error result that says why it cannot run."""
 
 
 class Call:
     """A request between its arrival and its reply.
 
-    Every tool runs in a thread of its own and may block. A cancellation reaches it as
-    `CancelledCallError` out of the next `sleep`, which is why tools wait with nothing else.
+    Every tool runs in its own thread and may block. A cancellation raises `CancelledCallError`
+    from `sleep`, which is why tools wait only with that.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class Call:
         params: JsonObject,
         owner: object = None,
     ) -> None:
-        """Serve request `request_id` in `dialect`, for `owner` where there is more than one.
+        """Serve request `request_id` in `dialect`, for `owner` if there are several.
 
         Raises:
-            RpcError: The progress token is neither a string nor an integer, the log level none,
-                or the state of an earlier round was changed.
+            RpcError: The progress token or log level is invalid, or the state of an earlier round
+                was changed.
         """
         self.connection = connection
         self.wire = connection.wire
@@ -121,27 +121,27 @@ class Call:
         self.id = request_id
         self.method = method
         self.params = params
-        self.owner = owner  # where the request came from, and what belongs to it goes
-        self.state_dir = connection.state_dir  # where to keep what must outlive the server
+        self.owner = owner  # the origin of the request, which gets everything that belongs to it
+        self.state_dir = connection.state_dir  # the folder for state that outlives the server
         self.result_meta: JsonObject = {}
-        """What goes into the `_meta` of the result, beside what is there."""
+        """Additional members for the `_meta` of the result."""
         self.token = _progress_token(params)
         self.replay = Replay(_answers(connection, dialect, method, params))
-        """What the client answered in earlier rounds."""
-        self.task: Task | None = None  # what the call has become, if it is a task
+        """The client's answers in earlier rounds."""
+        self.task: Task | None = None  # the task that the call has become, if any
         self.on_cancel: OnCancel = "stop"
         self._log_level = _log_level(params)
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
-        """Note the client's wish; what comes of it depends on `on_cancel`."""
+        """Note a cancellation, whose effect depends on `on_cancel`."""
         self._cancelled.set()
 
     def sleep(self, seconds: float) -> None:
-        """Wait, or only look whether the call was cancelled when `seconds` is 0.
+        """Wait, or with `seconds` of 0 only check for a cancellation.
 
         Raises:
-            CancelledCallError: The client cancelled the call and it listens to that.
+            CancelledCallError: The client cancelled the call, and it does not ignore that.
         """
         if self.wire.is_catching_up:
             seconds = 0
@@ -153,7 +153,7 @@ class Call:
     def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Send one tick, unless the client gave no token."""
+        """Send one tick if the client sent a token."""
         params: JsonObject = {"progress": progress}
         if total is not None:
             params["total"] = total
@@ -162,10 +162,10 @@ class Call:
         self.progress_with(params)
 
     def progress_with(self, params: JsonObject) -> None:
-        """Send one tick with exactly these members beside the token, unless there is no token.
+        """Send one tick with exactly these members and the token, if there is one.
 
-        A task keeps its token until it ends (2025-11-25); one of the extension has no progress but
-        the words of its status.
+        A task keeps its token until it ends (2025-11-25); a task of the extension has no progress
+        except its status message.
 
         Raises:
             CancelledCallError: The task has ended meanwhile.
@@ -177,7 +177,7 @@ class Call:
             self.wire.send(progress_notification({"progressToken": self.token, **params}))
 
     def log(self, level: str, data: object, logger: str, *, is_forced: bool = False) -> None:
-        """Send a log message if the client wants one of this level, or in any case."""
+        """Send a log message if the client wants this level, or if `is_forced`."""
         if is_forced or self._wants_log(level):
             params: JsonObject = {"level": level, "logger": logger, "data": data}
             if self.task is not None:
@@ -194,11 +194,11 @@ class Call:
         return rounds.ask(self.method, self.params, before, asked)
 
     def reply(self, result: JsonObject) -> None:
-        """Send the result. Whoever calls it twice answers twice."""
+        """Send the result; a second call sends a second reply."""
         self.wire.send(self.result_message(result))
 
     def result_message(self, result: JsonObject) -> JsonObject:
-        """Return the reply as it would be sent, for the tools that wrap it in something."""
+        """Return the reply as it would be sent, for tools that wrap it."""
         if self.result_meta:
             result = {**result, "_meta": {**result.get("_meta", {}), **self.result_meta}}
         return result_reply(self.id, self.dialect.dress(self.method, result))
@@ -231,4 +231,4 @@ def _progress_token(params: JsonObject) -> ProgressToken | None:
 
 
 Method = Callable[[Call], JsonObject | None]
-"""Serves a call and returns its result, or None when it replied itself or never will."""
+"""Serves a call and returns its result, or None if it replies itself or never."""

@@ -1,8 +1,8 @@
-"""What differs between protocol revisions, seen from the server.
+"""Differences between protocol revisions for a server.
 
-Revisions 2024-11-05 to 2025-11-25 open with a handshake (`initialize`, then
-`notifications/initialized`). Revision 2026-07-28 has none: each request carries its version and
-the client's capabilities in `_meta`, and `server/discover` tells what the server can do. One
+Revisions 2024-11-05 to 2025-11-25 start with a handshake (`initialize`, then
+`notifications/initialized`). Revision 2026-07-28 has none: each request has its version and the
+client's capabilities in `_meta`, and `server/discover` returns the server's capabilities. A
 connection may use both, so the revision is decided for each request (spec 2026-07-28, basic,
 versioning).
 """
@@ -84,7 +84,7 @@ _CACHE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The revision one request is served in, and what its client declared it can do."""
+    """The revision in which one request is served, and its client's capabilities."""
 
     version: str
     client: JsonObject = field(default_factory=dict)  # the client's capabilities
@@ -92,12 +92,12 @@ class Dialect:
 
     @property
     def is_per_request(self) -> bool:
-        """Whether results need a type and servers may not ask the client."""
+        """Whether results need a type and servers must not send requests."""
         return self.version in PER_REQUEST_VERSIONS
 
     @property
     def has_messages(self) -> bool:
-        """Whether progress may carry a message; the first revision knows none."""
+        """Whether progress may have a message, unlike in the first revision."""
         return self.version != "2024-11-05"
 
     @property
@@ -141,7 +141,7 @@ class Dialect:
         return True
 
     def require_tasks(self) -> None:
-        """Refuse clients that do not know the extension.
+        """Refuse clients that do not declare the extension.
 
         Raises:
             RpcError: -32021, naming it.
@@ -157,7 +157,7 @@ class Dialect:
         return {**CAPABILITIES, "tasks": _TASKS} if self.has_core_tasks else CAPABILITIES
 
     def dress(self, method: str, result: JsonObject) -> JsonObject:
-        """Return `result` with the members this revision wants on every result of `method`."""
+        """Return `result` with the members that this revision requires for `method`."""
         if not self.is_per_request:
             return result
         meta = {SERVER_INFO_STAMP: SERVER_INFO, **result.get("_meta", {})}
@@ -168,7 +168,7 @@ class Dialect:
 
 
 class Negotiation:
-    """Which revision each request of one connection is served in."""
+    """Decides the revision of each request of one connection."""
 
     def __init__(self, versions: Sequence[str], *, offers_tasks: bool = True) -> None:
         self._offers_tasks = offers_tasks
@@ -179,14 +179,14 @@ class Negotiation:
 
     @property
     def session(self) -> Dialect | None:
-        """The dialect agreed in a handshake, as soon as we have offered it."""
+        """The dialect offered in a handshake; None before that."""
         return self._offered
 
     def initialize(self, params: JsonObject) -> JsonObject:
-        """Answer `initialize` with the wanted version if we have it, else with our newest.
+        """Answer `initialize` with the requested version if supported, else with our newest.
 
         Raises:
-            RpcError: We do not shake hands, did so before, or the request is not complete.
+            RpcError: There is no handshake, it was done before, or the request is incomplete.
         """
         wanted = params.get("protocolVersion")
         if not self._handshake:
@@ -214,11 +214,11 @@ class Negotiation:
         }
 
     def dialect(self, method: str, params: JsonObject) -> Dialect:
-        """Return the revision to serve this request in.
+        """Return the dialect for a request.
 
         Raises:
-            RpcError: The request names a version we lack, lacks its stamps, comes before the
-                handshake, or its method does not exist in the revision.
+            RpcError: The version is unsupported, required members of `_meta` are missing, the
+                handshake is incomplete, or the method does not exist in the revision.
         """
         meta = params.get("_meta")
         stamps = meta if isinstance(meta, dict) else {}
@@ -252,7 +252,7 @@ class Negotiation:
         raise _missing(VERSION_STAMP, "a string")
 
     def _early(self, method: str) -> Dialect:
-        """Serve what is allowed before the handshake: a ping, and "no such method"."""
+        """The dialect for what is allowed before the handshake: a ping, and unknown methods."""
         if self._handshake and method in _EARLY | _PER_REQUEST_ONLY:
             return self._dialect(self._handshake[-1])
         if not self._handshake:

@@ -1,12 +1,12 @@
-"""Questions to the client: forms with every kind of field, addresses to visit, sampling, roots.
+"""Questions to the client: forms with every kind of field, URLs to visit, sampling, roots.
 
 Source of the shapes: "Elicitation", "Sampling" and "Roots" of revisions 2025-11-25 and 2026-07-28;
-revision 2025-06-18 knows neither modes, nor titles of choices but `enumNames`, nor several choices.
+revision 2025-06-18 has no modes, no multiple choices, and only `enumNames` as titles of choices.
 
-They are asked in the way of the revision. With a handshake the server sends requests of its own. In
-2026-07-28 the call is answered with `input_required` and made again. A task waits in its state
-`input_required`: the core lets the requests come while `tasks/result` is open, the extension lists
-them in `tasks/get`.
+How they are asked depends on the revision. In the handshake era the server sends requests. In
+2026-07-28 the call is answered with `input_required` and made again. A task waits in the state
+`input_required`: the core feature sends the requests while `tasks/result` is open, the extension
+lists them in `tasks/get`.
 """
 
 import base64
@@ -36,11 +36,11 @@ ROOTS: Final = ("roots",)
 class Query:
     """One question before it is asked."""
 
-    key: str  # what tells it from the others of its call
+    key: str  # unique within its call
     method: str
     params: Any
     needs: tuple[str, ...] = ()
-    """The path of the client's capability that it needs; nothing for none."""
+    """The path of the client capability that it needs; empty for none."""
 
     @property
     def request(self) -> JsonObject:
@@ -54,7 +54,7 @@ class Query:
         if not self.exists_in(dialect):
             return False
         if self.needs == ("elicitation", "form") and dialect.client.get("elicitation") == {}:
-            return True  # an empty object stands for forms alone
+            return True  # an empty object means forms only
         if self.needs == ("elicitation", "form") and not dialect.has_rich_questions:
             return dialect.declares("elicitation")
         return not self.needs or dialect.declares(*self.needs)
@@ -140,7 +140,7 @@ _RICH_CHOICES: Final[dict[str, JsonObject]] = {
 }
 
 _REQUIRED: Final = frozenset({"name", "age", "colour", "toppings"})
-FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")  # what a form can ask for
+FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")  # sets of form fields
 
 
 def form(
@@ -169,7 +169,7 @@ def sampling(
     max_tokens: int = 200,
     tool_choice: str | None = None,
 ) -> Query:
-    """Return a question for a language model; with `tool_choice` it is offered two tools."""
+    """Return a sampling request; with `tool_choice` it offers two tools."""
     params: JsonObject = {
         "messages": messages,
         "maxTokens": max_tokens,
@@ -194,7 +194,7 @@ def roots() -> Query:
 
 
 def said(role: str, *content: JsonObject) -> JsonObject:
-    """Return a message; several contents in one only where the revision knows that."""
+    """Return a message; several contents require a revision that allows them."""
     return {"role": role, "content": content[0] if len(content) == 1 else list(content)}
 
 
@@ -251,19 +251,19 @@ SAMPLING_TOOL_LIST: Final[list[JsonObject]] = [
 """The tools a language model may use in sampling."""
 
 
-LOOK_EVERY_S: Final = 0.01
+POLL_S: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to ask."""
+    """Options for asking."""
 
     has_token: bool = True
     timeout_s: float = 600
     even_if_undeclared: bool = False
     listen_after_s: float = 0
     state_is: str = "awkward"
-    at_once: bool = True  # whether a task asks before `tasks/result` is open
+    at_once: bool = True  # whether a task asks before `tasks/result` is pending
 
 
 MANNER: Final[dict[str, JsonObject]] = {
@@ -277,11 +277,11 @@ MANNER: Final[dict[str, JsonObject]] = {
 
 @dataclass(slots=True)
 class Asked:
-    """A question and what came of it."""
+    """A question and its outcome."""
 
     query: Query
     reply: JsonObject | None = None
-    """The client's reply, with its `result` or `error`; None when there was none in time."""
+    """The client's reply, with its `result` or `error`; None if there was none in time."""
     phases: list[JsonObject] = field(default_factory=list)
     late_phases: list[JsonObject] = field(default_factory=list)
 
@@ -290,7 +290,7 @@ class Asked:
         result = (self.reply or {}).get("result")
         return result if isinstance(result, dict) else {}
 
-    def told(self) -> JsonObject:
+    def as_json(self) -> JsonObject:
         return {
             "key": self.query.key,
             "method": self.query.method,
@@ -301,12 +301,12 @@ class Asked:
 
 
 def ask(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
-    """Ask all of `queries` at the same time and return what came of each.
+    """Ask all of `queries` at the same time and return their outcomes.
 
     Raises:
-        RefusedError: The client did not declare it can be asked that (with a handshake).
+        RefusedError: The client did not declare the capability (handshake era).
         RpcError: The same in revision 2026-07-28.
-        InputRequiredError: The call is to be made again with the answers.
+        InputRequiredError: The call must be made again with the answers.
         CancelledCallError: The client cancelled the call.
     """
     if not manner.even_if_undeclared:
@@ -321,7 +321,7 @@ def ask(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked]:
 
 
 def answer(words: str, *asked: Asked) -> JsonObject:
-    return text_result(words, json.dumps([each.told() for each in asked], ensure_ascii=False))
+    return text_result(words, json.dumps([each.as_json() for each in asked], ensure_ascii=False))
 
 
 def _asked_now(call: Call, queries: Sequence[Query], manner: Manner) -> list[Asked] | JsonObject:
@@ -357,10 +357,10 @@ def _asked_in_task(
     task.ask({query.key: query.request for query in queries})
     if not task.terms.is_core:
         while (given := task.given) is None:
-            call.sleep(LOOK_EVERY_S)
+            call.sleep(POLL_S)
         return given
     while not (manner.at_once or task.is_awaited):
-        call.sleep(LOOK_EVERY_S)
+        call.sleep(POLL_S)
     asked = _asked_by_requests(call, queries, manner)
     task.answered({each.query.key: each.reply for each in asked})
     return asked
@@ -395,5 +395,5 @@ def _wait(call: Call, questions: Sequence[Question], manner: Manner) -> None:
     while any(question.reply is None for question in questions):
         if time.monotonic() >= deadline:
             return
-        call.sleep(LOOK_EVERY_S)
+        call.sleep(POLL_S)
     call.sleep(manner.listen_after_s)

@@ -1,7 +1,7 @@
-"""Requests to the client and what came back, and calls that are made again with answers.
+"""Requests to the client and their replies, and multi-round-trip requests.
 
 Source of the latter: 2026-07-28, basic, patterns, multi round-trip requests: a result
-`input_required` carries `inputRequests`, `requestState` or both; the client makes the same request
+`input_required` has `inputRequests`, `requestState` or both; the client sends the same request
 again with `inputResponses` and the same `requestState`.
 """
 
@@ -25,23 +25,23 @@ from mcp_progress_monitor.demo.wire import (
 
 @dataclass(slots=True)
 class Question:
-    """One of our requests, with what was received for it so far."""
+    """One of our requests, and what was received for it so far."""
 
     id: str
     method: str
-    token: str | None = None  # the progress token that the client may report its phases under
-    reply: JsonObject | None = None  # the client's reply, whole
+    token: str | None = None  # the progress token for the client's phases
+    reply: JsonObject | None = None  # the client's complete reply
     phases: list[JsonObject] = field(default_factory=list)
     """The parameters of its progress notifications before the reply."""
     late_phases: list[JsonObject] = field(default_factory=list)
-    """The same after the reply, of which there should be none."""
+    """The same after the reply, which violates the protocol."""
 
 
 class Questions:
     """Numbers our requests (`demo-1`, `demo-2`, …) and keeps each reply for its caller.
 
-    A reply to a request that is unknown or no longer pending is dropped: the client is under
-    observation here, not the server.
+    A reply to a request that is unknown or no longer pending is dropped: the server does not judge
+    its client.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -53,8 +53,8 @@ class Questions:
     def ask(self, method: str, params: object, *, has_token: bool = False) -> Question:
         """Send a request, with its own progress token if `has_token`.
 
-        `params` may be of any type, for the tools that break the rules; only an object can carry
-        a token.
+        `params` may be of any type, for tools that violate the protocol; only an object can have a
+        token.
         """
         question_id = f"demo-{next(self._numbers)}"
         question = Question(question_id, method)
@@ -68,7 +68,7 @@ class Questions:
         return question
 
     def answered(self, reply: JsonObject) -> None:
-        """Store a reply of the client; a second one changes nothing."""
+        """Store a reply of the client, unless it has replied before."""
         question_id = reply.get("id")
         with self._lock:
             if isinstance(question_id, str) and question_id in self._open:
@@ -115,9 +115,9 @@ class InputRequiredError(Exception):
         state_is: str = "awkward",
         given: JsonObject | None = None,
     ) -> None:
-        """Ask `requests`, a request by key; with none of them only the state is sent.
+        """Ask `requests`, by key; without any, only the state is sent.
 
-        `given` are the answers to this round so far.
+        `given` are the answers in this round so far.
         """
         super().__init__("input is required")
         self.requests = dict(requests)
@@ -201,18 +201,18 @@ def _identity(method: str, params: JsonObject) -> str:
 
 
 class Replay:
-    """Deals out the answers of earlier rounds to a tool that is run again from its start."""
+    """Supplies the answers of earlier rounds to a tool that runs again from the start."""
 
     def __init__(self, answers: Sequence[JsonObject]) -> None:
-        """Deal out `answers`, replies by key, one round after the other."""
+        """`answers` are the replies of each round, by key."""
         self._answers = tuple(answers)
-        self._dealt = 0
+        self._used = 0
 
     def next(self) -> JsonObject | None:
-        self._dealt += 1
-        return self._answers[self._dealt - 1] if self._dealt <= len(self._answers) else None
+        self._used += 1
+        return self._answers[self._used - 1] if self._used <= len(self._answers) else None
 
     @property
     def before(self) -> tuple[JsonObject, ...]:
-        """The answers of the rounds before the one dealt out last."""
-        return self._answers[: max(0, self._dealt - 1)]
+        """The answers of the rounds before the current one."""
+        return self._answers[: max(0, self._used - 1)]

@@ -1,7 +1,7 @@
-"""Work in chunks that a later request goes on with, even after the server was started again.
+"""Work in chunks that a later request can resume, even after the server was restarted.
 
-Source: the draft "Resuming": a result with `nextResumeToken` in its `_meta` may be gone on with by
-the same request with that token as `resumeToken`; what the server does not take is -32602.
+Source: the draft "Resuming": a result with `nextResumeToken` in its `_meta` can be resumed by the
+same request with that token as `resumeToken`; a rejected token is error -32602.
 """
 
 import contextlib
@@ -24,23 +24,22 @@ else:
     import fcntl
 
 _NAME: Final = re.compile(r"[\w-]{1,64}")
-_LOOK_EVERY_S: Final = 0.02
+_POLL_S: Final = 0.02
 _LOCKED_S: Final = 2.0
 
 
 class Work:
-    """One piece of work, in two files that outlive the server.
+    """Resumable work, in two files that outlive the server.
 
-    `NAME.txt` has a line for each finished chunk and is the truth of what is done: a chunk that
-    was written is never written again. `NAME.json` keeps what request it is, how many attempts
-    there were, and which tokens were given out.
+    `NAME.txt` has a line for each finished chunk, which is never written again. `NAME.json` has the
+    request, the number of attempts, and the issued tokens.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Keep the files in `folder`, which is made if need be.
+        """Keep the files in `folder`, which is created if necessary.
 
         Raises:
-            RpcError: `name` makes no good name of a file.
+            RpcError: `name` is not a valid file name.
         """
         if not _NAME.fullmatch(name):
             raise RpcError(INVALID_PARAMS, "A job's name has up to 64 letters, digits, - and _")
@@ -62,10 +61,10 @@ class Work:
         self._save({"request": request, "attempts": 1, "tokens": {}})
 
     def resume(self, request: str, token: Any, expires_s: float) -> None:
-        """Go on where the work stands; tokens live for `expires_s`, for ever if that is 0.
+        """Resume the work; tokens are valid for `expires_s`, or for ever if that is 0.
 
         Raises:
-            RpcError: -32602, because we do not take the token or the request is another one.
+            RpcError: -32602, the token is rejected, or the request differs.
         """
         state = self._load()
         issued = state["tokens"].get(json.dumps(token))
@@ -75,11 +74,11 @@ class Work:
             raise RpcError(INVALID_PARAMS, f"The resume token expired after {expires_s:g} s")
         if state["request"] != request:
             raise RpcError(INVALID_PARAMS, "The parameters differ from those of the first request")
-        self._cut_to_whole_lines()
+        self._truncate_to_lines()
         self._save({**state, "attempts": state["attempts"] + 1})
 
     def write(self, line: str) -> None:
-        """Finish a chunk: all of it is in the file, or nothing that counts."""
+        """Finish a chunk, which is written completely or does not count."""
         with self.output.open("ab", buffering=0) as file:
             file.write(f"{line}\n".encode())
 
@@ -89,7 +88,7 @@ class Work:
 
     @property
     def tokens(self) -> JsonObject:
-        """The tokens that are good for going on, as JSON, the newest last; and when each began."""
+        """Valid tokens as JSON, the newest last, with the time at which each was issued."""
         return dict(self._state["tokens"])
 
     def finish(self) -> None:
@@ -103,22 +102,22 @@ class Work:
         return state
 
     def _save(self, state: JsonObject) -> None:
-        """Replace the state as a whole: a server that dies here leaves the old one or the new."""
+        """Replace the state atomically."""
         new = self._state_file.with_suffix(".new")
         new.write_text(json.dumps(state), encoding="utf-8")
         new.replace(self._state_file)
         self._state = state
 
-    def _cut_to_whole_lines(self) -> None:
+    def _truncate_to_lines(self) -> None:
         content = self.output.read_bytes()
         os.truncate(self.output, content.rfind(b"\n") + 1)
 
     @contextlib.contextmanager
     def locked(self, call: Call) -> Iterator[None]:
-        """Keep other attempts out, those of a server that is about to end included.
+        """Exclude other attempts, including those of another server process.
 
         Raises:
-            RpcError: One of them does not end.
+            RpcError: Another attempt is running.
         """
         lock = os.open(self._state_file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -126,7 +125,7 @@ class Work:
             while not has_locked(lock):
                 if time.monotonic() >= deadline:
                     raise RpcError(INTERNAL_ERROR, "Another attempt of this job is running")
-                call.sleep(_LOOK_EVERY_S)
+                call.sleep(_POLL_S)
             yield
         finally:
             os.close(lock)
@@ -136,10 +135,10 @@ class Work:
 def attempt(
     call: Call, name: str, *, expires_s: float = 0, ignores_tokens: bool = False
 ) -> Iterator[Work]:
-    """Begin the work called `name`, or go on with it if the request has a token of ours.
+    """Start the work called `name`, or resume it if the request has a token.
 
     Raises:
-        RpcError: The token or the request is refused, or another attempt is in flight.
+        RpcError: The token or the request is rejected, or another attempt is running.
     """
     work = Work(call.state_dir, name)
     params = dict(call.params)
@@ -155,7 +154,7 @@ def attempt(
 
 
 def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s: float) -> str:
-    """Write some of `lines` and return all that is written; with a token unless that is all."""
+    """Write some of `lines` and return all written ones, with a token if more are left."""
     with attempt(call, name) as work:
         done = len(work.lines)
         for number, line in enumerate(lines[done : done + per_attempt], start=done + 1):
@@ -170,7 +169,7 @@ def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s:
 
 
 def new_token() -> str:
-    """A token that tells nothing to anybody."""
+    """A random, opaque token."""
     return secrets.token_urlsafe(12)
 
 
@@ -182,7 +181,7 @@ def default_state_dir() -> Path:
 
 
 def has_locked(file: int) -> bool:
-    """Try to lock an open file for this process, until either ends, however that happens."""
+    """Try to lock an open file until it is closed or the process ends."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)

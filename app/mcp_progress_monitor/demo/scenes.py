@@ -1,7 +1,7 @@
-"""The calls that `--demo` starts at once: plain data, so that a front end needs no server code.
+"""The calls that `--demo` starts, as plain data, so that a front end needs no server code.
 
-Chosen so that a picture taken after five seconds shows a finished job, a failed one, one that
-breaks a rule, bars of every speed, and some without a known end; the longest run some minutes.
+Chosen so that a screenshot after five seconds shows a finished job, a failed one, one that violates
+a rule, bars of different speeds, and some without a total; the longest run some minutes.
 """
 
 from collections.abc import Mapping
@@ -29,4 +29,4 @@ DEMO_CALLS: Final[tuple[DemoCall, ...]] = (
     DemoCall("error_result", {"at_tick": 7, "steps": 12, "interval_s": 0.4}),
     DemoCall("decreasing", {"steps": 240, "every": 9, "interval_s": 0.35}),
 )
-"""Ten calls, to be started together."""
+"""Ten calls to start together."""

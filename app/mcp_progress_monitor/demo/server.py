@@ -1,6 +1,6 @@
-"""The server: takes lines, serves each request in its own thread, minds cancellations.
+"""The server: reads lines, serves each request in its own thread, and handles cancellations.
 
-It offers tools, resources and prompts, subscriptions to them, a log level, and tasks.
+It has tools, resources and prompts, subscriptions to them, a log level, and tasks.
 """
 
 import json
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_progress_monitor.demo import prompts, resources
+from mcp_progress_monitor.demo import resources
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, Connection, Method
 from mcp_progress_monitor.demo.eras import Negotiation
-from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import InputRequiredError, Questions
 from mcp_progress_monitor.demo.resumption import default_state_dir
+from mcp_progress_monitor.demo.subscriptions import Subscriptions
 from mcp_progress_monitor.demo.task_service import TaskService
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
 from mcp_progress_monitor.demo.wire import (
@@ -40,8 +40,8 @@ _CLOSING_TIME_S: Final = 0.3
 class Server:
     """One connection with one client.
 
-    Lines are read in the thread that calls `run`; each request is served in a daemon thread, so
-    that a slow one holds up nobody and none keeps the process alive.
+    Lines are read in the thread that calls `run`; each request is served in a daemon thread, which
+    neither delays others nor keeps the process alive.
     """
 
     def __init__(
@@ -52,20 +52,20 @@ class Server:
         *,
         state_dir: Path | None = None,
     ) -> None:
-        """Serve `tools`; keep resumable work in `state_dir`, by default a folder of the user's."""
+        """Serve `tools`; resumable work is kept in `state_dir`, or a default folder."""
         self._wire = wire
         self._negotiation = negotiation
-        news = self._make_news(wire)
+        subscriptions = self._make_subscriptions(wire)
         folder = state_dir or default_state_dir()
-        self._connection = Connection(wire, Questions(wire), news, folder)
+        self._connection = Connection(wire, Questions(wire), subscriptions, folder)
         self._tasks = self._make_tasks(self._connection)
         content = self._make_content(tools, self._tasks)
         self._methods = {**content.methods(), **self._tasks.methods()}
         self._calls: dict[object, tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
 
-    def _make_news(self, wire: Wire) -> News:
-        return News(wire)
+    def _make_subscriptions(self, wire: Wire) -> Subscriptions:
+        return Subscriptions(wire)
 
     def _make_tasks(self, connection: Connection) -> TaskService:
         return TaskService(connection)
@@ -79,9 +79,9 @@ class Server:
             self.receive(line)
 
     def receive(self, line: bytes, owner: object = None) -> None:
-        """Take one line: a message, a batch where the revision has them, or rubbish.
+        """Handle one line: a message, a batch if the revision has batches, or anything else.
 
-        `owner` is where the line came from, if there is more than one such place.
+        `owner` is the origin of the line, if there are several.
         """
         with self._wire.serving(owner):
             self._receive(line, owner)
@@ -99,7 +99,7 @@ class Server:
         return self._receive_one(message, owner)
 
     def close(self) -> None:
-        """Cancel whatever is still running and give it a moment to end."""
+        """Cancel running calls and give them a moment to end."""
         self._tasks.close()
         calls = self._open()
         for call, _ in calls:
@@ -135,7 +135,7 @@ class Server:
             self._connection.questions.progressed(params)
 
     def _cancel(self, request_id: object) -> None:
-        """Cancel that call; one that ended meanwhile, or never was, is no concern of ours."""
+        """Cancel that call; an unknown or ended one is ignored."""
         for call, _ in self._open():
             if call.id == request_id:
                 call.cancel()
@@ -195,7 +195,7 @@ class Server:
             _end_cancelled(call)
         except PeerGoneError:
             raise
-        except Exception as error:  # noqa: BLE001 - the client must learn that its call is over
+        except Exception as error:  # noqa: BLE001 - the client must get a reply
             call.fail(RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
         else:
             if result is not None:
@@ -213,10 +213,10 @@ _LONG_S: Final = 3_600
 
 
 class Content:
-    """The tables behind `tools/…`, `resources/…`, `prompts/…`, subscriptions and the log level."""
+    """Serves `tools/…`, `resources/…`, `prompts/…`, subscriptions and the log level."""
 
     def __init__(self, tools: Sequence[Tool], tasks: TaskService) -> None:
-        """Offer `tools`; calls that become tasks go to `tasks`."""
+        """Serve `tools`; calls that become tasks are passed to `tasks`."""
         self._tools = {tool.name: tool for tool in tools}
         self._tasks = tasks
 
@@ -230,8 +230,8 @@ class Content:
             "resources/read": resources.read,
             "resources/subscribe": _subscribe,
             "resources/unsubscribe": _unsubscribe,
-            "prompts/list": prompts.list_prompts,
-            "prompts/get": prompts.get,
+            "prompts/list": resources.list_prompts,
+            "prompts/get": resources.get_prompt,
             "logging/setLevel": _set_level,
             "subscriptions/listen": self._listen,
         }
@@ -261,13 +261,13 @@ class Content:
 
     def _listen(self, call: Call) -> JsonObject | None:
         """Serve a subscription until it is cancelled."""
-        news, wanted = call.connection.news, call.params.get("notifications")
-        news.listen(call.id, wanted, self._tasks.known_ids(call, wanted), call.owner)
+        subscriptions, wanted = call.connection.subscriptions, call.params.get("notifications")
+        subscriptions.listen(call.id, wanted, self._tasks.known_ids(call, wanted), call.owner)
         try:
             while True:
                 call.sleep(_LONG_S)
         finally:
-            news.stop(call.id, call.owner)
+            subscriptions.stop(call.id, call.owner)
 
 
 def extra_tool(_call: Call) -> JsonObject:
@@ -277,16 +277,16 @@ def extra_tool(_call: Call) -> JsonObject:
 EXTRA: Final = Tool(
     extra_tool, "Extra tool", "Added and removed by change_list.", NO_ARGUMENTS, lasts=False
 )
-"""The tool that `change_list` adds and takes away."""
+"""The tool that `change_list` adds and removes."""
 
 
 def _subscribe(call: Call) -> JsonObject:
-    call.connection.news.subscribe(call.params.get("uri"))
+    call.connection.subscriptions.subscribe(call.params.get("uri"))
     return {}
 
 
 def _unsubscribe(call: Call) -> JsonObject:
-    call.connection.news.unsubscribe(call.params.get("uri"))
+    call.connection.subscriptions.unsubscribe(call.params.get("uri"))
     return {}
 
 

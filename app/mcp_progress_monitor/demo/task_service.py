@@ -1,4 +1,4 @@
-"""The methods `tasks/…`, and calls turning into tasks."""
+"""The methods `tasks/…`, and calls that become tasks."""
 
 import threading
 import uuid
@@ -19,12 +19,12 @@ from mcp_progress_monitor.demo.wire import (
     text_result,
 )
 
-_LOOK_EVERY_S: Final = 0.02
+_POLL_S: Final = 0.02
 _HOUR_MS: Final = 3_600_000
 
 
 class TaskService:
-    """All tasks of one server, each running in a thread of its own."""
+    """All tasks of one server, each running in its own thread."""
 
     def __init__(self, connection: Connection, store: Store | None = None) -> None:
         self._connection = connection
@@ -41,10 +41,10 @@ class TaskService:
         }
 
     def wants(self, call: Call, tool: Tool) -> bool:
-        """Tell whether a call of this tool becomes a task.
+        """Whether a call of this tool becomes a task.
 
         Raises:
-            RpcError: The tool runs only as a task, or never, and the client wants otherwise.
+            RpcError: The tool requires or forbids tasks, contrary to the client's request.
         """
         support = tool.tasks.support if tool.tasks is not None else ""
         if call.dialect.has_core_tasks:
@@ -54,22 +54,24 @@ class TaskService:
         return support in {"optional", "required"} and call.dialect.has_task_extension
 
     def begin(self, call: Call, tool: Tool, completed: JsonObject) -> None:
-        """Answer a call with a task, and go on with it in a thread of its own."""
+        """Answer a call with a task, and run it in its own thread."""
         task = self._new_task(call, tool, completed)
         with task.lock:
             call.reply(task.created_result())
         self._start(task, call, tool, completed)
 
     def _new_task(self, call: Call, _tool: Tool, completed: JsonObject) -> Task:
-        task = Task(str(uuid.uuid4()), terms(call, completed), call.wire, call.connection.news)
+        task = Task(
+            str(uuid.uuid4()), terms(call, completed), call.wire, call.connection.subscriptions
+        )
         self._store.add(task)
         return task
 
     def known_ids(self, call: Call, wanted: object) -> Iterable[str]:
-        """Return the tasks that a listener may hear of.
+        """Return the tasks that a listener may subscribe to.
 
         Raises:
-            RpcError: It asked for tasks and did not declare the extension.
+            RpcError: It asked for tasks but did not declare the extension.
         """
         if isinstance(wanted, dict) and "taskIds" in wanted:
             call.dialect.require_tasks()
@@ -100,7 +102,7 @@ class TaskService:
                 _end_cancelled(task, call)
         except PeerGoneError:
             return
-        except Exception as error:  # noqa: BLE001 - the client must learn that its task is over
+        except Exception as error:  # noqa: BLE001 - the task must end
             task.fail(RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
         else:
             if result is not None:
@@ -124,12 +126,12 @@ class TaskService:
         return {"tasks": [task.shape() for task in self._store.all(is_core=True)]}
 
     def _result(self, call: Call) -> JsonObject:
-        """Wait for the end and answer as the call would have been answered."""
+        """Wait for the end and return the result of the call."""
         task = self._known(call)
         task.awaited(1)
         try:
             while not (task.has_ended or task.is_gone):
-                call.sleep(_LOOK_EVERY_S)
+                call.sleep(_POLL_S)
         finally:
             task.awaited(-1)
         if error := task.state.error:
@@ -158,7 +160,7 @@ class TaskService:
 
 
 def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
-    """Whether the client of the core wants a task, and may."""
+    """Whether the client of revision 2025-11-25 requests a task, which the tool must allow."""
     if "task" not in params:
         if support == "required":
             raise RpcError(METHOD_NOT_FOUND, f"{tool} must be run as a task")

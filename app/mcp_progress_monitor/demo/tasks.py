@@ -1,6 +1,6 @@
 """Tasks: their states, their wire format, and notifications about changes.
 
-Two shapes of one thing: the core feature of revision 2025-11-25 ("Tasks"), and the extension
+There are two formats: the core feature of revision 2025-11-25 ("Tasks"), and the extension
 `io.modelcontextprotocol/tasks` of 2026-07-28 (ext-tasks, specification 2026-07-28). Everything
 about a task is sent under its lock, so that no "working" is sent after its end.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import checked_responses
+from mcp_progress_monitor.demo.subscriptions import Subscriptions
 from mcp_progress_monitor.demo.wire import (
     JsonObject,
     RpcError,
@@ -30,17 +30,17 @@ RELATED: Final = "io.modelcontextprotocol/related-task"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is agreed about a task when it begins."""
+    """The terms of a task from its creation."""
 
-    is_core: bool  # whether it is one of revision 2025-11-25 and not of the extension
-    ttl_ms: int | None  # how long it is kept from its creation, None for ever
+    is_core: bool  # whether it is of revision 2025-11-25 and not of the extension
+    ttl_ms: int | None  # how long it is kept after its creation, None for ever
     poll_ms: int = 500
-    notifies: bool = True  # whether a client with a handshake is told of each state
+    notifies: bool = True  # whether clients of the handshake era are notified of each state
 
 
 @dataclass(slots=True)
 class State:
-    """What changes about a task, and all that has to be kept to go on with it."""
+    """The changing state of a task, sufficient to resume it."""
 
     status: str = "working"
     message: str = ""
@@ -48,24 +48,26 @@ class State:
     error: JsonObject | None = None
     input_requests: JsonObject = field(default_factory=dict)
     updated: float = 0.0
-    checkpoint: int = 0  # how many steps are done and will not be done again
+    checkpoint: int = 0  # finished steps, which are not repeated
     answers: list[JsonObject] = field(default_factory=list)
     """The replies of each round of questions, by key."""
 
 
 class Task:
-    """A call that goes on when it was answered."""
+    """A call that continues after its reply."""
 
-    def __init__(self, task_id: str, terms: Terms, wire: Wire, news: News) -> None:
+    def __init__(
+        self, task_id: str, terms: Terms, wire: Wire, subscriptions: Subscriptions
+    ) -> None:
         self.id = task_id
         self.terms = terms
         self.created = time.time()  # seconds since the epoch
         self.state = State(message="Begun", updated=self.created)
-        self.cancel: Callable[[], None] | None = None  # asks the work to stop
+        self.cancel: Callable[[], None] | None = None  # requests the work to stop
         self.lock = threading.RLock()
         self._result_waiters = 0
         self._wire = wire
-        self._news = news
+        self._subscriptions = subscriptions
 
     @property
     def has_ended(self) -> bool:
@@ -83,7 +85,7 @@ class Task:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a `tasks/result` is open, on which questions may come."""
+        """Whether a `tasks/result` is open, on which questions may be sent."""
         return self._result_waiters > 0
 
     def awaited(self, by: int) -> None:
@@ -108,7 +110,7 @@ class Task:
         return {"task": bare} if self.terms.is_core else {**bare, "resultType": "task"}
 
     def change(self, status: str, message: str = "", **payload: Any) -> bool:
-        """Take another state if there may be one, and tell so; `payload` sets members of it."""
+        """Change the status unless the task has ended; `payload` sets members of the state."""
         with self.lock:
             if self.has_ended or self.is_gone:
                 return False
@@ -116,16 +118,16 @@ class Task:
             return True
 
     def force(self, status: str, message: str = "", **payload: Any) -> None:
-        """Take another state, whether or not there may be one, and tell so."""
+        """Change the status in any case, and send a notification."""
         with self.lock:
             self.state.status, self.state.message = status, message
             for name, value in payload.items():
                 setattr(self.state, name, value)
             self.touch()
-            self.tell()
+            self.notify()
 
     def finish(self, result: JsonObject) -> None:
-        """End with a result; one that is an error is a failure in the core and none elsewhere."""
+        """End with a result; an error result means `failed` in the core feature only."""
         is_failure = self.terms.is_core and result.get("isError", False)
         text = "The tool failed" if result.get("isError") else "Done"
         self.change("failed" if is_failure else "completed", text, result=result)
@@ -134,40 +136,40 @@ class Task:
         self.change("failed", error.message, error=error.body())
 
     def report(self, token: str | int | None, params: JsonObject) -> bool:
-        """Tell of progress unless the task has ended, and return whether it has not."""
+        """Report progress unless the task has ended; return whether it is still running."""
         with self.lock:
             if self.has_ended or self.is_gone:
                 return False
             self.state.message = str(params.get("message", self.state.message))
             self.touch()
             if not self.terms.is_core:
-                self.tell()
+                self.notify()
             elif token is not None:
                 tick = {"progressToken": token, **params, "_meta": self.related}
                 self._wire.announce(progress_notification(tick))
             return True
 
     def ask(self, requests: JsonObject) -> None:
-        """Wait for answers; those of the extension come with `tasks/update`."""
+        """Wait for answers; for the extension, they arrive with `tasks/update`."""
         with self.lock:
             self.state.answers.append({})
             shown = {} if self.terms.is_core else requests
             self.change("input_required", "Waiting for your answer", input_requests=shown)
 
     def answered(self, replies: JsonObject) -> None:
-        """Go on with the replies to the questions that were asked last."""
+        """Continue with the replies to the newest questions."""
         with self.lock:
             self.state.answers[-1] = replies
             self.change("working", "Received your answer")
 
     @property
     def given(self) -> JsonObject | None:
-        """The replies to the questions that were asked last, None while some are open."""
+        """The replies to the newest questions; None while some are open."""
         with self.lock:
             return None if self.state.input_requests else self.state.answers[-1]
 
     def deliver(self, responses: object) -> None:
-        """Take answers to open questions; when all are there, go on.
+        """Accept answers to open questions, and continue when none is left.
 
         Raises:
             RpcError: They have a wrong type.
@@ -187,11 +189,11 @@ class Task:
     def touch(self) -> None:
         self.state.updated = max(time.time(), self.state.updated)
 
-    def tell(self) -> None:
-        """Tell the client how the task is, if it wants to know without asking."""
+    def notify(self) -> None:
+        """Send the task's status to the client, if it wants notifications."""
         with self.lock:
             if not self.terms.is_core:
-                self._news.tell("taskIds", self.id, "notifications/tasks", self.shape)
+                self._subscriptions.notify("taskIds", self.id, "notifications/tasks", self.shape)
             elif self.terms.notifies:
                 self._wire.announce(notification("notifications/tasks/status", self.shape()))
 
@@ -225,7 +227,7 @@ def _iso(seconds: float) -> str:
 
 
 class Store:
-    """Tasks by id, the oldest first, as long as the server runs."""
+    """Tasks by id, the oldest first, in memory."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
@@ -252,7 +254,7 @@ class Store:
         return sorted((t for t in tasks if t is not None), key=lambda task: task.created)
 
     def delete(self, task: Task) -> None:
-        """Forget a task that expired, and stop its work."""
+        """Delete an expired task, and stop its work."""
         with self._lock:
             self._tasks.pop(task.id, None)
         if task.cancel is not None:

@@ -1,6 +1,6 @@
-"""A tool: a small function, its texts, and the schema of its arguments.
+"""A tool: a function, its texts, and the schema of its arguments.
 
-The schemas use a part of JSON Schema: they are built, filled in with defaults and checked here.
+Schemas use a subset of JSON Schema; this module builds them, fills in defaults, and validates.
 """
 
 import math
@@ -26,7 +26,7 @@ class ArgumentError(Exception):
     """An argument does not fit its schema."""
 
     def __init__(self, path: str, problem: str) -> None:
-        """Say where (`stages[0].steps`) and what is wrong there."""
+        """`path` is the place of the error, such as `stages[0].steps`."""
         super().__init__(f"{path or 'arguments'}: {problem}")
         self.path = path
         self.problem = problem
@@ -102,7 +102,7 @@ def _ranged(kind: str, description: str, default: float, low: float, high: float
 
 
 def _is_a(kind: str, value: Any) -> bool:
-    """Tell whether `value` has this JSON type; 3.0 is an integer, True and NaN no numbers."""
+    """Whether `value` has this JSON type; 3.0 is an integer, True and NaN are not numbers."""
     if isinstance(value, bool):
         return kind == "boolean"
     if not isinstance(value, int | float):
@@ -151,7 +151,7 @@ _TERMS: Final[dict[str, JsonObject]] = {
     "notifies": flag("Send notifications about a task's status", default=True),
 }
 
-_PREPARED: Final = ("on_cancel", *_TERMS)  # the arguments that are dealt with before a tool runs
+_PREPARED: Final = ("on_cancel", *_TERMS)  # arguments that are handled before a tool runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class TaskTraits:
     """How calls of a tool may become tasks."""
 
     support: Literal["optional", "required", "forbidden", ""] = "optional"
-    """What revision 2025-11-25 lists; nothing means forbidden as well."""
+    """The listed value in revision 2025-11-25; empty means forbidden as well."""
 
     @property
     def may_be_task(self) -> bool:
@@ -170,10 +170,9 @@ class TaskTraits:
 class Tool:
     """A row in a table of tools.
 
-    `run` gets the call and its arguments by name. It returns the result to send, or None when it
-    has replied itself or means never to. A tool that takes time (`lasts`) has one argument more
-    than it names, `on_cancel`, which is dealt with before it runs; one that may be a task (`tasks`)
-    has three.
+    `run` gets the call and its arguments by name. It returns the result to send, or None if it
+    replies itself or never. A tool that takes time (`lasts`) has an additional argument
+    `on_cancel`, which is handled before it runs; one that may be a task (`tasks`) has three more.
     """
 
     run: Callable[..., JsonObject | None]

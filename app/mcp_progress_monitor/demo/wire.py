@@ -1,4 +1,4 @@
-"""JSON-RPC message shapes and error codes, built and never parsed here.
+"""Builds JSON-RPC messages and writes them to a pipe.
 
 Sources: JSON-RPC 2.0 sections 4 and 5; MCP revision 2026-07-28, `schema.json`, for the reserved
 codes -32020 to -32022.
@@ -20,20 +20,20 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
-"""Handshake era only; the per-request era answers `INVALID_PARAMS` instead."""
+"""Handshake era only; the per-request era uses `INVALID_PARAMS`."""
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 URL_NEEDED: Final = -32042
-"""Revision 2025-11-25: the call can be served once the user has been to some address."""
+"""Revision 2025-11-25: the user has to visit a URL first."""
 REQUEST_CANCELLED: Final = -32800
-"""Outside the range JSON-RPC reserves; the number language servers use for the same news."""
+"""Outside the range that JSON-RPC reserves; the same code as in the Language Server Protocol."""
 
 
 class RpcError(Exception):
     """Ends a request with a JSON-RPC error instead of a result."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        """Keep what the reply will carry; `data` of None is left out of it."""
+        """Set the members of the error; `data` is left out if None."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -51,18 +51,18 @@ def result_reply(request_id: RequestId | None, result: JsonObject) -> JsonObject
 
 
 def error_reply(request_id: RequestId | None, error: RpcError) -> JsonObject:
-    """Return an error reply; the id is None if the request's own was unreadable."""
+    """Return an error reply; the id is None if that of the request is unknown."""
     return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
 
 
 def request(request_id: RequestId, method: str, params: object) -> JsonObject:
-    """Return a request of ours to the client; `params` may be of any type, None for no member."""
+    """Return a request to the client; `params` may be of any type, and is left out if None."""
     message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
     return message if params is None else {**message, "params": params}
 
 
 def notification(method: str, params: object) -> JsonObject:
-    """Return a notification; `params` may be of any type, for the tools that break the rules."""
+    """Return a notification; `params` may be of any type, for tools that violate the protocol."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
@@ -78,10 +78,10 @@ def text_result(*texts: str, is_error: bool = False) -> JsonObject:
 
 
 def encode(message: object) -> bytes:
-    r"""Return `message` as one compact line of UTF-8, its newline included.
+    r"""Return `message` as one compact line of UTF-8, including the newline.
 
-    Text with a lone surrogate (a client may send the escape `\ud800`, and we echo tokens) cannot
-    be written as UTF-8; such a message is escaped to ASCII as a whole.
+    A message with a lone surrogate, which UTF-8 cannot represent, is escaped to ASCII: a client may
+    send the escape `\ud800` in a token, which is echoed.
     """
     try:
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
@@ -95,7 +95,7 @@ class PeerGoneError(Exception):
 
 
 class LineSource(Protocol):
-    """What `Wire` needs of stdin."""
+    """The part of stdin that `Wire` uses."""
 
     def readline(self) -> bytes:
         """Return the next line with its newline, or nothing at the end."""
@@ -103,19 +103,19 @@ class LineSource(Protocol):
 
 
 class ByteSink(Protocol):
-    """What `Wire` needs of stdout: an unbuffered file, whose writes may be partial."""
+    """The part of stdout that `Wire` uses: an unbuffered file, whose writes may be partial."""
 
     def write(self, data: memoryview, /) -> int | None:
-        """Write some of `data` and return how many bytes were taken."""
+        """Write some of `data` and return the number of bytes written."""
         ...
 
 
 class Wire:
     """One client on the other side of two pipes.
 
-    Frames of concurrent calls never mix: each `send` holds the lock until its last byte is taken.
-    The sink is unbuffered on purpose. A daemon thread that dies holding a buffer's lock would
-    abort the interpreter on its way out.
+    Frames of concurrent calls never mix: each `send` holds a lock until its last byte is written.
+    The sink is unbuffered because a daemon thread that dies holding a buffer's lock would abort the
+    interpreter at exit.
     """
 
     def __init__(self, source: LineSource, sink: ByteSink) -> None:
@@ -124,29 +124,29 @@ class Wire:
         self._lock = threading.Lock()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield each line the client writes, newline included, until it closes its end."""
+        """Yield each line of the client, including the newline, until it closes its end."""
         return iter(self._source.readline, b"")
 
     @property
     def is_catching_up(self) -> bool:
-        """Whether this thread does again what was done, and told, before a restart."""
+        """Whether this thread repeats work that was done before a restart."""
         return False
 
     def serving(self, _owner: object) -> contextlib.AbstractContextManager[None]:
-        """Say what this thread serves: on a pipe that makes no difference."""
+        """Set the owner that this thread serves, which a pipe ignores."""
         return contextlib.nullcontext()
 
     def began(self, _owner: object) -> None:
-        """Note that a request of that owner is being served."""
+        """A request of that owner is being served."""
 
     def ended(self, _owner: object) -> None:
-        """Note that it is served: nothing more will be sent for it."""
+        """A request of that owner has ended; nothing more will be sent for it."""
 
     def flush(self) -> None:
-        """Wait until everything sent so far is written; here that is always so."""
+        """Wait until everything sent so far is written, which is always the case for a pipe."""
 
     def announce(self, message: object) -> None:
-        """Send what belongs to no request.
+        """Send a message that belongs to no request.
 
         Raises:
             PeerGoneError: The client no longer reads.
@@ -156,8 +156,7 @@ class Wire:
     def send(self, message: object, _owner: object = None) -> None:
         """Write one JSON value as one line.
 
-        What other transports send where the request came from whose owner is given (by default
-        that which the thread serves) goes the one way that a pipe has.
+        Other transports send it to the given owner, by default the one that the thread serves.
 
         Raises:
             PeerGoneError: The client no longer reads.
@@ -165,7 +164,7 @@ class Wire:
         self.send_bytes(encode(message))
 
     def send_bytes(self, data: bytes) -> None:
-        """Write exactly `data`: no newline is added and nothing else gets between its bytes.
+        """Write exactly `data`, without a newline, and without anything else in between.
 
         Raises:
             PeerGoneError: The client no longer reads.
@@ -174,7 +173,7 @@ class Wire:
             self._write_all(data)
 
     def send_slowly(self, pieces: Sequence[bytes], pause_s: float) -> None:
-        """Write `pieces` one by one with pauses; everybody else waits for the last of them.
+        """Write `pieces` with pauses, while all other writes wait.
 
         Raises:
             PeerGoneError: The client no longer reads.
@@ -201,9 +200,9 @@ _READ_SIZE: Final = 65_536
 
 
 def serve(run: Callable[[Wire], int]) -> int:
-    """Run a server on the process's own stdin and stdout and return its exit code.
+    """Run a server on the process's stdin and stdout and return its exit code.
 
-    The streams are opened by number, because `sys.stdin` decodes and `sys.stdout` buffers.
+    The streams are opened by descriptor, because `sys.stdin` decodes and `sys.stdout` buffers.
     """
     source = io.BufferedReader(io.FileIO(0, closefd=False), _READ_SIZE)
     try:

@@ -180,7 +180,7 @@ def _host_of(address: str) -> str | None:
         return None
 
 
-_LOOK_EVERY_S: Final = 0.5
+_POLL_S: Final = 0.5
 """Where the system does not tell a waiting selector of new sockets, this often."""
 
 
@@ -215,7 +215,7 @@ class Hangups:
 
     def _run(self) -> None:
         while True:
-            for key, _ in self._selector.select(_LOOK_EVERY_S):
+            for key, _ in self._selector.select(_POLL_S):
                 if key.fileobj is self._ours:
                     return
                 if isinstance(key.fileobj, socket.socket):

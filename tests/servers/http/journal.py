@@ -20,7 +20,7 @@ _SETUP: Final = "setup"
 _SUFFIX: Final = ".jsonl"
 _END: Final = b"end"
 _DAY_S: Final = 86_400
-_LOOK_EVERY_S: Final = 0.02
+_POLL_S: Final = 0.02
 _LOCKED_S: Final = 2.0
 
 
@@ -127,7 +127,7 @@ class Archive:
         while not has_locked(self._lock):
             if time.monotonic() >= deadline:
                 raise FolderTakenError(f"another server works with {folder}; end it first")
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_S)
 
     def close(self) -> None:
         """Leave the folder to the next server."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.queries import LOOK_EVERY_S, MANNER, Manner, Query, answer, ask
+from mcp_progress_monitor.demo.queries import MANNER, POLL_S, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.questions import InputRequiredError
 from mcp_progress_monitor.demo.tool import Tool, choice, number, record
 from mcp_progress_monitor.demo.wire import JsonObject, text_result
@@ -25,7 +25,7 @@ def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
     try:
         deadline = time.monotonic() + after_s
         while question.reply is None and time.monotonic() < deadline:
-            call.sleep(LOOK_EVERY_S)
+            call.sleep(POLL_S)
         was_answered = question.reply is not None
         call.questions.cancel(question, "The server found the answer by itself")
         call.sleep(after_s)  # long enough to see a reply that should not come
@@ -59,7 +59,7 @@ def question_after_end(call: Call, delay_s: float) -> None:
     question = call.questions.ask(query.method, query.params, has_token=True)
     try:
         while question.reply is None:
-            call.sleep(LOOK_EVERY_S)
+            call.sleep(POLL_S)
     finally:
         call.questions.cancel(question, "Never mind")
         call.questions.forget(question)

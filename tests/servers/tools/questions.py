@@ -6,19 +6,11 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, RefusedError
-from mcp_progress_monitor.demo.queries import (
-    LOOK_EVERY_S,
-    MANNER,
-    Asked,
-    Manner,
-    Query,
-    answer,
-    ask,
-)
+from mcp_progress_monitor.demo.queries import MANNER, POLL_S, Asked, Manner, Query, answer, ask
 from mcp_progress_monitor.demo.questions import STATES, InputRequiredError
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps
-from mcp_progress_monitor.demo.tools.questions import require_rich, told
+from mcp_progress_monitor.demo.tools.questions import outcome, require_rich
 from mcp_progress_monitor.demo.wire import JsonObject, text_result
 
 
@@ -41,7 +33,7 @@ def ask_sampling_loop(call: Call, turns: int, **manner: Any) -> JsonObject:
 
 def ask_together(call: Call, count: int, **manner: Any) -> JsonObject:
     """Ask several questions at the same time."""
-    return told(ask(call, _mixed(call, count), Manner(**manner)))
+    return outcome(ask(call, _mixed(call, count), Manner(**manner)))
 
 
 def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObject:
@@ -52,7 +44,7 @@ def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObj
         query = _question(call, f"round-{number_of_round}", text, is_form=True)
         asked.extend(ask(call, [query], Manner(**manner, state_is=state_is)))
         call.progress(number_of_round, rounds, f"Answered {number_of_round} of {rounds}")
-    return told(asked)
+    return outcome(asked)
 
 
 def ask_while_working(
@@ -67,7 +59,7 @@ def ask_while_working(
             call.progress(step, steps, f"Step {step} of {steps}")
         if step == at_step:
             asked = ask(call, _mixed(call, questions), Manner(**manner))
-    return told(asked)
+    return outcome(asked)
 
 
 def state_only(call: Call, rounds: int, interval_s: float) -> JsonObject:
@@ -146,7 +138,7 @@ def _ask(call: Call, method: str, timeout_s: float) -> JsonObject | None:
     deadline = time.monotonic() + timeout_s
     try:
         while question.reply is None and time.monotonic() < deadline:
-            call.sleep(LOOK_EVERY_S)
+            call.sleep(POLL_S)
         return question.reply
     finally:
         call.questions.forget(question)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, RefusedError
-from mcp_progress_monitor.demo.queries import LOOK_EVERY_S
+from mcp_progress_monitor.demo.queries import POLL_S
 from mcp_progress_monitor.demo.tasks import Task
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps
@@ -160,7 +160,7 @@ def task_repeats_key(call: Call, interval_s: float) -> JsonObject:
         query = queries.form(call.dialect, "same-key", message=message)
         task.ask({query.key: query.request})
         while task.given is None:
-            call.sleep(LOOK_EVERY_S)
+            call.sleep(POLL_S)
     return text_result("Asked twice under one key.")
 
 

@@ -20,7 +20,7 @@ INTERVIEW = ("prompts/get", {"name": "interview", "arguments": {"topic": "rain"}
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_progress_monitor.demo.resources._SECTION_S", 0)
-    monkeypatch.setattr("mcp_progress_monitor.demo.prompts._EXAMPLE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resources._EXAMPLE_S", 0)
 
 
 def _text(method: str, result: dict[str, Any]) -> str:

@@ -215,7 +215,7 @@ def test_a_slow_resource_reports_progress(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_slow_prompt_reports_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.demo.prompts._EXAMPLE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resources._EXAMPLE_S", 0)
     params = {"name": "explain", "arguments": {"topic": "rain"}}
     played = Client().request("prompts/get", params, "p")
     assert played.values == list(range(1, 9))

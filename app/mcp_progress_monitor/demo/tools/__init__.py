@@ -1,4 +1,4 @@
-"""The demo server's tools. `TOOLS` is all of them, the pleasant ones first."""
+"""The demo server's tools, well-behaved ones first."""
 
 from typing import Final
 

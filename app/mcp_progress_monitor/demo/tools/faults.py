@@ -1,7 +1,7 @@
-"""Tools that show what can go wrong: falling progress, failures, a crash, silence, a flood.
+"""Tools with faults: decreasing progress, failures, a crash, silence, a flood.
 
-Encoding each notification alone reaches some 200,000 lines a second. Joining a fixed head, the
-value and a fixed tail, thousands of lines to a write, reaches several million.
+Encoding each notification reaches some 200,000 lines per second. Joining a fixed head, the value
+and a fixed tail, with thousands of lines per write, reaches several million.
 """
 
 import json
@@ -25,7 +25,7 @@ from mcp_progress_monitor.demo.wire import (
 
 
 def error_result(call: Call, at_tick: int, steps: int, interval_s: float) -> JsonObject:
-    """Fail in the tool: a result that says it is an error."""
+    """Fail with an error result."""
     count_to(call, at_tick, steps, interval_s)
     return text_result(f"The disk was full at step {at_tick}.", is_error=True)
 
@@ -52,7 +52,7 @@ def crash(
 
 
 def never_answers(call: Call, steps: int, interval_s: float) -> JsonObject | None:
-    """Report a little, then wait for a cancellation that may never come."""
+    """Send a few ticks, then wait for a cancellation."""
     count_to(call, steps, 2 * steps, interval_s)
     while True:
         call.sleep(3_600)

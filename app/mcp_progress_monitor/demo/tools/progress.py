@@ -1,4 +1,4 @@
-"""Tools that report progress as the specification wants it."""
+"""Tools that report progress according to the specification."""
 
 import time
 from typing import Any, Final
@@ -43,7 +43,7 @@ def unknown_total(call: Call, steps: int, interval_s: float) -> JsonObject:
 
 
 def fraction(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Report parts of 1.0, as the drawing in the specification does (0.2, 0.4, … of 1.0)."""
+    """Report fractions of 1.0, as in the specification's diagram (0.2, 0.4, … of 1.0)."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         call.progress(step / steps, 1.0)
@@ -51,7 +51,7 @@ def fraction(call: Call, steps: int, interval_s: float) -> JsonObject:
 
 
 def worker(call: Call, name: str, items: int, items_per_s: float, unit: str) -> JsonObject:
-    """Work through items at its own speed, several to a tick when it is fast."""
+    """Process items at a given speed, several per tick if it is fast."""
     stride = max(1, round(items_per_s / _MOST_TICKS_PER_S))
     done = 0
     while done < items:
@@ -77,7 +77,7 @@ def download(call: Call, megabytes: float, megabytes_per_s: float) -> JsonObject
 def phases(
     call: Call, stages: list[dict[str, Any]], interval_s: float, settings: dict[str, Any]
 ) -> JsonObject:
-    """Go through named stages; the message tells which."""
+    """Go through named stages, with the name in the message."""
     total = sum(stage["steps"] for stage in stages)
     done = 0
     for stage in stages:
@@ -100,7 +100,7 @@ def stall(call: Call, before: int, silence_s: float, after: int, interval_s: flo
 
 
 def stamped_ticks(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Tell in each message the monotonic clock, in nanoseconds, just before it was written."""
+    """Send the monotonic clock, in nanoseconds, in each message."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         call.progress(step, steps, str(time.monotonic_ns()))

@@ -1,7 +1,7 @@
-"""Tools that ask the user, a language model or the client's settings, in the way of each revision.
+"""Tools that ask the user, a language model or the client, as each revision requires.
 
-Each answers with two texts: one for people, and as JSON what the client replied to each question
-and which phases it reported while that was open (`demo.asking.Asked.told`).
+Each returns two texts: a summary, and as JSON the client's replies and the phases that it reported
+meanwhile (`queries.Asked.as_json`).
 """
 
 import json
@@ -19,13 +19,13 @@ _PAGE: Final = "https://example.com/sign-in?for=demo"
 
 def ask_form(call: Call, fields: str, message: str, **manner: Any) -> JsonObject:
     query = queries.form(call.dialect, fields=fields, message=message)
-    return told(ask(call, [query], Manner(**manner)))
+    return outcome(ask(call, [query], Manner(**manner)))
 
 
 def ask_url(
     call: Call, url: str, message: str, complete_after_s: float, as_error: bool, **manner: Any
 ) -> JsonObject:
-    """Send the user to an address, and tell when what is to be done there is done."""
+    """Ask the user to visit a URL, and report when that is complete."""
     require_rich(call)
     elicitation_id = str(uuid.uuid4())
     query = queries.url(call.dialect, url, message, elicitation_id)
@@ -36,7 +36,7 @@ def ask_url(
         call.sleep(complete_after_s)
         params = {"elicitationId": elicitation_id}
         call.wire.send(notification("notifications/elicitation/complete", params))
-    return told(asked)
+    return outcome(asked)
 
 
 def ask_sampling(
@@ -46,25 +46,24 @@ def ask_sampling(
         require_rich(call)
     choice_ = tool_choice if has_tools else None
     query = queries.sampling(_messages(content), "sampling", max_tokens, choice_)
-    return told(ask(call, [query], Manner(**manner)))
+    return outcome(ask(call, [query], Manner(**manner)))
 
 
 def ask_roots(call: Call, **manner: Any) -> JsonObject:
-    return told(ask(call, [queries.roots()], Manner(**manner)))
+    return outcome(ask(call, [queries.roots()], Manner(**manner)))
 
 
-def told(asked: list[Asked]) -> JsonObject:
-    return answer("; ".join(_words(each) for each in asked) or "Nothing was asked", *asked)
+def outcome(asked: list[Asked]) -> JsonObject:
+    return answer("; ".join(_outcome_text(each) for each in asked) or "Nothing was asked", *asked)
 
 
-def _words(asked: Asked) -> str:
+def _outcome_text(asked: Asked) -> str:
     name = asked.query.key
     if asked.reply is None:
         return f"{name}: no answer in time"
     if error := asked.reply.get("error"):
         return f"{name}: error {json.dumps(error, ensure_ascii=False)}"
-    said = asked.result.get("action") or asked.result.get("model") or "answered"
-    return f"{name}: {said}"
+    return f"{name}: {asked.result.get('action') or asked.result.get('model') or 'answered'}"
 
 
 def _messages(content: str) -> list[JsonObject]:

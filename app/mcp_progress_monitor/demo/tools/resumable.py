@@ -1,4 +1,4 @@
-"""A tool whose calls can be resumed, and every way in which that may go wrong."""
+"""A tool whose calls can be resumed, with every fault that may happen."""
 
 import json
 import os
@@ -41,12 +41,12 @@ def resumable_export(
             _write(call, work, chunks, chunks_per_attempt, interval_s, at_chunk, fault_now)
             is_error = fault_now == "error_with_token"
             return _answered(call, work, chunks, token_is, is_error)
-    while True:  # outside, so that this silent attempt keeps nobody from another one
+    while True:  # outside, so that this silent attempt does not block another one
         call.sleep(3_600)
 
 
 def _is_due(fault: str, attempts: int, at_attempt: int) -> bool:
-    """Whether the fault shows in this attempt, of which the first is 1."""
+    """Whether the fault occurs in this attempt, counted from 1."""
     if fault in {"crash", "none"}:
         return fault == "crash"
     return attempts > 1 if fault == "always_refused" else attempts == at_attempt
@@ -78,12 +78,12 @@ def _answered(call: Call, work: Work, chunks: int, token_is: str, is_error: bool
     if done == chunks and not is_error:
         work.finish()
         return text_result(f"Wrote all {chunks} chunks to {work.output}.")
-    words = "The disk was full" if is_error else "To be continued"
-    result = text_result(f"{words}: {done} of {chunks} chunks are in {work.output}.")
+    state = "The disk was full" if is_error else "To be continued"
+    result = text_result(f"{state}: {done} of {chunks} chunks are in {work.output}.")
     if is_error:
         result["isError"] = True
     token = work.issue(TOKENS[token_is](work))
-    if token_is == "outside_meta":  # noqa: S105  # where it is put, no password
+    if token_is == "outside_meta":  # noqa: S105  # not a password
         return {**result, "nextResumeToken": token}
     call.result_meta["nextResumeToken"] = token
     return result
@@ -102,7 +102,7 @@ TOKENS: Final[dict[str, Callable[[Work], Any]]] = {
     "object": lambda _work: {"chunk": 1},
     "outside_meta": lambda _work: new_token(),
 }
-"""What tokens can be like: name, and what makes one."""
+"""Kinds of tokens: name and factory."""
 
 FAULTS: Final = (
     "none",

@@ -1,10 +1,10 @@
-"""Tools about the rest of a session: log messages, lists that change, resources that do."""
+"""Tools for log messages, changing lists, and changing resources."""
 
 from typing import Final
 
 from mcp_progress_monitor.demo.call import LEVELS, Call
-from mcp_progress_monitor.demo.news import LISTS
 from mcp_progress_monitor.demo.resources import COUNTER
+from mcp_progress_monitor.demo.subscriptions import LISTS
 from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, record, text
 from mcp_progress_monitor.demo.tools.progress import interval
 from mcp_progress_monitor.demo.wire import JsonObject, notification, text_result
@@ -20,31 +20,31 @@ def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: boo
 
 
 def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # noqa: A002
-    """Add an entry to a list or take it away again, and tell so."""
+    """Add an entry to a list or remove it, and send notifications."""
     extras = call.connection.extras
     extras.symmetric_difference_update({list})
     method = f"notifications/{list}/list_changed"
-    told = call.connection.news.tell(LISTS[list], None, method, dict)
+    sent = call.connection.subscriptions.notify(LISTS[list], None, method, dict)
     if even_if_unasked or not call.dialect.is_per_request:
         call.wire.announce(notification(method, {}))
-        told += 1
+        sent += 1
     change = "Added an entry to" if list in extras else "Removed the entry from"
-    return text_result(f"{change} the list of {list}; notifications sent: {told}.")
+    return text_result(f"{change} the list of {list}; notifications sent: {sent}.")
 
 
 def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: bool) -> JsonObject:
-    """Count in a resource, and tell those who follow it."""
-    method, told = "notifications/resources/updated", 0
-    news, counts = call.connection.news, call.connection.counts
+    """Increment a counter resource, and notify its subscribers."""
+    method, sent = "notifications/resources/updated", 0
+    subscriptions, counts = call.connection.subscriptions, call.connection.counts
     for step in range(1, times + 1):
         call.sleep(interval_s)
         counts[COUNTER] = counts.get(COUNTER, 0) + 1
-        told += news.tell("resourceSubscriptions", COUNTER, method, _counter)
-        if even_if_unasked or news.has_subscribed(COUNTER):
+        sent += subscriptions.notify("resourceSubscriptions", COUNTER, method, _counter)
+        if even_if_unasked or subscriptions.has_subscribed(COUNTER):
             call.wire.announce(notification(method, _counter()))
-            told += 1
+            sent += 1
         call.progress(step, times, f"Counted to {counts[COUNTER]}")
-    return text_result(f"{COUNTER} is at {counts[COUNTER]}; notifications sent: {told}.")
+    return text_result(f"{COUNTER} is at {counts[COUNTER]}; notifications sent: {sent}.")
 
 
 def _counter() -> JsonObject:

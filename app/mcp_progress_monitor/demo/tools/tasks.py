@@ -1,4 +1,4 @@
-"""Tools whose calls become tasks, as they should."""
+"""Tools whose calls can become tasks."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ OPTIONAL: Final = TaskTraits()
 
 
 def task_work(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Work, as a task or plainly; a task continues after a restart if the server saves tasks."""
+    """Work, with or without a task, which continues after a restart if the server saves tasks."""
     work(call, steps, steps, interval_s)
     return text_result(f"Finished all {steps} steps.")
 
@@ -41,7 +41,7 @@ def task_asks(
 
 
 def work(call: Call, upto: int, total: int, interval_s: float) -> None:
-    """Do the steps up to one that were not done yet, even by a server before us."""
+    """Do the steps up to `upto` that were not done yet, including before a restart."""
     done = 0 if call.task is None else call.task.state.checkpoint
     for step in range(done + 1, upto + 1):
         call.sleep(interval_s)

@@ -216,11 +216,11 @@ def test_a_listener_hears_news_of_other_requests() -> None:
         response = client.begin("POST", "/mcp", json.dumps(listen).encode(), **mirrored(listen))
         opening = [response.readline() for _ in range(3)]
         client.call_alone("change_list", list="tools")
-        news = [response.readline() for _ in range(2)]
+        subscriptions = [response.readline() for _ in range(2)]
         response.close()
     assert b"subscriptions/acknowledged" in opening[1]
-    assert b"notifications/tools/list_changed" in news[1]
-    assert b'"io.modelcontextprotocol/subscriptionId":"l"' in news[1]
+    assert b"notifications/tools/list_changed" in subscriptions[1]
+    assert b'"io.modelcontextprotocol/subscriptionId":"l"' in subscriptions[1]
 
 
 def test_a_question_comes_on_the_stream_of_its_call() -> None:

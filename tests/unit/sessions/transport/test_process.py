@@ -95,7 +95,7 @@ async def test_children_that_left_the_group_of_a_server_that_crashes_are_ended(
         await real(family)
         looks += 1
 
-    monkeypatch.setattr(process, "_LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(process, "_POLL_S", 0.02)
     monkeypatch.setattr(ProcessTree, "look_up", counted)
     definition = StdioDefinition(name="s", command=sys.executable, args=("-c", _WITH_STRAY))
     server = await ServerProcess.start(definition)

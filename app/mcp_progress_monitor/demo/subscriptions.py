@@ -1,8 +1,8 @@
-"""Notices that come without being part of a call: changed lists, updated resources, task states.
+"""Notifications that belong to no call: changed lists, updated resources, task states.
 
-With a handshake a client just gets them (of resources, those it subscribed to). In revision
-2026-07-28 it opens a `subscriptions/listen` that names what it wants; that is acknowledged first,
-and every notice carries the id of that request (spec 2026-07-28, basic, patterns, subscriptions).
+In the handshake era a client gets them all (of resources, those it subscribed to). In revision
+2026-07-28 it sends `subscriptions/listen` with the notifications it wants; the request is
+acknowledged, and every notification has its id (spec 2026-07-28, basic, patterns, subscriptions).
 """
 
 import threading
@@ -26,7 +26,7 @@ LISTS: Final = {
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
-"""Each list that may change, and what a listener calls the news of it."""
+"""Each list that may change, and its member in `subscriptions/listen`."""
 
 _KINDS: Final = {
     **dict.fromkeys(LISTS.values(), bool),
@@ -41,14 +41,14 @@ class _Listener:
     wanted: JsonObject
     owner: object
 
-    def hears(self, kind: str, value: object) -> bool:
-        """Whether it named this kind, and in it this very resource or task."""
+    def wants(self, kind: str, value: object) -> bool:
+        """Whether it asked for this kind and, if that is a list, for this value."""
         wanted = self.wanted.get(kind, False)
         return value in wanted if isinstance(wanted, list) else bool(wanted)
 
 
-class News:
-    """Who wants to hear what."""
+class Subscriptions:
+    """The subscriptions of one client."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -65,12 +65,12 @@ class News:
     def listen(
         self, listener_id: RequestId, wanted: object, task_ids: Iterable[str], owner: object = None
     ) -> None:
-        """Acknowledge a `subscriptions/listen` and begin to serve it; of tasks, only `task_ids`.
+        """Acknowledge a `subscriptions/listen` and start to serve it; of tasks, only `task_ids`.
 
-        Where requests have an `owner` each hears on its own way.
+        Notifications are sent to its `owner`.
 
         Raises:
-            RpcError: What it wants is not what can be wanted.
+            RpcError: Its parameters are invalid.
         """
         honoured = _checked(wanted)
         if "taskIds" in honoured:
@@ -90,16 +90,16 @@ class News:
         with self._lock:
             del self._listeners[owner, listener_id]
 
-    def tell(self, kind: str, value: object, method: str, make: Callable[[], JsonObject]) -> int:
-        """Send a notice to each listener that wants it, and return how many those were."""
+    def notify(self, kind: str, value: object, method: str, make: Callable[[], JsonObject]) -> int:
+        """Send a notification to each listener that wants it, and return their number."""
         with self._lock:
-            listeners = [each for each in self._listeners.values() if each.hears(kind, value)]
+            listeners = [each for each in self._listeners.values() if each.wants(kind, value)]
             for listener in listeners:
                 self._wire.send(notification(method, _marked(listener, **make())), listener.owner)
         return len(listeners)
 
     def has_subscribed(self, uri: str) -> bool:
-        """Tell whether a client of the handshake era wants to hear of this resource."""
+        """Whether a client of the handshake era has subscribed to this resource."""
         return uri in self._subscribed
 
 
