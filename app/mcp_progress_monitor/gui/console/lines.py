@@ -138,17 +138,17 @@ def life_line(frame: Frame) -> LifeLine:
     ordinal = frame.connection.rpartition("#")[2]
     if fields.get("event") == "opened":
         again = ordinal not in {"1", ""}
-        words = "restarted at {time}" if again else "started at {time}"
+        text = "restarted at {time}" if again else "started at {time}"
         which = f"connection {one_line(ordinal, 20)}"
         process = f", pid {fields['pid']}" if isinstance(fields.get("pid"), int) else ""
-        return LifeLine(f"— {words.format(time=time)}, {which}{process} —", is_bad=False)
+        return LifeLine(f"— {text.format(time=time)}, {which}{process} —", is_bad=False)
     code, reason = fields.get("exit_code"), one_line(str(fields.get("reason") or ""), 200)
-    words = f"ended at {time}"
+    text = f"ended at {time}"
     if isinstance(code, int):
-        words = f"{words}, {_code_words(code)}"
+        text = f"{text}, {_code_words(code)}"
     is_wanted = fields.get("wanted") is True
     tail = f": {reason}" if reason else ""
-    return LifeLine(f"— {words}{tail} —", is_bad=not is_wanted and code != 0)
+    return LifeLine(f"— {text}{tail} —", is_bad=not is_wanted and code != 0)
 
 
 def _code_words(code: int) -> str:

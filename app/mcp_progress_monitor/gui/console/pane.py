@@ -51,15 +51,15 @@ class LineFinder:
         BadPatternError: `words` are to be a regular expression and are none.
     """
 
-    def __init__(self, words: str, *, has_case: bool = False, is_pattern: bool = False) -> None:
+    def __init__(self, text: str, *, has_case: bool = False, is_pattern: bool = False) -> None:
         self.given_up = 0
         """How many lines the pattern took too long for: they count as without a hit."""
         self._is_pattern = is_pattern
         if is_pattern:
-            self._pattern = compiled_pattern(words if has_case else f"(?i){words}")
+            self._pattern = compiled_pattern(text if has_case else f"(?i){text}")
         else:
             flags = 0 if has_case else re.IGNORECASE
-            self._words = re.compile(re.escape(words), flags)
+            self._words = re.compile(re.escape(text), flags)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Where the hits begin and end; at most `HITS_IN_A_LINE`, none of them empty."""
@@ -126,19 +126,19 @@ class StderrSearch(PlaceSearch):
         self._at = -1
         self._next_line = self._view.first
         self._wrong = ""
-        words = self.field.text()
+        text = self.field.text()
         has_case, is_pattern = self.case.isChecked(), self.pattern.isChecked()
         try:
-            found = LineFinder(words, has_case=has_case, is_pattern=is_pattern) if words else None
+            found = LineFinder(text, has_case=has_case, is_pattern=is_pattern) if text else None
         except BadPatternError as error:
             found, self._wrong = None, one_line(str(error), 80)
         self._finder = found
         mark_invalid(self.field, self._appearance, is_wrong=bool(self._wrong))
         self._search_slice()
 
-    def _choice(self, tip: str, words: str, command: str) -> QToolButton:
+    def _choice(self, tip: str, text: str, command: str) -> QToolButton:
         button = search_button(tip, self)
-        button.setText(words)
+        button.setText(text)
         button.setCheckable(True)
         give_keys(button, command)
         return button
@@ -233,10 +233,10 @@ class StderrSearch(PlaceSearch):
 
     def _show_count(self) -> None:
         count = len(self._places)
-        words = self._wrong
-        if self._finder is not None and not words:
-            words = "searching…" if self._slices.isActive() else "no matches"
-        self._show(count, words, number(count) + ("+" if count >= MOST else ""))
+        text = self._wrong
+        if self._finder is not None and not text:
+            text = "searching…" if self._slices.isActive() else "no matches"
+        self._show(count, text, number(count) + ("+" if count >= MOST else ""))
         if self._finder is not None and self._finder.given_up >= PATIENCE:
             self.count.setText("search stopped: pattern too slow")
 
@@ -354,11 +354,11 @@ class StderrPane(QWidget):
         server = state.get("server")
         self.choose_server(server if isinstance(server, str) else None)
 
-    def _button(self, words: str, tip: str, icon: str) -> QToolButton:
+    def _button(self, text: str, tip: str, icon: str) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
-        button.setText(words)
+        button.setText(text)
         button.setToolTip(plain_tip(tip))
-        button.setAccessibleName(words or tip)
+        button.setAccessibleName(text or tip)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setProperty("icon-name", icon)
         return button
@@ -429,9 +429,9 @@ class StderrPane(QWidget):
 
     def _show_state(self) -> None:
         gone = self._lines.gone(self.server)
-        words = f"{number(gone)} older dropped" if gone else ""
+        text = f"{number(gone)} older dropped" if gone else ""
         is_cleared = self._cleared >= 0
-        self.state_label.setText(words)
+        self.state_label.setText(text)
         self.state_label.setToolTip(
             plain_tip(
                 f"The newest {number(LINES)} lines of each server are kept; Traffic has all of them"

@@ -139,8 +139,8 @@ class FindingsController(QObject):
         if not self._model.rowCount():
             self._finding = None
         total = self._model.total
-        words = "Findings"
-        title = words if total is None else f"{words} ({total.text})"
+        text = "Findings"
+        title = text if total is None else f"{text} ({total.text})"
         self._window.docks["findings"].setWindowTitle(title)
         self.counted.emit(0 if total is None else total.total)
 

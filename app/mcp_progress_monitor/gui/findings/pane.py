@@ -199,8 +199,8 @@ class FindingsPane(QWidget):
         self.empty.setMinimumSize(1, 1)
 
     def _set_up_actions(self) -> None:
-        for key, words, _icon, shortcut, tip in _ACTIONS:
-            action = QAction(words, self.tree)
+        for key, text, _icon, shortcut, tip in _ACTIONS:
+            action = QAction(text, self.tree)
             action.setObjectName(f"findings.{key}")
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -298,9 +298,9 @@ class FindingsPane(QWidget):
             self.shown.set_test(test)
         self._on_findings_changed()
 
-    def _say(self, words: str) -> None:
-        self.notice.setText(words)
-        self.notice.setVisible(bool(words))
+    def _say(self, text: str) -> None:
+        self.notice.setText(text)
+        self.notice.setVisible(bool(text))
 
     @Slot(bool)
     def _on_group_toggled(self, is_wanted: bool) -> None:
@@ -415,8 +415,8 @@ class FindingsPane(QWidget):
             action.setEnabled(finding is not None)
         self._actions["job"].setEnabled(finding is not None and finding.job is not None)
         is_ignored = bool(self.tree.currentIndex().data(IGNORED))
-        words = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
-        self._actions["ignore"].setText(words)
+        text = "Stop &ignoring it" if is_ignored else "&Ignore this rule for the server"
+        self._actions["ignore"].setText(text)
 
     @Slot()
     def _on_ignored_changed(self) -> None:

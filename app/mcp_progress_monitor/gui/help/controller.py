@@ -143,8 +143,8 @@ class AboutDialog(QDialog):
         self.versions.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         buttons, self.copy = _buttons(self, "&Copy versions", "Copy the versions as text")
         self.copy.clicked.connect(self._on_copy)
-        words = in_column(title, about, spacing=GAP)
-        top = in_row(icon, (words, 1), spacing=GAP_L)
+        text = in_column(title, about, spacing=GAP)
+        top = in_row(icon, (text, 1), spacing=GAP_L)
         in_column(top, (self.versions, 1), buttons, of=self, margins=GAP_L, spacing=GAP_L)
         fit_to_screen(self, QSize(480, 340))
         order_tabs(self)
@@ -190,15 +190,15 @@ class ReportDialog(QDialog):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._log)))
 
 
-def _text_box(name: str, words: str, parent: QWidget) -> QPlainTextEdit:
-    box = QPlainTextEdit(words, parent, tabChangesFocus=True)
+def _text_box(name: str, text: str, parent: QWidget) -> QPlainTextEdit:
+    box = QPlainTextEdit(text, parent, tabChangesFocus=True)
     box.setAccessibleName(name)
     return box
 
 
-def _buttons(parent: QDialog, words: str, tip: str) -> tuple[QDialogButtonBox, QPushButton]:
+def _buttons(parent: QDialog, text: str, tip: str) -> tuple[QDialogButtonBox, QPushButton]:
     box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, parent)
     box.rejected.connect(parent.reject)
-    button = push_button(parent, words, tip)
+    button = push_button(parent, text, tip)
     box.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
     return box, button

@@ -290,8 +290,8 @@ class TrayIcon(QObject):
         jobs = self._running()
         for job in jobs[:_LISTED]:
             name = one_line(job_texts.name(job), _LONGEST).replace("&", "&&")
-            words = ", ".join(filter(None, (name, job_texts.amount(job), job.state.value.lower())))
-            menu.addAction(words).setData(job.id)
+            text = ", ".join(filter(None, (name, job_texts.amount(job), job.state.value.lower())))
+            menu.addAction(text).setData(job.id)
         if not jobs:
             menu.addAction("No running jobs").setEnabled(False)
         menu.addSeparator()

@@ -113,8 +113,8 @@ class NotificationPage(QWidget):
             column.addLayout(self._servers())
         column.addSpacing(GAP)
         column.addWidget(heading("Also show", self))
-        for name, words, why in _PLACES:
-            column.addWidget(self._box(name, words, why))
+        for name, text, why in _PLACES:
+            column.addWidget(self._box(name, text, why))
         tip = "Prevent an idle computer from sleeping; a closed lid or Suspend still does it"
         column.addWidget(self._box("keeps_awake", "&Keep the computer awake while jobs run", tip))
         column.addStretch(1)
@@ -124,8 +124,8 @@ class NotificationPage(QWidget):
         rows.setContentsMargins(GAP_L + GAP, 0, 0, 0)
         rows.setSpacing(GAP_S)
         rows.addWidget(QLabel("When a job", self))
-        for name, words, why in _EVENTS:
-            row = in_row(self._box(name, words, why), margins=(GAP_L, 0, 0, 0))
+        for name, text, why in _EVENTS:
+            row = in_row(self._box(name, text, why), margins=(GAP_L, 0, 0, 0))
             rows.addLayout(row)
         rows.addSpacing(GAP_S)
         rows.addLayout(self._least_row())
@@ -173,14 +173,14 @@ class NotificationPage(QWidget):
 
     def _rule(self, server: str) -> QuietComboBox:
         combo = QuietComboBox(self)
-        for rule, words in _RULES.items():
-            combo.addItem(words, rule)
+        for rule, text in _RULES.items():
+            combo.addItem(text, rule)
         combo.setAccessibleName(f"Notifications of {one_line(server, _LONGEST_NAME)}")
         combo.setToolTip("Choose what to be notified of")
         return combo
 
-    def _box(self, name: str, words: str, why: str) -> QCheckBox:
-        box = self._boxes[name] = QCheckBox(words, self)
+    def _box(self, name: str, text: str, why: str) -> QCheckBox:
+        box = self._boxes[name] = QCheckBox(text, self)
         box.setToolTip(plain_tip(why))
         return box
 

@@ -174,13 +174,13 @@ def has_form(question: Question) -> bool:
 
 def refused_at(line: str) -> SchemaViolation:
     """A line such as `a.b[0]: it is too long` as a problem with its path."""
-    where, colon, words = line.partition(": ")
+    where, colon, text = line.partition(": ")
     if not colon:
         return SchemaViolation((), line)
     path: Path = tuple(
         int(place) if place else (quoted or name) for place, quoted, name in _STEP.findall(where)
     )
-    return SchemaViolation(path, words)
+    return SchemaViolation(path, text)
 
 
 class RootsBody(QuestionBody):
@@ -298,9 +298,9 @@ class ConversationView(QScrollArea):
             self._add_heading(message.role or "Message")
             for part in message.parts:
                 self._add_part(part)
-        for name, words in sampling_options(params):
+        for name, text in sampling_options(params):
             self._add_heading(name)
-            self._add_words(words, Tone.TEXT)
+            self._add_words(text, Tone.TEXT)
         self._column.addStretch(1)
         self.setWidget(page)
         self.setWidgetResizable(True)
@@ -312,8 +312,8 @@ class ConversationView(QScrollArea):
         """All that is written here, in order."""
         return "\n".join(label.text() for label in self.findChildren(QLabel))
 
-    def _add_heading(self, words: str) -> None:
-        label = plain_label(self, words)
+    def _add_heading(self, text: str) -> None:
+        label = plain_label(self, text)
         label.setFont(emphasised(label.font()))
         set_text_colour(label, self._appearance, Tone.MUTED)
         self._column.addWidget(label)
@@ -323,11 +323,11 @@ class ConversationView(QScrollArea):
             self._add_image(part.value)
             return
         is_text = part.kind is PartKind.TEXT
-        words = part.value if is_text else f"{part.title}\n{pretty(part.value)}"
-        self._add_words(words, Tone.BAD if part.is_error else Tone.TEXT)
+        text = part.value if is_text else f"{part.title}\n{pretty(part.value)}"
+        self._add_words(text, Tone.BAD if part.is_error else Tone.TEXT)
 
-    def _add_words(self, words: str, tone: Tone) -> None:
-        shown = formatting.visible(formatting.elide(words, _SHOWN), keep_line_ends=True)
+    def _add_words(self, text: str, tone: Tone) -> None:
+        shown = formatting.visible(formatting.elide(text, _SHOWN), keep_line_ends=True)
         label = plain_label(self, shown)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         set_text_colour(label, self._appearance, tone)
@@ -433,18 +433,18 @@ class SamplingBody(QuestionBody):
         self._pages.addWidget(self.editor)
 
     def _result(self) -> dict[str, object]:
-        words = typed_text(self.words.document())
-        return sampled(words, self.model.text(), self.stop.currentText())
+        text = typed_text(self.words.document())
+        return sampled(text, self.model.text(), self.stop.currentText())
 
     def _take(self, result: dict[str, object]) -> None:
         content, model, stop = (result.get(key) for key in ("content", "model", "stopReason"))
-        words = content.get("text") if isinstance(content, dict) else None
-        if isinstance(words, str):
-            self.words.setPlainText(words)
+        text = content.get("text") if isinstance(content, dict) else None
+        if isinstance(text, str):
+            self.words.setPlainText(text)
         if isinstance(model, str):
             self.model.setText(model)
         self.stop.setCurrentText(stop if isinstance(stop, str) else "")
 
-    def _say(self, words: str) -> None:
-        self.problem.setText(words)
-        self.problem.setVisible(bool(words))
+    def _say(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))

@@ -119,16 +119,16 @@ class QuestionView(QWidget):
         """Show why an answer was refused, at its fields where it names any; it can be corrected."""
         self._set_waiting(is_waiting=False)
         self.body.show_refusal(problem.detail)
-        words = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
-        self._say(words, Tone.BAD)
+        text = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
+        self._say(text, Tone.BAD)
 
     def _head_words(self) -> str:
         server = formatting.one_line(self.question.server, 80)
         return f"{server} {kind_text(self.question.kind)}"
 
-    def _button(self, words: str, slot: object) -> QPushButton:
-        button = push_button(self, words)
-        button.setVisible(bool(words))
+    def _button(self, text: str, slot: object) -> QPushButton:
+        button = push_button(self, text)
+        button.setVisible(bool(text))
         if slot is not None:
             button.clicked.connect(slot)
         return button
@@ -191,9 +191,9 @@ class QuestionView(QWidget):
         for button in (self.accept, self.decline, self.dismiss):
             button.setEnabled(not is_waiting)
 
-    def _say(self, words: str, tone: Tone) -> None:
-        self.note.setText(formatting.visible(formatting.elide(words, 2_000), keep_line_ends=True))
-        self.note.setVisible(bool(words))
+    def _say(self, text: str, tone: Tone) -> None:
+        self.note.setText(formatting.visible(formatting.elide(text, 2_000), keep_line_ends=True))
+        self.note.setVisible(bool(text))
         set_text_colour(self.note, self._appearance, tone)
 
     @Slot()
@@ -223,8 +223,8 @@ class QuestionView(QWidget):
         self.job_opened.emit(self.question.job)
 
 
-def _bare(words: str) -> str:
-    return words.replace("&", "")
+def _bare(text: str) -> str:
+    return text.replace("&", "")
 
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -336,8 +336,8 @@ class RootsDialog(ServerSettingsDialog):
         called = name.text().strip() if name is not None else ""
         return {"uri": as_uri(entered) if entered else "", "name": called or None}
 
-    def _button(self, words: str, slot: object) -> QPushButton:
-        button = push_button(self, words)
+    def _button(self, text: str, slot: object) -> QPushButton:
+        button = push_button(self, text)
         button.clicked.connect(slot)
         return button
 

@@ -70,10 +70,10 @@ class ReplayBar(QWidget):
         self._recolour()
         self._follow()
 
-    def _button(self, words: str, tip: str, command: str) -> QToolButton:
+    def _button(self, text: str, tip: str, command: str) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
-        button.setText(words)
-        button.setAccessibleName(words)
+        button.setText(text)
+        button.setAccessibleName(text)
         key = KEY_TABLE[command].sequences()[0]
         native = key.toString(QKeySequence.SequenceFormat.NativeText)
         button.setToolTip(plain_tip(f"{tip} ({native})"))
@@ -83,14 +83,14 @@ class ReplayBar(QWidget):
         return button
 
     def _speed_button(self, place: int) -> QToolButton:
-        words = f"{SPEEDS[place]:.0f}{_TIMES}"
+        text = f"{SPEEDS[place]:.0f}{_TIMES}"
         button = QToolButton(self, autoRaise=True)
-        button.setText(words)
+        button.setText(text)
         button.setCheckable(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setAccessibleName(f"Speed {words}")
+        button.setAccessibleName(f"Speed {text}")
         as_fast = "Play at original speed"
-        faster = f"Play at {words} the original speed"
+        faster = f"Play at {text} the original speed"
         button.setToolTip(plain_tip(as_fast if SPEEDS[place] == 1 else faster))
         self._speeds.addButton(button, place)
         return button
@@ -167,19 +167,19 @@ class ReplayBar(QWidget):
         self._show_position()
 
     def _show_play(self, *, is_resuming: bool) -> None:
-        words = "Pause" if is_resuming else "Play"
-        if self.play.text() != words:
-            self.play.setText(words)
-            self.play.setAccessibleName(words)
+        text = "Pause" if is_resuming else "Play"
+        if self.play.text() != text:
+            self.play.setText(text)
+            self.play.setAccessibleName(text)
             self._recolour()
 
     def _show_position(self) -> None:
         clock, far, share = _position_words(self._replay, self._begun_when)
         whole = " · ".join(part for part in (clock, far, share) if part)
-        words = whole if self._is_wide else far
-        self.position.setText(words)
+        text = whole if self._is_wide else far
+        self.position.setText(text)
         self.position.setToolTip(plain_tip(whole))
-        needed = self.position.fontMetrics().horizontalAdvance(words)
+        needed = self.position.fontMetrics().horizontalAdvance(text)
         if needed > self.position.minimumWidth():
             self.position.setMinimumWidth(needed)  # it only grows, so that nothing beside it moves
 
@@ -316,9 +316,9 @@ class RecordingBanner(QWidget):
         self.problems_opened.emit(self.problems)
 
 
-def _put(label: QLabel, words: str, mode: Qt.TextElideMode) -> None:
-    label.setText(label.fontMetrics().elidedText(words, mode, label.width()))
-    label.setAccessibleDescription(words)
+def _put(label: QLabel, text: str, mode: Qt.TextElideMode) -> None:
+    label.setText(label.fontMetrics().elidedText(text, mode, label.width()))
+    label.setAccessibleDescription(text)
 
 
 def _date(when: float) -> str:

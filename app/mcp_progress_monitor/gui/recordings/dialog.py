@@ -78,9 +78,9 @@ class RecordingsDialog(QDialog):
             item.setSelected(item.entry.path in kept)
         self.tree.setSortingEnabled(True)
         total = formatting.size(sum(entry.size for entry in entries))
-        words = "{count}, {size} in total, in {folder}"
+        text = "{count}, {size} in total, in {folder}"
         self.total.setText(
-            words.format(
+            text.format(
                 count=formatting.count(len(entries), "recording"),
                 size=total,
                 folder=formatting.one_line(str(self._folder), 400),

@@ -282,8 +282,8 @@ class SelectionField(FormField):
 
     def set_name(self, name: str) -> None:
         for box, _ in self._boxes:
-            words = box.text().replace("&&", "&")
-            box.setAccessibleName(f"{name}: {words}")
+            text = box.text().replace("&&", "&")
+            box.setAccessibleName(f"{name}: {text}")
 
     @Slot()
     def _on_clicked(self) -> None:

@@ -189,19 +189,19 @@ class FormField(QWidget):
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
         """Show those problems whose path ends here; containers pass on the others."""
-        words = "; ".join(dict.fromkeys(each.message for each in problems if not each.path))
-        if words == self._shown:
+        text = "; ".join(dict.fromkeys(each.message for each in problems if not each.path))
+        if text == self._shown:
             return
-        self._shown = words
+        self._shown = text
         appearance = self.context.appearance
         if self._problem is None:  # below everything else; most fields never need it
             self._problem = plain_label(self)
             self.column.addWidget(self._problem)
-        self._problem.setText(words)
-        self._problem.setVisible(bool(words))
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text))
         set_text_colour(self._problem, appearance, Tone.BAD)
         for control in self.controls():
-            mark_invalid(control, appearance, is_wrong=bool(words))
+            mark_invalid(control, appearance, is_wrong=bool(text))
 
 
 @contextlib.contextmanager

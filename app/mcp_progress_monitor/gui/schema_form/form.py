@@ -172,15 +172,15 @@ class SchemaForm(QWidget):
             before.deleteLater()
         self._area.hide()
         self.editor.show()
-        words = "The schema is too large for a form: enter the values as JSON."
+        text = "The schema is too large for a form: enter the values as JSON."
         if field_count > MOST_FIELDS:
-            words = "The schema has {count} fields, too many for a form: enter the values as JSON."
-            words = words.format(count=number(field_count))
+            text = "The schema has {count} fields, too many for a form: enter the values as JSON."
+            text = text.format(count=number(field_count))
         if value is not UNSET and is_beyond(value, _LARGEST_DEFAULT):
             value = UNSET
-            words += " " + "The suggested values are too large to display."
+            text += " " + "The suggested values are too large to display."
         self.editor.show_value({} if value is UNSET else value)
-        self._note.setText(words)
+        self._note.setText(text)
         self._note.show()
 
     def _show_fields(self, schema: Schema, value: object) -> None:
@@ -280,10 +280,10 @@ class SchemaForm(QWidget):
 
     def _show_unchecked(self, unchecked: Sequence[str]) -> None:
         """Say what could not be checked: nothing is known to be wrong with it, nor right."""
-        words = "; ".join(one_line(each) for each in unchecked[:_MOST_SHOWN])
+        text = "; ".join(one_line(each) for each in unchecked[:_MOST_SHOWN])
         if len(unchecked) > _MOST_SHOWN:
-            words += "; …"
-        self._unchecked.setText(f"Not checked: {words}.")
+            text += "; …"
+        self._unchecked.setText(f"Not checked: {text}.")
         self._unchecked.setVisible(bool(unchecked))
 
     @Slot()

@@ -115,8 +115,8 @@ class ServerLogModel(TitledTable):
             return None
         fact, is_server = self._rows[index.row()], index.column() == SERVER
         if role == Qt.ItemDataRole.DisplayRole:
-            words = self._texts.words(fact)[index.column()]
-            return self.titles.text(words) if is_server else words
+            text = self._texts.words(fact)[index.column()]
+            return self.titles.text(text) if is_server else text
         if role == Qt.ItemDataRole.ToolTipRole:
             tip = self.titles.tip(server_name(fact.connection)) if is_server else ""
             return plain_tip(tip) if tip else None

@@ -106,13 +106,13 @@ class ServerLogPane(QWidget):
             scroll_to_end(self.table)
         shown, known = self.shown.rowCount(), self._messages.rowCount()
         if not known:
-            words = "No log messages yet."
+            text = "No log messages yet."
         else:
-            words = count(known, "message", "messages")
+            text = count(known, "message", "messages")
             if known > shown:
                 less = "{count} below this level are hidden"
-                words = f"{words}, {less.format(count=known - shown)}"
-        self.state.setText(words)
+                text = f"{text}, {less.format(count=known - shown)}"
+        self.state.setText(text)
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:

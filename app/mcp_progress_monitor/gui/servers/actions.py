@@ -159,8 +159,8 @@ class ServerActions(QObject):
         super().__init__(parent)
         self._appearance = appearance
         self._actions: dict[ServerAction, QAction] = {}
-        for request, words, _icon, keys in _MADE:
-            action = QAction(words, view)
+        for request, text, _icon, keys in _MADE:
+            action = QAction(text, view)
             action.setObjectName(f"servers.{request.value}")
             action.setShortcuts([QKeySequence(key) for key in keys])
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -222,8 +222,8 @@ class LevelMenu(QMenu):
         for action in self._group.actions():
             action.setChecked(action.data() == level)
 
-    def _add(self, words: str, level: str | None) -> QAction:
-        action = self.addAction(words)
+    def _add(self, text: str, level: str | None) -> QAction:
+        action = self.addAction(text)
         action.setCheckable(True)
         action.setData(level)
         self._group.addAction(action)
@@ -256,11 +256,11 @@ class ResourceMenu(QMenu):
         uris = dict.fromkeys((*server.subscriptions, *(each.uri for each in server.resources)))
         for uri in list(uris)[:_MOST]:
             came = updates.get(uri)
-            words = one_line(uri, 80).replace("&", "&&")
+            text = one_line(uri, 80).replace("&", "&&")
             if came is not None:
                 often = count(came.number, "update", "updates")
-                words = f"{words}\t{often}, {clock(came.when)[:8]}"
-            action = self.addAction(words)
+                text = f"{text}\t{often}, {clock(came.when)[:8]}"
+            action = self.addAction(text)
             action.setCheckable(True)
             action.setChecked(uri in server.subscriptions)
             action.setData(uri)

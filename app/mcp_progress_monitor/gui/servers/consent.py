@@ -46,9 +46,9 @@ _LONG: Final = 1000
 """Characters of a value from which on its length is shown: its end is out of sight at first."""
 
 
-def in_lines(words: str) -> str:
+def in_lines(text: str) -> str:
     """A long text in lines that fit the window, cut within a word if necessary."""
-    return "\n".join(textwrap.wrap(words, _LINE, drop_whitespace=False) or [words])
+    return "\n".join(textwrap.wrap(text, _LINE, drop_whitespace=False) or [text])
 
 
 class ConsentDialog(QDialog):
@@ -97,8 +97,8 @@ class ConsentDialog(QDialog):
         self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
         self._buttons = QDialogButtonBox(self)
-        words = "&Approve and start" if self._is_one else "&Start selected servers"
-        self._start = self._buttons.addButton(words, QDialogButtonBox.ButtonRole.AcceptRole)
+        text = "&Approve and start" if self._is_one else "&Start selected servers"
+        self._start = self._buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         self._start.setAutoDefault(False)
         cancel.setDefault(True)
@@ -138,8 +138,8 @@ class ConsentDialog(QDialog):
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, Qt.CheckState.Unchecked)
         if earlier is not None:
-            words = earlier.changes or (OTHER_DEFINITION,)
-            changed = self._row(CHANGED, *words)
+            text = earlier.changes or (OTHER_DEFINITION,)
+            changed = self._row(CHANGED, *text)
             for column in range(2):
                 changed.setFont(column, emphasised(self.font()))
             item.addChild(changed)
@@ -164,8 +164,8 @@ class ConsentDialog(QDialog):
         label = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
-        words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        about = " ".join(filter(None, [words, self._said_of_changes(), PROMISE]))
+        text = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
+        about = " ".join(filter(None, [text, self._said_of_changes(), PROMISE]))
         label.setText("\n".join(filter(None, [note, about])))
         in_column(label, (self.tree, 1), self._buttons, of=self)
 
@@ -232,13 +232,13 @@ class SavedServerDialog(QDialog):
     def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
         # Each with its folder, which was saved with the job.
         others = {} if now is None else rows(now.settled())
-        for label, words in rows(self._saved.settled()).items():
-            other = others.get(label, words)
-            if other == words:
-                yield f"{label}: {visible(words)}"
+        for label, text in rows(self._saved.settled()).items():
+            other = others.get(label, text)
+            if other == text:
+                yield f"{label}: {visible(text)}"
             else:
                 yield f"{label} differs"
-                yield "    " + f"saved: {visible(words)}"
+                yield "    " + f"saved: {visible(text)}"
                 yield "    " + f"now:   {visible(other)}"
         if now is not None and differs_in_values(self._saved, now):
             yield "Variable values differ"

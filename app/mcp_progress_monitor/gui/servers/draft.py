@@ -34,21 +34,21 @@ def split_command(line: str) -> list[str]:
         InputError: the line is empty, or a quote is not closed.
     """
     try:
-        words = shlex.split(line, posix=os.name == "posix")
+        text = shlex.split(line, posix=os.name == "posix")
     except ValueError as error:
         raise JsonInputError(f"Cannot parse the command line: {error}") from error
     if os.name != "posix":
-        words = [word.strip('"') for word in words]
-    if not words or not words[0]:
+        text = [word.strip('"') for word in text]
+    if not text or not text[0]:
         raise JsonInputError("Enter the command that starts the server.")
-    return words
+    return text
 
 
-def joined_command(words: Iterable[str]) -> str:
-    """A command line that `split_command` reads as `words`."""
+def joined_command(text: Iterable[str]) -> str:
+    """A command line that `split_command` reads as `text`."""
     if os.name == "posix":
-        return shlex.join(words)
-    return " ".join(f'"{word}"' if not word or " " in word else word for word in words)
+        return shlex.join(text)
+    return " ".join(f'"{word}"' if not word or " " in word else word for word in text)
 
 
 def usual_name(line: str, url: str, *, is_url: bool) -> str:
@@ -56,12 +56,12 @@ def usual_name(line: str, url: str, *, is_url: bool) -> str:
     if is_url:
         return url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
     try:
-        words = split_command(line)
+        text = split_command(line)
     except JsonInputError:
         return ""
-    program = Path(words[0]).stem
+    program = Path(text[0]).stem
     if program.rstrip("0123456789.") in _RUNNERS:
-        return next(filter(None, map(_said, words[1:])), program)
+        return next(filter(None, map(_said, text[1:])), program)
     return program
 
 
@@ -109,12 +109,12 @@ class EnteredValue(NamedTuple):
 
 
 def kind_word(kind: ValueKind) -> str:
-    words = {
+    text = {
         ValueKind.TEXT: "Text",
         ValueKind.ENVIRONMENT: "From environment",
         ValueKind.KEYRING: "From keyring",
     }
-    return words[kind]
+    return text[kind]
 
 
 def entered(name: str, written: str) -> EnteredValue:
@@ -379,11 +379,11 @@ class _Reader:
         folder = draft.folder.strip()
         if folder and (refusal := _no_folder(folder)):
             self._problems["folder"] = refusal
-        words = self._words()
+        text = self._words()
         return {
             "transport": "stdio",
-            "command": words[0],
-            "args": tuple(words[1:]),
+            "command": text[0],
+            "args": tuple(text[1:]),
             "cwd": str(expanded(Path(folder))) if folder else None,
             "env": self._values("variables", name, draft.variables),
         }
@@ -391,9 +391,9 @@ class _Reader:
     def _words(self) -> list[str]:
         base, line = self._base, self._draft.command
         if isinstance(base, StdioDefinition):
-            words = [base.command, *base.args]
-            if line == joined_command(words):
-                return words  # unchanged, whatever quoting would make of them
+            text = [base.command, *base.args]
+            if line == joined_command(text):
+                return text  # unchanged, whatever quoting would make of them
         try:
             return split_command(line)
         except JsonInputError as error:
@@ -447,8 +447,8 @@ class _Reader:
         try:
             return made_definition(fields)
         except InvalidValueError as error:
-            for place, words in error.errors:
-                self._problems.setdefault(self._field(place), f"{words[:1].upper()}{words[1:]}")
+            for place, text in error.errors:
+                self._problems.setdefault(self._field(place), f"{text[:1].upper()}{text[1:]}")
             return None
 
     def _field(self, place: tuple[str, ...]) -> str:

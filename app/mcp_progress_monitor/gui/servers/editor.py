@@ -111,8 +111,8 @@ def _value(name: str, written: str, *, shows_values: bool) -> str:
     return scheme + (_shown(value.value) if shows_values else _HIDDEN)
 
 
-def _shown(words: str) -> str:
-    return elide(visible(words), _LONGEST)
+def _shown(text: str) -> str:
+    return elide(visible(text), _LONGEST)
 
 
 _PREVIEW_MS: Final = 150
@@ -257,8 +257,8 @@ class ServerEditor(QDialog):
         self._mark_tabs(problems)
         if self._has_tried and reading.problems:
             count = len(reading.problems)
-            words = "1 field needs fixing" if count == 1 else ""
-            self._show_note(words or f"{count} fields need fixing", Tone.BAD)
+            text = "1 field needs fixing" if count == 1 else ""
+            self._show_note(text or f"{count} fields need fixing", Tone.BAD)
         else:
             self._show_note(self._refusal, Tone.BAD)
         self._show_preview(reading)
@@ -294,9 +294,9 @@ class ServerEditor(QDialog):
                 page.ensureWidgetVisible(first)
                 return
 
-    def _show_note(self, words: str, tone: Tone) -> None:
-        self.note.setText(visible(words, keep_line_ends=True))
-        self.note.setVisible(bool(words))
+    def _show_note(self, text: str, tone: Tone) -> None:
+        self.note.setText(visible(text, keep_line_ends=True))
+        self.note.setVisible(bool(text))
         set_text_colour(self.note, self._appearance, tone)
 
     def _make_preview(self) -> QPlainTextEdit:

@@ -77,13 +77,13 @@ class FieldBox(QWidget):
         """The shown error."""
         return self._problem.text()
 
-    def show_problem(self, words: str) -> None:
+    def show_problem(self, text: str) -> None:
         """Show an error, also to screen readers; empty removes it."""
-        self._problem.setText(visible(words, keep_line_ends=True))
-        self._problem.setVisible(bool(words))
+        self._problem.setText(visible(text, keep_line_ends=True))
+        self._problem.setVisible(bool(text))
         set_text_colour(self._problem, self._appearance, Tone.BAD)
-        mark_invalid(self.control, self._appearance, is_wrong=bool(words))
-        self.control.setAccessibleDescription(words)
+        mark_invalid(self.control, self._appearance, is_wrong=bool(text))
+        self.control.setAccessibleDescription(text)
 
 
 class EditorPage(QScrollArea):
@@ -113,16 +113,16 @@ class EditorPage(QScrollArea):
         box = FieldBox(control, self.appearance, self.inner, hint)
         if not control.accessibleName():
             control.setAccessibleName(label.replace("&", ""))
-        words = QLabel(
+        text = QLabel(
             label,
             self.inner,
             textFormat=Qt.TextFormat.PlainText,
             alignment=Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
         )
-        words.setBuddy(control)
+        text.setBuddy(control)
         # Aligned with the control's first line.
-        words.setFixedHeight(self._line.sizeHint().height())
-        self.form.addRow(words, box)
+        text.setFixedHeight(self._line.sizeHint().height())
+        self.form.addRow(text, box)
         self.fields[name] = box
         return box
 
@@ -130,9 +130,9 @@ class EditorPage(QScrollArea):
         """Show each error at its field; returns the first control with one."""
         first = None
         for name, box in self.fields.items():
-            words = problems.get(name, "")
-            box.show_problem(words)
-            if words and first is None:
+            text = problems.get(name, "")
+            box.show_problem(text)
+            if text and first is None:
                 first = box.control
         return first
 
@@ -197,15 +197,15 @@ class ValueRow(QWidget):
         mode = QLineEdit.EchoMode
         self.value.setEchoMode(mode.Normal if is_plain else mode.Password)
 
-    def show_problem(self, words: str) -> None:
+    def show_problem(self, text: str) -> None:
         """Show the row's error."""
-        self._problem.setText(words)
-        self._problem.setVisible(bool(words))
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text))
         set_text_colour(self._problem, self._appearance, Tone.BAD)
         wrong = self.value if self.name.text().strip() else self.name
         for line in (self.name, self.value):
-            mark_invalid(line, self._appearance, is_wrong=bool(words) and line is wrong)
-            line.setAccessibleDescription(words)
+            mark_invalid(line, self._appearance, is_wrong=bool(text) and line is wrong)
+            line.setAccessibleDescription(text)
 
     def _make_kind(self, value: EnteredValue) -> QComboBox:
         box = QuietComboBox(self)
@@ -296,18 +296,18 @@ class ValueTable(QWidget):
         self._on_changed()
         return row
 
-    def set_keyring_problem(self, words: str) -> None:
+    def set_keyring_problem(self, text: str) -> None:
         """Set why there is no keyring, shown once a row needs one; empty if there is one."""
-        self._keyring_problem = words
+        self._keyring_problem = text
         self._show_note()
 
     def show_problems(self, field: str, problems: Mapping[str, str]) -> QWidget | None:
         """Show each error in its row; returns the first line with one."""
         first = None
         for number, row in enumerate(self._rows):
-            words = problems.get(f"{field}.{number}", "")
-            row.show_problem(words)
-            if words and first is None:
+            text = problems.get(f"{field}.{number}", "")
+            row.show_problem(text)
+            if text and first is None:
                 first = row.value if row.name.text().strip() else row.name
         return first
 
@@ -325,18 +325,18 @@ class ValueTable(QWidget):
 
     def _show_note(self) -> None:
         values = self.entered()
-        words = []
+        text = []
         if self._keyring_problem and any(v.kind is ValueKind.KEYRING for v in values):
-            words.append(self._keyring_problem)
+            text.append(self._keyring_problem)
         secrets = readable_secrets(values)
         if secrets:
             names = one_line(", ".join(secrets), 120)
-            words.append(
+            text.append(
                 f"{names} looks like a secret. As text it is readable in the catalogue file; "
                 "use the keyring or an environment variable instead."
             )
-        self._note.setText("\n".join(words))
-        self._note.setVisible(bool(words))
+        self._note.setText("\n".join(text))
+        self._note.setVisible(bool(text))
         set_text_colour(self._note, self._appearance, Tone.WARNING)
         self.shows.setVisible(bool(values))
         self.add_button.setEnabled(len(values) < _MOST)
@@ -453,10 +453,10 @@ class ServerPage(EditorPage):
             first = first or within
         return first
 
-    def set_keyring_problem(self, words: str) -> None:
+    def set_keyring_problem(self, text: str) -> None:
         """Set why there is no keyring, shown where one is needed."""
-        self.variables.set_keyring_problem(words)
-        self.headers.set_keyring_problem(words)
+        self.variables.set_keyring_problem(text)
+        self.headers.set_keyring_problem(text)
 
     def _add_fields(self) -> None:
         kinds = QWidget(self)
@@ -516,8 +516,8 @@ class ServerPage(EditorPage):
             for name in names:
                 self.form.setRowVisible(self.fields[name], is_shown)
         usual = usual_name(self.command.text(), self.url.text(), is_url=is_url)
-        words = "from the URL" if is_url else "from the command"
-        self.name.setPlaceholderText(usual or words)
+        text = "from the URL" if is_url else "from the command"
+        self.name.setPlaceholderText(usual or text)
         self.changed.emit()
 
     @Slot()

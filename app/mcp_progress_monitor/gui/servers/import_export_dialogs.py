@@ -173,10 +173,10 @@ class ServerExportDialog(QDialog):
 
     def show_saved(self, path: Path, kept: Path | None = None) -> None:
         """Report that the file was written; `kept` is a copy of the previous one."""
-        words = [f"Saved: {visible(str(path))}"]
+        text = [f"Saved: {visible(str(path))}"]
         if kept is not None:
-            words.append(replaced_text(kept))
-        self._say("\n".join(words), Tone.GOOD)
+            text.append(replaced_text(kept))
+        self._say("\n".join(text), Tone.GOOD)
 
     def show_refusal(self, problem: ErrorDetails) -> None:
         """Show why it could not be written."""
@@ -207,8 +207,8 @@ class ServerExportDialog(QDialog):
         buttons.rejected.connect(self.reject)
         in_column(top, (middle, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
 
-    def _say(self, words: str, tone: Tone) -> None:
-        self.note.setText(words)
+    def _say(self, text: str, tone: Tone) -> None:
+        self.note.setText(text)
         set_text_colour(self.note, self._appearance, tone)
 
     @Slot()
@@ -287,9 +287,9 @@ class ImportInputs(QScrollArea):
         for name, asked in self._asked.items():
             wanted = [each for each in asked.servers if each in servers]
             is_missing = bool(wanted) and name not in answers
-            words = "{} needs this" if len(wanted) == 1 else "{} need this"
-            words = words.format(one_line(", ".join(wanted), 80))
-            self._boxes[name].show_problem(words if is_missing else "")
+            text = "{} needs this" if len(wanted) == 1 else "{} need this"
+            text = text.format(one_line(", ".join(wanted), 80))
+            self._boxes[name].show_problem(text if is_missing else "")
             if is_missing and first is None:
                 first = self._boxes[name].control
         self._fit()
@@ -413,8 +413,8 @@ class ImportDialog(QDialog):
         if not files:
             self.files.setItemText(0, "No configuration file found")
         for found in files:
-            words = f"{found.client.title} — {one_line(str(found.path), 200)}"
-            self.files.addItem(words, str(found.path))
+            text = f"{found.client.title} — {one_line(str(found.path), 200)}"
+            self.files.addItem(text, str(found.path))
         self.files.setEnabled(bool(files))
         if is_first and files:  # found only now: begin with one
             self.files.setFocus()
@@ -422,8 +422,8 @@ class ImportDialog(QDialog):
     def set_keyring(self, problem: ErrorDetails) -> None:
         """Report that there is no keyring, and select another place for secrets."""
         place = self.secrets.findData(SecretsAs.KEYRING.value)
-        words = f"{SECRETS_TEXTS[SecretsAs.KEYRING]}: {one_line(problem.what, 100)}"
-        self.secrets.setItemText(place, words)
+        text = f"{SECRETS_TEXTS[SecretsAs.KEYRING]}: {one_line(problem.what, 100)}"
+        self.secrets.setItemText(place, text)
         model = self.secrets.model()
         if isinstance(model, QStandardItemModel):
             model.item(place).setEnabled(False)
@@ -523,12 +523,12 @@ class ImportDialog(QDialog):
 
     def _item(self, row: ImportRow, ticked: set[str] | None) -> QTreeWidgetItem:
         name = found_name(row)
-        words = [
+        text = [
             one_line(name, 100),
             STATUS_TEXTS[row.standing],
             one_line(address_or_error(row), 300),
         ]
-        item = QTreeWidgetItem(words)
+        item = QTreeWidgetItem(text)
         item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
         item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
         can_be = row.standing in {ImportStatus.NEW, ImportStatus.CHANGED}
@@ -550,17 +550,17 @@ class ImportDialog(QDialog):
         self.secrets.setCurrentIndex(self._usual_place)
         self._enable()
 
-    def _show_problems(self, words: str, *, are_all: bool) -> None:
+    def _show_problems(self, text: str, *, are_all: bool) -> None:
         """`are_all`: there is nothing to show but these errors."""
-        self.problems.setPlainText(words)
-        self.problems.setVisible(bool(words))
+        self.problems.setPlainText(text)
+        self.problems.setVisible(bool(text))
         self._body.setVisible(not are_all)
         lines = 40 if are_all else 4
         height = self.problems.fontMetrics().lineSpacing() * lines + GAP
         self.problems.setMaximumHeight(height)
 
-    def _say(self, words: str, tone: Tone) -> None:
-        self.note.setText(words)
+    def _say(self, text: str, tone: Tone) -> None:
+        self.note.setText(text)
         set_text_colour(self.note, self._appearance, tone)
 
     def _make_choice(self) -> QComboBox:
@@ -645,8 +645,8 @@ class ImportDialog(QDialog):
         self.secrets.setVisible(has_secrets)
         self._secrets_label.setVisible(has_secrets)
         self._import.setEnabled(bool(number))
-        words = "&Import {}".format(count(number, "server")) if number else ""
-        self._import.setText(words or "&Import")
+        text = "&Import {}".format(count(number, "server")) if number else ""
+        self._import.setText(text or "&Import")
         self._say(
             "Importing runs nothing: what a server runs is shown before it first starts.",
             Tone.MUTED,

@@ -218,9 +218,9 @@ class ServersModel(QAbstractListModel):
         return {SERVER: row.server, ROW: row}.get(role)
 
     def _words(self, row: ServerRow, *, is_whole: bool = False) -> str:
-        words = details if is_whole else about
+        text = details if is_whole else about
         stray, now = self._stray.get(row.name, 0), self._now()
-        return words(row.server, stray, now, row.entry, awaits_turn=row.awaits_turn)
+        return text(row.server, stray, now, row.entry, awaits_turn=row.awaits_turn)
 
     def _count(self, server: ServerSnapshot) -> int:
         if self._unattached_ticks is None or server.connection is None:

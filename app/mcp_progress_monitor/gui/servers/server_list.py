@@ -187,8 +187,8 @@ class ServerFilterEdit(QLineEdit):
             super().keyPressEvent(event)
 
     @Slot(str)
-    def _on_text_changed(self, words: str) -> None:
-        self._shown.setFilterFixedString(words.strip())
+    def _on_text_changed(self, text: str) -> None:
+        self._shown.setFilterFixedString(text.strip())
         self.show_if_needed()
 
     @Slot()
@@ -322,14 +322,14 @@ class ServerList(QWidget):
     def _set_up_add(self) -> None:
         self._add.setAccessibleName("Add a server")
         self._add.setToolTip("Add a server; open the arrow for more options (Ins)")
-        for words, wanted in (
+        for text, wanted in (
             ("By &command…", self.server_add_requested),
             ("By &URL…", self.url_add_requested),
             ("&Import…", self.import_requested),
             ("&Export…", self.export_requested),
             ("&Watch another client's…", self.watch_clients_requested),
         ):
-            self._adding.addAction(words).triggered.connect(wanted)
+            self._adding.addAction(text).triggered.connect(wanted)
         self._add.setMenu(self._adding)
         self._heading.add_button(self._add)
         self._heading.set_buddy(self.view)
@@ -508,9 +508,9 @@ class ServerList(QWidget):
 
     def _copy(self) -> None:
         chosen = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
-        words = "\n\n".join(str(index.data(STORY)) for index in chosen)
-        if words:
-            QGuiApplication.clipboard().setText(words)
+        text = "\n\n".join(str(index.data(STORY)) for index in chosen)
+        if text:
+            QGuiApplication.clipboard().setText(text)
 
     @Slot(object)
     def _on_level_chosen(self, level: str | None) -> None:

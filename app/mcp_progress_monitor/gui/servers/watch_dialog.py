@@ -240,9 +240,9 @@ class WatchDialog(QDialog):
         column.addWidget(self.note)
         column.addWidget(buttons)
 
-    def _say(self, words: str, tone: Tone) -> None:
-        self.note.setText(words)
-        self.note.setVisible(bool(words))
+    def _say(self, text: str, tone: Tone) -> None:
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
         set_text_colour(self.note, self._appearance, tone)
 
     def _ask(self) -> None:

@@ -173,12 +173,12 @@ class WatchedDelegate(SideDelegate):
         return QSize(120, height if index.data(WATCHED) is None else height + faces.second.height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        server, words = index.data(WATCHED), index.data(Qt.ItemDataRole.DisplayRole)
+        server, text = index.data(WATCHED), index.data(Qt.ItemDataRole.DisplayRole)
         painter.save()
         faces = self.faces(option.font)
         if not isinstance(server, WatchedSnapshot):
             area = option.rect.adjusted(GAP + 2, 0, -GAP, 0)
-            self.write(painter, faces.second, area, words, Tone.MUTED)
+            self.write(painter, faces.second, area, text, Tone.MUTED)
             painter.restore()
             return
         tone = Tone.GOOD if server.is_live else Tone.MUTED
@@ -190,7 +190,7 @@ class WatchedDelegate(SideDelegate):
         room = self.paint_badge(painter, faces, place, index.data(BADGE))
         place.adjust(0, 0, -room, 0)
         ink = Tone.TEXT if server.is_live else Tone.MUTED
-        self.write(painter, faces.heavy, place, words, ink)
+        self.write(painter, faces.heavy, place, text, ink)
         place = QRect(area.left(), top + heights[0], area.width(), heights[1])
         tone = Tone.WARNING if is_trouble else Tone.MUTED
         self.write(painter, faces.second, place, watched_texts.about(server), tone)
@@ -258,8 +258,8 @@ class WatchedList(QWidget):
         height = sum(self.view.sizeHintForRow(row) for row in rows)
         return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
 
-    def _action(self, key: str, words: str, _icon: str, shortcut: str) -> QAction:
-        action = QAction(words, self.view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
+    def _action(self, key: str, text: str, _icon: str, shortcut: str) -> QAction:
+        action = QAction(text, self.view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
         action.setObjectName(f"watched.{key}")
         action.setShortcut(QKeySequence(shortcut))
         action.setData(key)

@@ -195,8 +195,8 @@ class KeysPage(QWidget):
         self.reset.setEnabled(command is not None and command.is_changed)
         self.reset_all.setEnabled(any(each.is_changed for each in self._commands.values()))
 
-    def _say(self, words: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
-        self.message.setText(words)
+    def _say(self, text: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
+        self.message.setText(text)
         set_text_colour(self.message, self._appearance, tone)
         self.assign.setVisible(can_assign)
 

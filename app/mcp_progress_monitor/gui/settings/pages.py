@@ -71,13 +71,13 @@ class Page(QWidget):
         self._column.setContentsMargins(0, 0, GAP, 0)
         self._column.setSpacing(GAP)
 
-    def add_heading(self, words: str) -> None:
+    def add_heading(self, text: str) -> None:
         if self._column.count():
             self._column.addSpacing(GAP)
-        self._column.addWidget(heading(words, self))
+        self._column.addWidget(heading(text, self))
 
-    def add_note(self, words: str) -> QLabel:
-        label = plain_label(self, words)
+    def add_note(self, text: str) -> QLabel:
+        label = plain_label(self, text)
         set_text_colour(label, self._appearance, Tone.MUTED)
         self._column.addWidget(label)
         return label
@@ -96,8 +96,8 @@ class Page(QWidget):
     def add_rows(self, *rows: tuple[str, QWidget]) -> None:
         form = QFormLayout(fieldGrowthPolicy=QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setHorizontalSpacing(GAP_L)
-        for words, control in rows:
-            label = QLabel(words, self)
+        for text, control in rows:
+            label = QLabel(text, self)
             label.setBuddy(control)
             form.addRow(label, control)
         self._column.addLayout(form)
@@ -111,15 +111,10 @@ class KeptBox(QCheckBox):
     """A check box whose state is one of several in the preferences, under one key."""
 
     def __init__(
-        self,
-        words: str,
-        preferences: Preferences,
-        place: tuple[str, str],
-        tip: str,
-        parent: QWidget,
+        self, text: str, preferences: Preferences, place: tuple[str, str], tip: str, parent: QWidget
     ) -> None:
         """`place` is the key in the preferences, and the name within."""
-        super().__init__(words, parent)
+        super().__init__(text, parent)
         self._preferences = preferences
         self._place = place
         self.setToolTip(plain_tip(tip))
@@ -175,8 +170,8 @@ class AppearancePage(Page):
         self._text_size = text_size
         self.add_heading("Theme")
         self.themes = QButtonGroup(self)
-        for place, (name, words) in enumerate(_THEME_WORDS.items()):
-            button = QRadioButton(words, self)
+        for place, (name, text) in enumerate(_THEME_WORDS.items()):
+            button = QRadioButton(text, self)
             button.setChecked(name == theme.chosen)
             self.themes.addButton(button, place)
             self.add(button)
@@ -244,15 +239,15 @@ class LimitsPage(Page):
         self.add_rows(("Maximum &attempts", self.attempts))
         self.end()
 
-    def _row(self, name: str, words: str, tip: str) -> tuple[str, QWidget]:
+    def _row(self, name: str, text: str, tip: str) -> tuple[str, QWidget]:
         field = QLineEdit(f"{getattr(self._limits, name):g}", self)
         usual = getattr(DEFAULT_LIMITS, name)
         field.setPlaceholderText(f"{usual:g}")
-        field.setAccessibleName(words.replace("&", ""))
+        field.setAccessibleName(text.replace("&", ""))
         field.setToolTip(plain_tip(f"{tip}; by default {duration(usual) if usual else 'none'}"))
         field.editingFinished.connect(self._on_edited)
         self.fields[name] = field
-        return words, field
+        return text, field
 
     @Slot()
     def _on_edited(self) -> None:
@@ -340,13 +335,13 @@ class PrivacyPage(Page):
         self.add_heading("Remembered between starts")
         self.boxes: dict[str, KeptBox] = {}
         self.forget: dict[str, QPushButton] = {}
-        for name, words, button in KEPT_OF_USER:
-            self._add_memory(name, words, button, preferences)
+        for name, text, button in KEPT_OF_USER:
+            self._add_memory(name, text, button, preferences)
         self.end()
 
-    def _add_memory(self, name: str, words: str, button: str, preferences: Preferences) -> None:
+    def _add_memory(self, name: str, text: str, button: str, preferences: Preferences) -> None:
         tip = "Remember this for the next start"
-        box = self.boxes[name] = KeptBox(words, preferences, (PRIVACY, name), tip, self)
+        box = self.boxes[name] = KeptBox(text, preferences, (PRIVACY, name), tip, self)
         clear = self.forget[name] = QPushButton("Forget", self, autoDefault=False)
         clear.setAccessibleName(button)
         clear.setToolTip(plain_tip(f"{button} now"))
@@ -424,8 +419,8 @@ class SettingsDialog(QDialog):
             item = QListWidgetItem(page.title, self.list)
             item.setSizeHint(QSize(0, height))
             self._stack.addWidget(self._place())
-        words = self.list.fontMetrics()
-        widest = max(words.horizontalAdvance(page.title) for page in self._pages)
+        text = self.list.fontMetrics()
+        widest = max(text.horizontalAdvance(page.title) for page in self._pages)
         self.list.setFixedWidth(widest + 18 + 6 * GAP)
 
     def _place(self) -> QScrollArea:

@@ -103,8 +103,8 @@ def _kept(view: TaskView) -> str:
     if when is None:
         return formatting.duration(length_s)
     left_s = max(when + length_s - time.time(), 0.0)
-    words = "{length}, {left} left"
-    return words.format(
+    text = "{length}, {left} left"
+    return text.format(
         length=formatting.duration(length_s), left=formatting.duration(math.ceil(left_s))
     )
 
@@ -190,8 +190,8 @@ class TasksDialog(QDialog):
         listed = rows[0].data(LISTED) if rows else None
         return listed if isinstance(listed, ListedTask) else None
 
-    def _say(self, words: str, tone: Tone) -> None:
-        self.message.setText(words)
+    def _say(self, text: str, tone: Tone) -> None:
+        self.message.setText(text)
         set_text_colour(self.message, self._appearance, tone)
 
     @Slot()

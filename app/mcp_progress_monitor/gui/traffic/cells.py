@@ -99,14 +99,14 @@ def _connection_closed(fields: dict[str, Any]) -> str:
 
 
 def _output_checked(fields: dict[str, Any]) -> str:
-    for name, words in (
+    for name, text in (
         ("problems", "The result violates the tool's output schema: {}"),
         ("unchecked", "The result was checked only in part: {}"),
     ):
         listed = fields.get(name)
         texts = [e for e in listed if isinstance(e, str)] if isinstance(listed, list) else []
         if texts:
-            return words.format(one_line("; ".join(texts), _LONG))
+            return text.format(one_line("; ".join(texts), _LONG))
     return ""
 
 
@@ -114,8 +114,8 @@ def _joined(*parts: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _detailed(words: str, detail: str) -> str:
-    return f"{words}: {detail}" if detail else words
+def _detailed(text: str, detail: str) -> str:
+    return f"{text}: {detail}" if detail else text
 
 
 def _request(fields: dict[str, Any]) -> str:
@@ -127,19 +127,19 @@ def _request(fields: dict[str, Any]) -> str:
 def _response(fields: dict[str, Any]) -> str:
     after_s = _seconds(fields, "after_s")
     kind = _content_type(fields.get("headers")) or _text(fields, "reason", 60)
-    words = f"{_number(fields, 'status')} {kind}".strip()
+    text = f"{_number(fields, 'status')} {kind}".strip()
     if after_s is not None:
-        words = f"{words} after {duration(after_s)}"
-    return f"{words}, {_exchange(fields)}"
+        text = f"{text} after {duration(after_s)}"
+    return f"{text}, {_exchange(fields)}"
 
 
 def _events(fields: dict[str, Any]) -> str:
     found = fields.get("events")
     entries = [e for e in found if isinstance(e, dict)] if isinstance(found, list) else []
     total = sum(_count(entry) for entry in entries)
-    words = f"{count(total, 'event')} of {_exchange(fields)}"
+    text = f"{count(total, 'event')} of {_exchange(fields)}"
     last = next((id_ for entry in reversed(entries) if (id_ := _last_id(entry)) is not None), None)
-    return words if last is None else f"{words}, last id {one_line(last, 80)}"
+    return text if last is None else f"{text}, last id {one_line(last, 80)}"
 
 
 def _last_id(entry: dict[str, Any]) -> str | None:
@@ -155,8 +155,8 @@ def _count(entry: dict[str, Any]) -> int:
 
 
 def _body(fields: dict[str, Any]) -> str:
-    words = f"body of {_size(fields) or 'unknown size'}, {_exchange(fields)}"
-    return _detailed(words, _text(fields, "text"))
+    text = f"body of {_size(fields) or 'unknown size'}, {_exchange(fields)}"
+    return _detailed(text, _text(fields, "text"))
 
 
 def _ended(fields: dict[str, Any]) -> str:
@@ -166,10 +166,10 @@ def _ended(fields: dict[str, Any]) -> str:
 
 def _broken(fields: dict[str, Any]) -> str:
     retry_s = _seconds(fields, "retry_s")
-    words = _detailed(f"{_stream(fields)} broke", _text(fields, "reason"))
+    text = _detailed(f"{_stream(fields)} broke", _text(fields, "reason"))
     if retry_s is not None:
-        words += f"; reconnecting in {duration(retry_s)}"
-    return words + _place(fields)
+        text += f"; reconnecting in {duration(retry_s)}"
+    return text + _place(fields)
 
 
 def _resumed(fields: dict[str, Any]) -> str:
@@ -183,9 +183,9 @@ def _closed(fields: dict[str, Any]) -> str:
 def _repeated(fields: dict[str, Any]) -> str:
     found = fields.get("headers")
     names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
-    words = f"request {_number(fields, 'request')} repeated with other headers"
+    text = f"request {_number(fields, 'request')} repeated with other headers"
     changed = one_line(", ".join(names[:_HEADERS_SHOWN]), _LONG)
-    return _joined(_detailed(words, _text(fields, "reason")), changed)
+    return _joined(_detailed(text, _text(fields, "reason")), changed)
 
 
 def _stream(fields: dict[str, Any]) -> str:
@@ -198,8 +198,8 @@ def _exchange(fields: dict[str, Any]) -> str:
 
 def _place(fields: dict[str, Any]) -> str:
     last, attempt = _text(fields, "last_event_id", 80), _number(fields, "attempt")
-    words = f" from event {last}" if last else ""
-    return words + (f", attempt {attempt}" if attempt != "?" else "")
+    text = f" from event {last}" if last else ""
+    return text + (f", attempt {attempt}" if attempt != "?" else "")
 
 
 def _path(url: str) -> str:
@@ -373,26 +373,26 @@ def _params(envelope: Envelope) -> str:
         return _progress(params)
     shown = {name: value for name, value in params.items() if name != META}
     named = [key for key in ("name", "uri") if isinstance(shown.get(key), str)][:1]
-    words = [one_line(shown.pop(key), SUMMARY_LENGTH) for key in named]
+    text = [one_line(shown.pop(key), SUMMARY_LENGTH) for key in named]
     rest = shown.get("arguments", shown) if named else shown
     if isinstance(rest, dict):
-        words.append(summary(rest, SUMMARY_LENGTH))
+        text.append(summary(rest, SUMMARY_LENGTH))
     elif rest is not None:
-        words.append(compact(rest, SUMMARY_LENGTH))
-    return " ".join(words).rstrip()
+        text.append(compact(rest, SUMMARY_LENGTH))
+    return " ".join(text).rstrip()
 
 
 def _progress(params: dict[str, Any]) -> str:
     """`632/1000 Processing batch 632`: exact numbers as received, whatever their type."""
-    words = compact(params["progress"], 60) if "progress" in params else "?"
+    text = compact(params["progress"], 60) if "progress" in params else "?"
     if params.get("total") is not None:
-        words += "/" + compact(params["total"], 60)
+        text += "/" + compact(params["total"], 60)
     message = params.get("message")
     if isinstance(message, str):
-        words += " " + one_line(message, SUMMARY_LENGTH)
+        text += " " + one_line(message, SUMMARY_LENGTH)
     elif message is not None:
-        words += " " + compact(message, SUMMARY_LENGTH)
-    return words
+        text += " " + compact(message, SUMMARY_LENGTH)
+    return text
 
 
 def _result(result: Any) -> str:
@@ -485,10 +485,10 @@ class TrafficCells:
         if column == _SERVER:
             return self._titles.text(known.words[_SERVER])
         if column == _SUMMARY:
-            words = self._content(place, known.kind).summary
+            text = self._content(place, known.kind).summary
             if known.kind is FrameKind.ERROR and self.is_expected(place):
-                return f"{words} — expected of a server before 2026-07-28"
-            return words
+                return f"{text} — expected of a server before 2026-07-28"
+            return text
         return known.words[column]
 
     def tip(self, place: int, column: int) -> str:
@@ -536,7 +536,7 @@ class TrafficCells:
         source = self._timeline.source(segment, row)
         kind = FrameKind(segment.kinds[row] & Segment.KIND)
         duration_s = self._timeline.duration_s(place)
-        words = (
+        text = (
             formatting.clock(columns.when(place, segment.ats[row])),
             "",
             _DIRECTIONS[source.channel],
@@ -555,7 +555,7 @@ class TrafficCells:
         is_named = segment.tokens[row] not in (NONE, columns.tokens.many)
         return _Known(
             kind,
-            words,
+            text,
             formatting.one_line(method) if is_known else None,
             plain(token) if is_named else None,
         )

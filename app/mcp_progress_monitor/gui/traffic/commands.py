@@ -127,8 +127,8 @@ class TrafficActions(QObject):
         return made
 
     def _add(self, offer: _Offer, place: QWidget) -> None:
-        words = offer.words
-        action = QAction(words, self._group)
+        text = offer.words
+        action = QAction(text, self._group)
         action.setObjectName(f"traffic.{offer.name}")
         action.setData(offer.name)
         key = QKeySequence(offer.key)
@@ -139,7 +139,7 @@ class TrafficActions(QObject):
             contexts.WidgetWithChildrenShortcut if is_wide else contexts.WidgetShortcut
         )
         native = key.toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(plain_tip(f"{words} ({native})" if native else words))
+        action.setToolTip(plain_tip(f"{text} ({native})" if native else text))
         place.addAction(action)
         self._menu.addAction(action)
         self._actions[offer.name] = action

@@ -406,8 +406,8 @@ class MessageDetails(QWidget):
     def _show_problems(self, found: tuple[Finding, ...]) -> None:
         """Show why the message is marked, and errors in its form."""
         others = texts(each for each in found if each not in self._findings)
-        words = f"Finding: {'; '.join(filter(None, [self._mark, *others]))}"
-        self._problems.setText(one_line(words, _PROBLEMS_SHOWN))
+        text = f"Finding: {'; '.join(filter(None, [self._mark, *others]))}"
+        self._problems.setText(one_line(text, _PROBLEMS_SHOWN))
         set_text_colour(self._problems, self._appearance, Tone.WARNING)
         self._problems.setVisible(bool(self._mark or others))
 
@@ -416,12 +416,12 @@ class MessageDetails(QWidget):
         number = 0 if self.frame is None else self.frame.number
         note = self._notes.note(number)
         is_marked = self._notes.is_marked(number)
-        words = ["Marked"] if is_marked else []
+        text = ["Marked"] if is_marked else []
         if note:
-            words.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
-        self._note.setText(". ".join(words))
+            text.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
+        self._note.setText(". ".join(text))
         set_text_colour(self._note, self._appearance, Tone.ACCENT)
-        self._note.setVisible(bool(words))
+        self._note.setVisible(bool(text))
 
     def _show_cut(self) -> None:
         is_cut = self.frame is not None and self._is_cut(self.frame)
@@ -504,8 +504,8 @@ class MessagesDialog(QDialog):
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.setSpacing(GAP)
-        for sign, words in zip("-+", facts, strict=True):
-            column.addWidget(plain_label(self, f"{sign} {words}"))
+        for sign, text in zip("-+", facts, strict=True):
+            column.addWidget(plain_label(self, f"{sign} {text}"))
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
         fit_to_screen(self, _SIZE)

@@ -273,9 +273,9 @@ class TrafficFilterBar(QWidget):
 
     def set_status(self, first: str, *more: str) -> None:
         """Say how many rows are shown or selected, always in full, then what else there is."""
-        words = ", ".join((first, *more))
-        self._status.set_text(words, first)
-        self._status.setToolTip(plain_tip(words))
+        text = ", ".join((first, *more))
+        self._status.set_text(text, first)
+        self._status.setToolTip(plain_tip(text))
 
     def set_hidden(self, count: int) -> None:
         """Offer to show cleared messages again."""

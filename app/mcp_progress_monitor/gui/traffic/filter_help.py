@@ -65,7 +65,7 @@ class FilterHelp(QDialog):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        words = QLabel(
+        text = QLabel(
             (
                 "A filter compares fields: field, operator, value. Combine comparisons with "
                 "and, or, not and parentheses. Any other text is searched for in the messages, "
@@ -73,11 +73,11 @@ class FilterHelp(QDialog):
             ),
             self,
         )
-        words.setTextFormat(Qt.TextFormat.PlainText)
-        words.setWordWrap(True)
+        text.setTextFormat(Qt.TextFormat.PlainText)
+        text.setWordWrap(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         buttons.rejected.connect(self.close)
-        in_column(words, (self._tree, 1), buttons, of=self, spacing=GAP)
+        in_column(text, (self._tree, 1), buttons, of=self, spacing=GAP)
         fit_to_screen(self, QSize(820, 560))
         self._tree.setFocus()
 

@@ -93,8 +93,8 @@ def value_term(keys: Sequence[str | int], value: Any) -> str:
         return _term(field, (), value)
     if keys and keys[0] in ROOTS:
         return _term(str(keys[0]), tuple(keys[1:]), value)
-    words = searchable(value)[:_BEGINNING]
-    return text_term(words) if words else ""
+    text = searchable(value)[:_BEGINNING]
+    return text_term(text) if text else ""
 
 
 def cell_term(timeline: Timeline, frame: Frame, place: int, column: int) -> str:

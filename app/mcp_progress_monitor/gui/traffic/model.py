@@ -430,16 +430,16 @@ class TrafficModel(QAbstractTableModel):
         return HEADERS[section][1] if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _spoken(self, row: int, column: int) -> str:
-        words = self.text(row, column)
+        text = self.text(row, column)
         if column != TrafficColumn.SUMMARY:
-            return words
+            return text
         mark, note = self.mark_of(row), self.note_of(row)
         signs = ["Marked"] if self.is_marked(row) else []
         if note:
             signs.append(f"Note: {note}")
         if mark:
             signs.append(f"Finding: {mark}")
-        return ". ".join([*signs, words])
+        return ". ".join([*signs, text])
 
     def _number(self, row: int) -> int:
         return self.timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1

@@ -133,11 +133,11 @@ class TrafficPane(QWidget):
         self.bar.set_filter(wanted)
 
     @Slot(object)
-    def search_for(self, words: str) -> None:
-        """Show only messages that contain `words` as one phrase."""
+    def search_for(self, text: str) -> None:
+        """Show only messages that contain `text` as one phrase."""
         from mcp_progress_monitor.filtering.language import text_term  # late: not needed at startup
 
-        self._set_text(text_term(words))
+        self._set_text(text_term(text))
 
     @Slot(object)
     def follow_job(self, job: JobId) -> None:
@@ -165,9 +165,9 @@ class TrafficPane(QWidget):
     def notice(self) -> str:
         return self._notice.text()
 
-    def add_notice(self, words: str) -> None:
+    def add_notice(self, text: str) -> None:
         """Show a text below the filter until another message is selected."""
-        self._say("\n".join(filter(None, (self._notice.text(), words))))
+        self._say("\n".join(filter(None, (self._notice.text(), text))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc leads back: from the details or the filter to the rows, from those to all rows."""
@@ -265,10 +265,10 @@ class TrafficPane(QWidget):
         self.set_filter(self.bar.filter()._replace(text=text))
 
     @Slot(object)
-    def _say(self, words: str) -> None:
+    def _say(self, text: str) -> None:
         """Show a text below the filter until the next one."""
-        self._notice.setText(words)
-        self._notice.setVisible(bool(words))
+        self._notice.setText(text)
+        self._notice.setVisible(bool(text))
 
     @Slot()
     def _show_status(self) -> None:
@@ -293,8 +293,8 @@ class TrafficPane(QWidget):
             yield f"{number(self._model.hidden)} cleared"
         timeline = self._model.timeline
         if timeline.dropped:
-            words = "{count} older not in memory" if timeline.is_closed else "{count} older dropped"
-            yield words.format(count=number(timeline.dropped))
+            text = "{count} older not in memory" if timeline.is_closed else "{count} older dropped"
+            yield text.format(count=number(timeline.dropped))
 
     def _show_place(self, place: int) -> None:
         row = self._model.row_of(place)
