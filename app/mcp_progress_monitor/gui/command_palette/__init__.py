@@ -1,1 +1,1 @@
-"""The command palette: everything that can be chosen by name, found by a few of its letters."""
+"""The command palette: commands found by a few letters of their names."""

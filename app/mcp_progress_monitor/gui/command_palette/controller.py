@@ -1,6 +1,6 @@
-"""Opens the command palette, gathers what it offers, and remembers what was chosen.
+"""Opens the command palette, gathers its entries, and remembers what was chosen.
 
-The palette is imported when first opened, which keeps the start of the window short.
+The palette is imported on first use, which keeps the start of the window short.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _REMEMBERED: Final = 50
 _JOBS: Final = 2_000
 _RECORDINGS: Final = 200
 _LONGEST: Final = 120
-_OF_THIS_RUN: Final = "job/"  # ids that mean something else in the next run
+_OF_THIS_RUN: Final = "job/"  # prefixes of ids that are valid only in this run
 
 
 class PaletteController(QObject):
-    """Opens the palette of a window; what is no action of the window is asked for by signals."""
+    """Opens the palette of a window; actions outside the window are requested by signals."""
 
-    server_chosen = Signal(str)  # a server that is connected: what it offers is to be shown
-    connect_chosen = Signal(str)  # a server that is not connected
+    server_chosen = Signal(str)  # the name of a connected server whose page is to be shown
+    connect_chosen = Signal(str)  # the name of a server to connect
     offer_chosen = Signal(str, str, str)
     """A server, the method, and the name of the tool, prompt or resource."""
     job_chosen = Signal(object)  # a `JobId`
@@ -70,7 +70,7 @@ class PaletteController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Open the palette, with what there is now."""
+        """Open the palette with the current entries."""
         from mcp_progress_monitor.gui.command_palette.palette import Palette
 
         if self._palette is None:
@@ -104,7 +104,7 @@ class PaletteController(QObject):
         yield from self._jobs()
 
     def _commands(self) -> Iterator[PaletteEntry]:
-        """What can be done now; that which a pane offers only while it has been there."""
+        """The commands that are enabled; those of a pane only once it was created."""
         from mcp_progress_monitor.gui.command_palette.palette import PaletteEntry
 
         for command in self._window.shortcuts.commands():

@@ -1,4 +1,4 @@
-"""The palette itself: a field, and below it what matches, the best and the latest used first."""
+"""The palette: a field above the entries that match, best and most recently used first."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
 _WORD_START: Final = 8
 _IN_A_ROW: Final = 5
-_SAME_CASE: Final = 1  # of capitals alone: who types small letters means any
+_SAME_CASE: Final = 1  # only for a query in lower case
 _FIRST: Final = 6
 _GAP: Final = 1
 _GAP_AT_MOST: Final = 10
 _TRIES: Final = 12
-"""Places that a first letter is tried at: long texts of servers must not take long."""
+"""Places tried for a first letter: bounds the work for long texts of servers."""
 
 
 class Match(NamedTuple):
-    """How well a text matches, and the places of the letters in it."""
+    """The quality of a match, and the places of the matched letters."""
 
     score: int
     places: tuple[int, ...]
 
 
 def match(query: str, text: str) -> Match | None:
-    """Match every word of `query` in `text`; None when one is not in it."""
+    """Match every word of `query` in `text`; None if one does not occur."""
     score, places = 0, set[int]()
     folded = _folded(text)
     for word in query.split():
@@ -67,7 +67,7 @@ def match(query: str, text: str) -> Match | None:
 
 
 def _folded(text: str) -> str:
-    """The text in small letters, as long as it was: a letter that would be two stays."""
+    """The text in lower case, of the same length: letters that would become two are kept."""
     small = text.lower()
     if len(small) == len(text):
         return small
@@ -83,7 +83,7 @@ def _match_word(word: str, text: str, folded: str) -> Match | None:
             break
         found = _from(wanted, folded, start)
         if found is None:
-            break  # what is not found from here is not found from further on
+            break  # not found from here on, so not later either
         rated = Match(_score(word, text, found), found)
         if best is None or rated.score > best.score:
             best = rated
@@ -92,7 +92,7 @@ def _match_word(word: str, text: str, folded: str) -> Match | None:
 
 
 def _from(wanted: str, folded: str, start: int) -> tuple[int, ...] | None:
-    """The places of the letters from `start` on; each at the start of a word if that can be."""
+    """The places of the letters from `start` on, at starts of words where possible."""
     places = [start]
     for at, letter in enumerate(wanted[1:], 1):
         after = places[-1] + 1
@@ -106,7 +106,7 @@ def _from(wanted: str, folded: str, start: int) -> tuple[int, ...] | None:
 
 
 def _at_word(rest: str, folded: str, place: int) -> int:
-    """The first start of a word with the next letter, if what follows can still be found there."""
+    """The first start of a word with the next letter, if the rest can still be found after it."""
     better = place
     while better >= 0 and not _is_start(folded, better):
         better = folded.find(rest[0], better + 1)
@@ -159,9 +159,9 @@ _STEPS: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """Something to be chosen: `id` is what it is remembered by, `run` what choosing it does.
+    """An entry: `id` is remembered, `run` is called when it is chosen.
 
-    `title` is what is matched; `detail` is shown beside it, and matched as well.
+    `title` is matched; `detail` is shown beside it, and matched as well.
     """
 
     id: str
@@ -174,7 +174,7 @@ class PaletteEntry:
 
 
 class PaletteModel(QAbstractListModel):
-    """The entries that match, in the order in which they are offered."""
+    """The matching entries, best first."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -182,16 +182,16 @@ class PaletteModel(QAbstractListModel):
         self._recent: dict[str, int] = {}
         self._shown: list[tuple[PaletteEntry, Match]] = []
         self._query = ""
-        self.matching = 0  # how many match, of which the first are shown
+        self.matching = 0  # the number of matches, of which the first are shown
 
     def set_entries(self, entries: Iterable[PaletteEntry], recent: Sequence[str]) -> None:
-        """Offer other entries; those in `recent`, the latest first, come before others."""
+        """Set the entries; those in `recent`, the latest first, come before others."""
         self._entries = list(entries)
         self._recent = {name: len(recent) - place for place, name in enumerate(recent)}
         self.search(self._query)
 
     def add(self, entries: Iterable[PaletteEntry]) -> None:
-        """Offer some more: what had to be read from a disk."""
+        """Add entries that were read from a disk."""
         self._entries += entries
         self.search(self._query)
 
@@ -217,7 +217,7 @@ class PaletteModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._shown)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The title, all of it for screen readers, and what the delegate paints."""
+        """The title for display, all texts for screen readers, and the entry for the delegate."""
         if not index.isValid():
             return None
         entry, fit = self._shown[index.row()]
@@ -229,7 +229,7 @@ class PaletteModel(QAbstractListModel):
 
 
 class PaletteDelegate(SideDelegate):
-    """A row: icon, kind and title with the matched letters heavy, detail, key at the right."""
+    """A row: icon, kind, title with the matched letters in bold, detail, and key at the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         return QSize(120, option.fontMetrics.height() + GAP + 4)
@@ -237,7 +237,7 @@ class PaletteDelegate(SideDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry: PaletteEntry = index.data(_ENTRY)
         painter.save()
-        option.state |= QStyle.StateFlag.State_Active  # the keys of the field act on this list
+        option.state |= QStyle.StateFlag.State_Active  # the field handles the keys
         area = self.begin(painter, option, entry.icon, Tone.MUTED)
         faces = self.faces(option.font)
         if entry.key:
@@ -257,7 +257,7 @@ class PaletteDelegate(SideDelegate):
         places: frozenset[int],
         muted: range,
     ) -> None:
-        """Write a line, its letters at `places` heavy, until there is no room any more."""
+        """Paint a line with the letters at `places` in bold, elided to the room."""
         plain, heavy = option.font, emphasised(option.font)
         metrics = {False: QFontMetrics(plain), True: QFontMetrics(heavy)}
         left, start, flags = area.left(), 0, int(Qt.AlignmentFlag.AlignVCenter)
@@ -281,12 +281,12 @@ class PaletteDelegate(SideDelegate):
 
 
 class PaletteEdit(QLineEdit):
-    """The field; its arrows move through the list."""
+    """The search field; its arrow keys move through the list."""
 
     moved = Signal(int)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move through the list; all else is typed."""
+        """Move through the list with the arrow keys; type everything else."""
         step = _STEPS.get(Qt.Key(event.key()))
         if step is not None:
             self.moved.emit(step)
@@ -295,7 +295,7 @@ class PaletteEdit(QLineEdit):
 
 
 class Palette(QDialog):
-    """Opens over the window; what is chosen is run once it is closed."""
+    """Opens over the window; runs the chosen entry once it is closed."""
 
     chosen = Signal(object)  # the `PaletteEntry`
 
@@ -326,7 +326,7 @@ class Palette(QDialog):
         self.edit.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw a line around: popups have no frame of their own."""
+        """Draw a frame: popups have none of their own."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setPen(self._appearance.ground(Tone.TEXT, 0.35))
@@ -361,7 +361,7 @@ class Palette(QDialog):
 
     @Slot(int)
     def _on_moved(self, step: int) -> None:
-        """Go round by single steps, and not beyond the ends by pages."""
+        """Wrap around for single steps, but not for pages."""
         rows = self.model.rowCount()
         row = self.list.currentIndex().row() + step
         if abs(step) > 1:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 LINES: Final = 10_000  # newest lines that are kept of one server, and shown of all
 ALL_LINES: Final = 100_000
-"""Lines kept of all servers together: then the one that has most gives up its oldest."""
+"""Lines kept of all servers together; beyond that, the server with the most drops its oldest."""
 KEPT_BYTES: Final = 8 * 1024
-"""Of a longer line its end is kept: a progress bar's last state is there."""
+"""Of a longer line the end is kept: it has a progress bar's last state."""
 _CONNECTION: Final = attrgetter("connection")
 _NUMBER: Final = attrgetter("number")
 _LIFE: Final = (b'{"event":"opened"', b'{"event":"closed"')
@@ -32,7 +32,7 @@ def is_of_life(frame: Frame) -> bool:
 
 
 class LifeLine(NamedTuple):
-    """A line of our own between the server's: the connection opened or ended."""
+    """A line of our own between the server's: the connection was opened or closed."""
 
     text: str
     is_bad: bool
@@ -41,7 +41,7 @@ class LifeLine(NamedTuple):
 class StderrLines:
     """Lines of standard error by server in order of arrival, with connection events.
 
-    Only servers that run as processes have any. What is no longer kept is counted.
+    Only servers that run as processes have any. Dropped lines are counted.
     """
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class StderrLines:
         return sorted(self._kept)
 
     def gone(self, server: str | None) -> int:
-        """How many lines of a server, or of all, came and are no longer kept."""
+        """The number of dropped lines of a server, or of all."""
         return self._gone.total() if server is None else self._gone[server]
 
     def add(self, frames: Sequence[Frame]) -> list[Frame]:
-        """Take in frames, and return those that are lines here, in order."""
+        """Add frames; returns those that are shown as lines, in order."""
         added: list[Frame] = []
         for connection, group in itertools.groupby(frames, _CONNECTION):
             lines = list(self._lines_of(connection, group))
@@ -73,7 +73,7 @@ class StderrLines:
     def lines(self, server: str | None, after: int = -1) -> list[Frame]:
         """The newest lines of a server, or of all, whose frames have higher numbers than `after`.
 
-        Those of all are in the order of their frames; at most `LINES` are given.
+        Those of all are in the order of their frames, at most `LINES`.
         """
         if server is not None:
             found: Iterable[Frame] = self._kept.get(server, ())
@@ -98,7 +98,7 @@ class StderrLines:
                 yield frame
 
     def _is_process(self, connection: str, frame: Frame) -> bool:
-        """Whether an event is of a server with a standard error: known when it is opened."""
+        """Whether an event belongs to a server that runs as a process: its `opened` event tells."""
         if event_of(frame).get("command") is not None:
             self._processes.add(connection)
         return connection in self._processes
@@ -124,7 +124,7 @@ class StderrLines:
 
 
 def event_of(frame: Frame) -> dict[str, Any]:
-    """The members of a connection's event; none if it cannot be read."""
+    """The members of a connection's event; empty if it cannot be read."""
     try:
         fields = json.loads(frame.raw)
     except ValueError:
@@ -158,7 +158,7 @@ def _code_words(code: int) -> str:
 
 
 def _shortened(frame: Frame) -> Frame:
-    """The frame with the end of its line: what follows its last return, as far as it is kept."""
+    """The frame cut to what follows its last carriage return, within limits."""
     line = frame.raw.rstrip(b"\r")
     last = line[line.rfind(b"\r") + 1 :]
     return frame._replace(raw=last[:KEPT_BYTES])

@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 LINE_LIMIT_S: Final = 0.01
 PATIENCE: Final = 20
-"""So many lines may take the pattern longer than that; the rest is not searched then."""
+"""After so many lines that take the pattern longer than that, the search stops."""
 HITS_IN_A_LINE: Final = 100
 
 
 class LineFinder:
-    """Finds places in lines.
+    """Finds matches in lines.
 
     Raises:
-        BadPatternError: `words` are to be a regular expression and are none.
+        BadPatternError: `words` is not a valid regular expression.
     """
 
     def __init__(self, text: str, *, has_case: bool = False, is_pattern: bool = False) -> None:
         self.given_up = 0
-        """How many lines the pattern took too long for: they count as without a hit."""
+        """The number of lines that took the pattern too long; they count as without a match."""
         self._is_pattern = is_pattern
         if is_pattern:
             self._pattern = compiled_pattern(text if has_case else f"(?i){text}")
@@ -62,7 +62,7 @@ class LineFinder:
             self._words = re.compile(re.escape(text), flags)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Where the hits begin and end; at most `HITS_IN_A_LINE`, none of them empty."""
+        """The matches as begin and end; at most `HITS_IN_A_LINE`, none of them empty."""
         if self.given_up >= PATIENCE:
             return []
         found: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ _LEAST_WIDTH: Final = 90
 
 
 class SearchHit(NamedTuple):
-    """Where a hit is: a line's ordinal, and from which character to which."""
+    """The place of a match: a line's ordinal, and the first and last character."""
 
     line: int
     begin: int
@@ -182,7 +182,7 @@ class StderrSearch(PlaceSearch):
         self._show_count()
 
     def _go_near(self) -> None:
-        """Go to the first place that is in sight or below, as soon as it is known."""
+        """Go to the first match in sight or below, as soon as it is known."""
         top, _bottom = self._view.lines_in_sight()
         near = bisect.bisect_left(self._places, SearchHit(top, 0, 0))
         if near < len(self._places) or not self._slices.isActive():
@@ -192,7 +192,7 @@ class StderrSearch(PlaceSearch):
         at, gone = self._at, self._forget_gone()
         if not self._places:
             return
-        if 0 <= at < gone:  # where one was is gone as well: on from the first place that is left
+        if 0 <= at < gone:  # the current match is gone: continue from the first one left
             to = 0 if to > at else -1
         else:
             to -= gone
@@ -205,7 +205,7 @@ class StderrSearch(PlaceSearch):
         self._show_count()
 
     def _forget_gone(self) -> int:
-        """Leave out places in lines that are not there any more; how many there were."""
+        """Drop matches in lines that are gone; returns their number."""
         gone = bisect.bisect_left(self._places, SearchHit(self._view.first, 0, 0))
         del self._places[:gone]
         self._at = max(-1, self._at - gone)
@@ -262,12 +262,12 @@ _NAME: Final = 40
 class StderrPane(QWidget):
     """Shows the newest 10,000 lines of one server or of all; Traffic has every line in full.
 
-    What is kept of every server can be shown again after another one was chosen, or the view was
-    cleared. A connection that begins or ends has a line of its own between.
+    The lines of every server are kept when another one is selected or the view is cleared.
+    Connections that open or close have a line of their own.
     """
 
-    frame_opened = Signal(object)  # the number of a line's frame, to be shown in the log
-    save_requested = Signal()  # what is shown is to be saved; see `plain_text`
+    frame_opened = Signal(object)  # the number of a line's frame, to be shown in Traffic
+    save_requested = Signal()  # the shown lines are to be saved; see `plain_text`
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ class StderrPane(QWidget):
 
     @Slot(object)
     def add_frames(self, frames: Sequence[Frame]) -> None:
-        """Take in lines, and events between them (`Feed.stderr_added`)."""
+        """Add lines and connection events (`Feed.stderr_added`)."""
         known = self.server_choice.count()
         added = self._lines.add(frames)
         if not added:
@@ -334,7 +334,7 @@ class StderrPane(QWidget):
         self._rebuild()
 
     def plain_text(self) -> Callable[[], str]:
-        """What is shown now, without colours, a line each; made by a call, in any thread."""
+        """The shown text without colours, as a function that may run in any thread."""
         has_times, titles = self.times.isChecked(), None if self.server else self._titles
         lines = self._lines.lines(self.server, self._cleared)
 
@@ -348,7 +348,7 @@ class StderrPane(QWidget):
         return {**self.search.state(), "server": self.server, "times": self.times.isChecked()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up what was remembered; what does not fit is left out."""
+        """Restore saved state; invalid parts are ignored."""
         self.search.restore(state)
         self.times.setChecked(state.get("times") is not False)
         server = state.get("server")

@@ -73,7 +73,7 @@ class StderrColours:
         return made
 
     def _pair(self, style: Style) -> tuple[QColor, QColor | None]:
-        """The colour of text, and that behind it; None is the view's own."""
+        """The text and background colours; None is the view's own background."""
         base, text = self._appearance.ground(Tone.TEXT, 0.0), self._appearance.colour(Tone.TEXT)
         ink, ground = _colour(style.foreground), _colour(style.background)
         wanted = text if ink is None else ink
@@ -93,7 +93,7 @@ def _colour(colour: Colour | None) -> QColor | None:
 
 
 def _readable(ink: QColor, ground: QColor) -> QColor:
-    """`ink`, moved towards black or white until it can be read on `ground`."""
+    """`ink`, moved towards black or white until it is readable on `ground`."""
     ends = QColor("#000000"), QColor("#ffffff")
     end = max(ends, key=lambda one: contrast(one, ground))
     for step in range(_STEPS + 1):
@@ -104,23 +104,22 @@ def _readable(ink: QColor, ground: QColor) -> QColor:
 
 
 SLICE: Final = 200
-"""Lines given to the widget at one go: a few milliseconds, while 10,000 take a tenth of a second
-and more."""
-_SLICE_BYTES: Final = 32 * 1024  # the same of long lines: 200 of 8 KB each were 170 ms (measured)
+"""Lines inserted at once: a few milliseconds, while 10,000 take more than a tenth of a second."""
+_SLICE_BYTES: Final = 32 * 1024  # the limit in bytes, for long lines: 200 of 8 KB each took 170 ms
 _SLICE_PAUSE_MS: Final = 15
 _NAME: Final = 24
 
 
 class StderrView(QPlainTextEdit):
-    """The newest 10,000 lines of what is shown; follows the end while the end is in sight.
+    """The newest 10,000 lines; follows the end while the end is visible.
 
-    Lines wait as they came and reach the widget in slices, and only while somebody can see it: a
-    flood costs a pane behind others next to nothing. A line's colours go on in the next one of the
-    same connection, as in a terminal.
+    Lines are queued and inserted in slices, only while the view is visible: a flood costs a hidden
+    pane almost nothing. A line's colours carry over to the next line of the same connection, as in
+    a terminal.
     """
 
     painted = Signal()
-    grown = Signal()  # lines were written
+    grown = Signal()  # lines were inserted
     emptied = Signal()
     frame_opened = Signal(object)  # the number of a line's frame: double click or Enter
 
@@ -149,7 +148,7 @@ class StderrView(QPlainTextEdit):
 
     @property
     def first(self) -> int:
-        """The ordinal of the first line there; lines are counted from the last `show_lines`."""
+        """The ordinal of the first line; lines are counted since the last `show_lines`."""
         return self._count - len(self._written)
 
     @property
@@ -158,7 +157,7 @@ class StderrView(QPlainTextEdit):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the last line is in sight, and followed."""
+        """Whether the last line is visible."""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum()
 
@@ -172,11 +171,11 @@ class StderrView(QPlainTextEdit):
         self._write_if_seen()
 
     def line(self, ordinal: int) -> str:
-        """The text of a line that is there; empty when it is gone."""
+        """The text of a line; empty when it is gone."""
         return self.document().findBlockByNumber(ordinal - self.first).text()
 
     def number_of(self, block: int) -> int | None:
-        """The number of the frame of a line, counted from the first one there."""
+        """The frame number of a line, counted from the first one present."""
         return self._written[block].number if 0 <= block < len(self._written) else None
 
     def cursor_to(self, ordinal: int, begin: int, end: int) -> QTextCursor:
@@ -210,18 +209,18 @@ class StderrView(QPlainTextEdit):
         self.show_lines([*self._written, *self._waiting])
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint, and tell so: a pane that comes to the front has no other sign of it."""
+        """Paint and emit `painted`: nothing else tells that a pane has come to the front."""
         super().paintEvent(event)
         self.painted.emit()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Ask for the line's frame; the word is selected as ever."""
+        """Open the line's frame; the word is selected as usual."""
         super().mouseDoubleClickEvent(event)
         if event.button() == Qt.MouseButton.LeftButton:
             self.open_line()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Ask for the frame of the line that the cursor stands in, by Enter."""
+        """Open the frame of the current line on Enter."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.open_line()
         else:
@@ -255,7 +254,7 @@ class StderrView(QPlainTextEdit):
 
     @Slot()
     def _write_if_seen(self) -> None:
-        """Begin to write what waits; a pane behind another tab is visible, but none of it is."""
+        """Start inserting queued lines if any part is visible: a pane behind another tab is not."""
         if self._waiting and not self.viewport().visibleRegion().isEmpty():
             self._slices.start()
 
@@ -265,14 +264,14 @@ class StderrView(QPlainTextEdit):
 
     @Slot()
     def _on_room_changed(self) -> None:
-        """Stay at the end: a scroll bar below it takes a line away, a lower pane more."""
+        """Stay at the end when the scroll bar or the pane's height takes lines away."""
         if self._follows and not self._is_writing:
             self.follow()
 
     @Slot()
     def _on_slice_due(self) -> None:
         if len(self._waiting) >= LINES and self._written:
-            self._restart()  # not one of its lines is among the newest any more
+            self._restart()  # none of its lines would remain
         lines: list[Frame] = []
         room = _SLICE_BYTES
         while self._waiting and len(lines) < SLICE and room > 0:
@@ -329,7 +328,7 @@ class StderrView(QPlainTextEdit):
 
 
 def plain_line(frame: Frame, *, has_times: bool, titles: ServerTitles | None) -> str:
-    """A line as it is saved: without colours; with `titles`, servers are named."""
+    """A line as it is saved: without colours; with `titles`, the server is named."""
     name = "" if titles is None else f"{titles.text(server_name(frame.connection))}  "
     if frame.channel is Channel.EVENT:
         return f"{name}{life_line(frame).text}"

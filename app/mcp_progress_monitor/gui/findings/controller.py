@@ -1,4 +1,4 @@
-"""From findings to what they are about, and back; what is ignored is kept here."""
+"""Connects findings with their messages and jobs; remembers which are ignored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MOST_IGNORED: Final = 500
 
 
 class FindingsController(QObject):
-    """Joins the Findings pane of a window with Traffic, the jobs and the settings."""
+    """Connects the Findings pane of a window to Traffic, the jobs and the settings."""
 
-    counted = Signal(int)  # how many findings there are by now that are not ignored
+    counted = Signal(int)  # the number of findings that are not ignored
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class FindingsController(QObject):
 
     @Slot(str)
     def show_of_server(self, server: str) -> None:
-        from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it
+        from mcp_progress_monitor.filtering.filter import quoted  # late: not needed at startup
 
         self._list(f"server == {quoted(server)}")
 
@@ -127,7 +127,7 @@ class FindingsController(QObject):
         traffic.add_notice(f"{finding.rule}: {finding.text}. Message {place}. {ways}")
 
     def _newest(self) -> ReportedResult | None:
-        """The finding as it is by now: it may have been seen in more messages."""
+        """The finding's newest state: it may have occurred in more messages."""
         known = self._finding
         if known is not None:
             newest = self._model.find(known)
@@ -152,8 +152,8 @@ class FindingsController(QObject):
 
     @Slot(object)
     def copy_issue(self, finding: ReportedResult) -> None:
-        """Put a finding on the clipboard as the text of an issue, without secrets."""
-        from mcp_progress_monitor.exports.issue import issue_text  # late: no start waits for it
+        """Copy a finding as the text of an issue, without secrets."""
+        from mcp_progress_monitor.exports.issue import issue_text  # late: not needed at startup
         from mcp_progress_monitor.exports.redaction import Redaction
 
         place = self._timeline.place_of(finding.frames[0])
@@ -162,13 +162,13 @@ class FindingsController(QObject):
 
 
 def _frames(finding: ReportedResult) -> tuple[int, ...]:
-    """The messages that can be gone to: those that are kept, and the last."""
+    """The messages of a finding that can be shown: those that are kept, and the last one."""
     frames = finding.frames
     return frames if finding.last in frames else (*frames, finding.last)
 
 
 def _read(kept: object) -> list[Ignored]:
-    """What was ignored when the program ended; what is damaged is left out."""
+    """The rules ignored in the last run; invalid entries are dropped."""
     pairs = kept if isinstance(kept, list) else []
     return [
         (pair[0], pair[1])

@@ -1,4 +1,4 @@
-"""The findings grouped by their rules, and the filter over groups and rows."""
+"""The findings grouped by rule, and the filter over groups and rows."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Group(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What is shown of a group: of the findings that are let through."""
+    """The summary of a group, made of the findings that pass the filter."""
 
     level: Level
     rows: int
@@ -65,7 +65,7 @@ class Summary(NamedTuple):
 
 
 class RuleGroups(QAbstractItemModel):
-    """The rows of the findings below their rules; rules are in the order found."""
+    """Findings as children of their rules; rules are in the order found."""
 
     def __init__(
         self, findings: FindingsModel, is_shown: Callable[[int], bool], parent: QObject
@@ -92,7 +92,7 @@ class RuleGroups(QAbstractItemModel):
             self.dataChanged.emit(self.index(0, LEVEL), last)
 
     def index(self, row: int, column: int, parent: _Index = QModelIndex()) -> QModelIndex:
-        """A finding knows its group by number; a group none."""
+        """A finding's internal id is the number of its group from 1; a group's is 0."""
         if not self.hasIndex(row, column, parent):
             return QModelIndex()
         return self.createIndex(row, column, parent.row() + 1 if parent.isValid() else 0)
@@ -206,7 +206,7 @@ class RuleGroups(QAbstractItemModel):
 
 
 def _text(rule: str, summary: Summary, column: int, titles: ServerTitles) -> str:
-    from mcp_progress_monitor.findings.advice import ADVICE  # late: no start waits for it
+    from mcp_progress_monitor.findings.advice import ADVICE  # late: not needed at startup
 
     if column == LEVEL:
         return summary.level.value.capitalize()
@@ -234,9 +234,9 @@ def _sort_key(rule: str, summary: Summary, column: int) -> Any:
 
 
 class FindingsFilter(QSortFilterProxyModel):
-    """Shows the findings that a test lets through; those that are ignored only on request.
+    """Shows the findings that pass a test, ignored ones only on request.
 
-    They are below their rules where they are grouped, of which those without any are hidden.
+    They may be grouped by rule; groups without any are hidden.
     """
 
     def __init__(self, findings: FindingsModel, parent: QObject | None = None) -> None:
@@ -268,7 +268,7 @@ class FindingsFilter(QSortFilterProxyModel):
         return sum(self.rowCount(self.index(row, 0)) for row in range(self.rowCount()))
 
     def indexes(self) -> Iterable[QModelIndex]:
-        """The first cells of all findings, in the order shown."""
+        """The first cells of all shown findings, in order."""
         for row in range(self.rowCount()):
             index = self.index(row, LEVEL)
             if self._groups is None:
@@ -313,7 +313,7 @@ class FindingsFilter(QSortFilterProxyModel):
         self.endFilterChange(self.Direction.Rows)
 
     def filterAcceptsRow(self, source_row: int, source_parent: _Index) -> bool:
-        """Whether the finding of a source row is let through; a group is with one of its own."""
+        """Whether a source row passes the filter; a group does with any of its findings."""
         if self._groups is None:
             return self._accepts(source_row)
         if not source_parent.isValid():

@@ -1,4 +1,4 @@
-"""The findings as rows, and what became of each rule by server."""
+"""The findings as rows, the judge behind them, and the state of each rule by server."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ Ignored = tuple[str, str]  # a rule's id and a server's name
 class FindingsModel(TitledTable):
     """One row for each rule and job or connection, in the order found; texts are made when shown.
 
-    The badges of jobs and servers are counted here as well, without what is ignored.
+    Also counts the badges of jobs and servers, without ignored findings.
     """
 
     badges_changed = Signal()  # `job_badges`, `server_badges` or `total` may have changed
-    seen_again = Signal()  # findings that were there were seen in more messages
+    seen_again = Signal()  # known findings occurred in more messages
     ignored_changed = Signal()
 
     def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
@@ -92,7 +92,7 @@ class FindingsModel(TitledTable):
     def finding(self, row: int) -> ReportedResult:
         made = self._shown.get(row)
         if made is None:
-            from mcp_progress_monitor.checking.report import checked  # late: no start waits for it
+            from mcp_progress_monitor.checking.report import checked  # late: not needed at startup
 
             made = self._shown[row] = checked(self._rows[row])
         return made
@@ -136,7 +136,7 @@ class FindingsModel(TitledTable):
         return self._sort_key(row, column) if role == SORTED else None
 
     def _sort_key(self, row: int, column: int) -> Any:
-        """What a cell is sorted by; alike ones stay in the order found."""
+        """The sort key of a cell; equal ones stay in the order found."""
         result = self._rows[row]
         if column == LEVEL:
             return level_key(result.level, row)
@@ -218,7 +218,7 @@ class FindingsModel(TitledTable):
 
 
 def _stretches(rows: Sequence[int]) -> list[range]:
-    """Increasing rows, those that follow each other as one: views look at each apart for 3 ms."""
+    """Consecutive rows as ranges: each signal costs a view 3 ms."""
     found: list[range] = []
     for row in rows:
         if found and found[-1].stop == row:
@@ -229,12 +229,12 @@ def _stretches(rows: Sequence[int]) -> list[range]:
 
 
 def level_key(level: Level, row: int) -> int:
-    """What levels are sorted by: alike ones stay in the order found."""
+    """The sort key of a level; equal ones stay in the order found."""
     return _RANKS[level] * _MORE_THAN_ROWS + row
 
 
 def text_key(text: str, row: int) -> str:
-    """What texts are sorted by: by the numbers in them, alike ones in the order found."""
+    """The sort key of a text: natural order, equal ones in the order found."""
     return f"{_DIGITS.sub(lambda found: found[0].zfill(4), text)}\0{row:06d}"
 
 
@@ -244,7 +244,7 @@ def _job_text(result: Result) -> str:
 
 
 class ServerRules(NamedTuple):
-    """A server, the revisions spoken with it, and what became of each rule."""
+    """A server, its revisions, and the state of its rules."""
 
     name: str
     revisions: tuple[str, ...]
@@ -255,7 +255,7 @@ RULE_TITLES: Final = ("Server", "Revisions", "Tested", "Passed", "Violated", "No
 
 
 class RulesModel(TitledTable):
-    """One row for each server: how many rules were tried, passed, broken, not applicable."""
+    """One row for each server: rules tested, passed, violated, not applicable."""
 
     def __init__(self, titles: ServerTitles | None = None, parent: QObject | None = None) -> None:
         super().__init__(RULE_TITLES, parent, numbers=range(2, len(RULE_TITLES)))
@@ -292,15 +292,15 @@ class RulesModel(TitledTable):
 
 INTERVAL_MS: Final = 100  # between two publications, at least
 _SHARE: Final = 10
-"""After a publication that took long there is a pause of so many times its length."""
-_MOST_AT_ONCE: Final = 250  # findings of one publication: some 30 ms of work for the list
-_PASSING_MS: Final = 5_000  # between two looks at what time alone shows, at most
+"""After a slow publication, the pause is so many times its length."""
+_MOST_AT_ONCE: Final = 250  # findings published at once: some 30 ms of work for the list
+_PASSING_MS: Final = 5_000  # interval between checks for silence, at most
 _LATER_MS: Final = 500
-"""So long after something was due: a tap's recording is read a little later than it is written."""
+"""Delay of the check after a deadline: a tap's recording is read a little later than written."""
 _WORK_S: Final = 0.004
 _WORK_MS: Final = 100
 _IDLE_WORK_MS: Final = 1
-"""Between two slices of comparing messages with their schemas: while they come, and afterwards."""
+"""Interval between slices of schema checks while messages arrive, and afterwards."""
 
 
 class JobsOfRequests(Protocol):
@@ -325,17 +325,16 @@ class JudgedSource(Protocol):
 
 
 class FindingsWatch(QObject):
-    """Judges what a source publishes.
+    """Checks what a source publishes against the rules.
 
-    Chunks of plain ticks cost the few steps that the judge needs for them. What silence shows is
-    judged while it lasts, by a timer that runs as long as the judge waits for something. Messages
-    are compared with the official schemas a little at a time; in a flood some are left out and
-    counted.
+    Chunks of plain ticks cost only a few steps. Silence is judged while it lasts, by a timer that
+    runs while the judge waits for something. Messages are compared with the official schemas in
+    slices; in a flood some are skipped and counted.
     """
 
-    changed = Signal(object)  # `list[Result]`: those that are new or were seen again; never empty
-    rested = Signal()  # no message waits for the official schemas any more
-    restarted = Signal()  # all that was found is gone
+    changed = Signal(object)  # `list[Result]`: new ones and those that occurred again; never empty
+    rested = Signal()  # all pending schema checks are done
+    restarted = Signal()  # all findings are gone
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -376,7 +375,7 @@ class FindingsWatch(QObject):
 
     @Slot()
     def finish(self) -> None:
-        """Judge what only the end of a session shows; for a recording that was read to its end."""
+        """Judge what only the end of a session shows, for a recording that was read completely."""
         if self._check is not None and not self._is_finished:
             self._is_finished = True
             self._passing.stop()
@@ -386,7 +385,7 @@ class FindingsWatch(QObject):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is to be published, and no message waits: no timer runs."""
+        """Whether nothing is pending: no timer runs."""
         return not (self._publishing.isActive() or self._working.isActive())
 
     @property
@@ -416,7 +415,7 @@ class FindingsWatch(QObject):
     def publish(self) -> None:
         self._publishing.stop()
         if self._check is not None:
-            self._check.judge.results.fresh()  # not asked for here
+            self._check.judge.results.fresh()  # not used here
             self._pending += self._check.judge.results.changed()
         changed, self._pending = self._pending[:_MOST_AT_ONCE], self._pending[_MOST_AT_ONCE:]
         if not changed:
@@ -456,7 +455,7 @@ class FindingsWatch(QObject):
 
     @Slot()
     def _pass_time(self) -> None:
-        """Judge what time alone has shown, and look again when more may have shown."""
+        """Judge what silence has shown, and schedule the next look."""
         check, source = self._check, self._source
         if check is None or source is None:
             return

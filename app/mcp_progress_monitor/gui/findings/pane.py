@@ -1,4 +1,4 @@
-"""The Findings pane: filter, what was found, one finding in words, and the rules by server."""
+"""The Findings pane: filter, list, details of one finding, and the rules by server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _WIDE: Final = 900
 _RULES_MS: Final = 1000
-_TYPED_MS: Final = 250  # after the last key a filter is applied; Enter does it at once
+_TYPED_MS: Final = 250  # a filter is applied so long after the last key; Enter applies it at once
 _SHARES: Final = [640, 360]
 _NOTHING: Final = (
     "No findings.\n\nEvery recorded message is checked against the rules of the protocol. "
@@ -128,8 +128,6 @@ class FindingsPane(QWidget):
         self._on_findings_changed()
         self._on_ignored_changed()
 
-    # What others ask of it
-
     def action(self, key: str) -> QAction:
         return self._actions[key]
 
@@ -163,8 +161,6 @@ class FindingsPane(QWidget):
 
     def show_rules(self, *, is_wanted: bool) -> None:
         self.rules_button.setChecked(is_wanted)
-
-    # How it is made
 
     def _set_up_head(self) -> None:
         field = self.field
@@ -256,7 +252,7 @@ class FindingsPane(QWidget):
         self._appearance.changed.connect(self._recolour)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the details where there is room: beside the list in a wide pane, else below."""
+        """Place the details where there is room: beside the list in a wide pane, else below."""
         super().resizeEvent(event)
         is_wide = event.size().width() >= _WIDE or event.size().width() > 2 * event.size().height()
         wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
@@ -272,8 +268,6 @@ class FindingsPane(QWidget):
         super().hideEvent(event)
         self._second.stop()
 
-    # What happens
-
     def _complete(self, text: str, cursor: int) -> Completion:
         from mcp_progress_monitor.filtering.findings import complete_finding  # late: the compiler
 
@@ -281,7 +275,7 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _apply(self) -> None:
-        """Use the filter as it is written now; one that is wrong changes nothing."""
+        """Apply the current filter text; an invalid one changes nothing."""
         from mcp_progress_monitor.filtering.findings import finding_filter  # late: the compiler
 
         self._typing.stop()
@@ -289,7 +283,7 @@ class FindingsPane(QWidget):
             test = finding_filter(self.field.text())
         except FilterError as error:
             if self.field.popup.isVisible():
-                return  # it is still being written
+                return  # it is incomplete
             self.field.show_mistake((error.position, error.length))
             self._say(str(error))
             return
@@ -350,7 +344,7 @@ class FindingsPane(QWidget):
             if not why and not self.tree.currentIndex().isValid():
                 first = next(iter(self.shown.indexes()), QModelIndex())
                 self.tree.setCurrentIndex(first)
-                self.tree.scrollToTop()  # its rule as well
+                self.tree.scrollToTop()  # shows its rule as well
         ignored = f"{number(self.model.ignored_count)} ignored"
         self.ignored.setText(ignored)
         rules = count(len(self.model.ignored), "rule")
@@ -481,7 +475,7 @@ class FindingsPane(QWidget):
             self.ignored_changed.emit((*self.model.ignored, pair))
 
     def _narrow(self, field: str, value: str) -> None:
-        from mcp_progress_monitor.filtering.filter import quoted  # late: no start waits for it
+        from mcp_progress_monitor.filtering.filter import quoted  # late: not needed at startup
 
         plain = value if value.replace("-", "").isalnum() else quoted(value)
         self.set_filter(f"{field} == {plain}")

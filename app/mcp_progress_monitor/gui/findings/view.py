@@ -1,4 +1,4 @@
-"""What the findings look like: rows in the colour of their level, and all of one in words."""
+"""The views of findings: rows in the colour of their level, and one finding in detail."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ if TYPE_CHECKING:
 _DIGITS: Final = {LEVEL: 9, RULE: 10, SERVER: 11, JOB: 12, COUNT: 7, FIRST: 7}
 _NARROW: Final = 80  # digits; a narrower list has fewer columns
 _SHARE_OF_SERVER: Final = 3
-"""Of what a wider one has more, a third goes to the server: `db (Claude Code)`."""
+"""The server's column gets a third of additional width: `db (Claude Code)`."""
 _LESS: Final = frozenset({SERVER, FIRST})
 _NARROWER: Final = 60
 _LEAST: Final = frozenset({JOB, COUNT})
 _ROOM: Final = 6
 _INDENTATION: Final = 14
-_MARGIN: Final = 5  # digits more for the arrows of rules
+_MARGIN: Final = 5  # additional digits for the arrows of groups
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class FindingTree(QTreeView):
-    """The findings, below their rules where they are grouped; Ctrl+C copies the chosen row.
+    """The findings, grouped by rule or flat; Ctrl+C copies the selected row.
 
-    Rules are open until the user closes them, as they come and as a filter brings them back.
+    Groups are expanded unless the user collapses them.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class FindingTree(QTreeView):
         parent: QWidget,
         without: Collection[int] = (),
     ) -> None:
-        """Show all columns but those that are left out."""
+        """Show all columns except `without`."""
         super().__init__(parent)
         self._shown = shown
         self._without = frozenset(without)
@@ -123,7 +123,7 @@ class FindingTree(QTreeView):
         self._open_all()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave room for the words: where there is little, the details say the rest."""
+        """Hide columns in a narrow pane: the details show their content."""
         super().resizeEvent(event)
         width = event.size().width()
         is_narrow = width < self._digits(_NARROW)
@@ -226,7 +226,7 @@ class FindingDelegate(QStyledItemDelegate):
 
 
 class SectionsView(QTextEdit):
-    """Shows sections of text and code below each other; plain text, whatever a server wrote."""
+    """Shows sections of text and code; all of it is plain text."""
 
     def __init__(self, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(parent)
@@ -243,7 +243,7 @@ class SectionsView(QTextEdit):
         appearance.changed.connect(self._write)
 
     def show_sections(self, title: str, sections: Iterable[FindingSection]) -> None:
-        """Show these; the same ones stay as they are, with what is selected in them."""
+        """Show sections; unchanged ones keep the selection."""
         wanted = (title, tuple(sections))
         if wanted != self._shown:
             is_same = wanted[0] == self._shown[0]
@@ -276,7 +276,7 @@ class SectionsView(QTextEdit):
 
 
 class JobFindings(JobSection):
-    """Lists what is wrong with a job; without what the user ignores."""
+    """Lists the findings of a job, except ignored ones."""
 
     jump_requested = Signal(object)  # the `Checked` whose first message is to be shown in Traffic
 

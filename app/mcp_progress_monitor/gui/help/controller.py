@@ -1,4 +1,4 @@
-"""The windows of the Help menu: the manual, what this program is, a report to be filled in."""
+"""The windows of the Help menu: manual, About, and the bug report."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Help(QObject):
 
     @Slot()
     def show_manual(self) -> None:
-        """Show the manual in a window of its own, beside which one can work."""
+        """Show the manual in a separate window."""
         from mcp_progress_monitor.gui.help.manual import ManualWindow
 
         if self._manual is None:
@@ -74,7 +74,7 @@ _LIBRARIES: Final = ("mcp", "anyio", "httpx2", "pydantic", "qasync")
 
 
 def versions() -> list[str]:
-    """What the program runs on, a thing a line; nothing in it is about the user."""
+    """Versions of the program and what it runs on, one a line; nothing about the user."""
     lines = [
         f"MCP Progress Monitor {__version__}{' (bundle)' if bundle.is_bundled() else ''}",
         f"Python {platform.python_version()}, {platform.python_implementation()}",
@@ -98,7 +98,7 @@ def _version(library: str) -> str:
 
 
 def report_text(data_dir: Path) -> str:
-    """A report to be filled in: the questions, then what the program runs on."""
+    """The template of a bug report: questions, then versions."""
     log = data_dir / LOG_NAME
     state = "has entries" if is_there(log) else "not written so far"
     lines = [
@@ -116,7 +116,7 @@ def report_text(data_dir: Path) -> str:
 
 
 def _without_home(path: Path) -> str:
-    """A path without the user's name in it."""
+    """A path with the home folder abbreviated."""
     own = home()
     if own is not None and path.is_relative_to(own):
         return str("~" / path.relative_to(own))
@@ -124,7 +124,7 @@ def _without_home(path: Path) -> str:
 
 
 class AboutDialog(QDialog):
-    """Says what this program is; its versions can be copied."""
+    """Shows what this program is; its versions can be copied."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -157,7 +157,7 @@ class AboutDialog(QDialog):
 
 
 class ReportDialog(QDialog):
-    """A prepared text about a defect; nothing is sent, the user copies it."""
+    """A prepared bug report to copy; nothing is sent."""
 
     def __init__(self, data_dir: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The manual in a window: its pages are shipped, so it is read without a network."""
+"""The manual in a window: its pages are included, so no network is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATH: Final = int(Qt.ItemDataRole.UserRole)
 
 
 class ManualPage(NamedTuple):
-    """A page: its title in the index, its file, its text."""
+    """A page: title, file and text."""
 
     title: str
     path: Path
@@ -54,7 +54,7 @@ def _listed(folder: Path, index: str) -> Iterator[ManualPage]:
 
 
 class ManualWindow(QDialog):
-    """A list of pages, of those the ones that hold what is searched for, and the page chosen."""
+    """A list of pages, filtered by a search, and the selected page."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -114,7 +114,7 @@ class ManualWindow(QDialog):
 
     @Slot()
     def _find_next(self) -> None:
-        """Mark the next place with what is searched for; after the last one, the first."""
+        """Select the next match; after the last one, the first."""
         if not self.page.find(self.search.text()):
             self.page.moveCursor(QTextCursor.MoveOperation.Start)
             self.page.find(self.search.text())
@@ -126,7 +126,7 @@ class ManualWindow(QDialog):
 
     @Slot(QUrl)
     def _on_link_clicked(self, link: QUrl) -> None:
-        """Go to another page or place of the manual; everything else is for the browser."""
+        """Follow a link within the manual; other links open in the browser."""
         target = self.page.source().resolved(link)
         if not target.isLocalFile():
             QDesktopServices.openUrl(target)
@@ -137,7 +137,7 @@ class ManualWindow(QDialog):
         self._go_to(target.fragment())
 
     def _go_to(self, place: str) -> None:
-        """Scroll to the heading of a name, as in the links of Markdown."""
+        """Scroll to the heading with this anchor, as in Markdown links."""
         block: QTextBlock = self.page.document().begin()
         while place and block.isValid():
             slug = re.sub(r"[^\w -]", "", block.text().casefold()).replace(" ", "-")

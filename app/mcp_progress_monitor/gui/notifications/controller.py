@@ -1,4 +1,4 @@
-"""Joins notifications, tray icon, task bar, title and mini window to the jobs."""
+"""Connects notifications, tray icon, task bar, title and mini window to the jobs."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 GATHERED_MS: Final = 1_000  # events of one second are one notification
 _APART_MS: Final = 5_000
-"""Least time between two notifications: what comes meanwhile is in the next."""
+"""Least time between two notifications: events meanwhile are gathered into the next one."""
 SHARE_MS: Final = 4_000
-"""Between two looks at the progress of what runs: each costs a snapshot of every such job."""
-_AVERAGED: Final = 20  # so many running jobs make the progress in the task bar, the oldest first
+"""Interval of progress updates: each costs a snapshot of every running job."""
+_AVERAGED: Final = 20  # running jobs that count for the progress in the task bar, the oldest first
 _TITLE: Final = "MCP Progress Monitor"
 
 
 class NotificationsController(QObject):
-    """Tells of jobs where the window is not seen; idle while nothing changes."""
+    """Shows the state of the jobs outside the window; idle while nothing changes."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class NotificationsController(QObject):
         settings: UserSettings,
         open_job: Callable[[JobId], object],
     ) -> None:
-        """`open_job` shows a job in the window, and is called for one that is still there."""
+        """`open_job` shows a job in the window; called only for existing jobs."""
         super().__init__(window)
         self._window = window
         self._models = models
@@ -62,7 +62,7 @@ class NotificationsController(QObject):
         self._preferences = preferences
         self._settings = settings
         self._open_job = open_job
-        self.mini: MiniWindow | None = None  # made when it is first wanted
+        self.mini: MiniWindow | None = None  # created on first use
         self._running: dict[JobId, None] = {}
         self._pending: list[JobEvent] = []
         self._events = JobEvents(time.time())
@@ -111,7 +111,7 @@ class NotificationsController(QObject):
         self.desktop.withdraw()
 
     def is_in_front(self) -> bool:
-        """Whether the user is at one of our windows; the mini window shows too little to count."""
+        """Whether one of our windows is active; the mini window shows too little to count."""
         active = QApplication.activeWindow()
         return active is not None and active is not self.mini
 
@@ -182,7 +182,7 @@ class NotificationsController(QObject):
                 self._running[job.id] = None
 
     def _running_jobs(self) -> list[JobSnapshot]:
-        """The first of the jobs that have not ended."""
+        """The oldest running jobs, at most as many as the progress is made of."""
         first = list(self._running)[:_AVERAGED]
         return [job for job in map(self._models.jobs.snapshot, first) if job is not None]
 
@@ -240,7 +240,7 @@ class NotificationsController(QObject):
     @Slot(bool)
     def _on_mini_toggled(self, is_wanted: bool) -> None:
         if is_wanted and self.mini is None:
-            from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow  # late: few want it
+            from mcp_progress_monitor.gui.jobs.mini_window import MiniWindow  # late: rarely used
 
             made = MiniWindow(self._models.jobs, self._appearance, self._preferences, self._window)
             made.job_opened.connect(self.open_job)
@@ -265,7 +265,7 @@ class NotificationsController(QObject):
 
 
 def counted(count: Callable[[JobGroup], int]) -> str:
-    """`"3 running, 1 needs you"`; nothing when no job runs."""
+    """`"3 running, 1 needs you"`; empty when no job runs."""
     running, needs_you = count(JobGroup.RUNNING), count(JobGroup.NEEDS_YOU)
     stalled = count(JobGroup.STALLED)
     parts = (

@@ -1,6 +1,6 @@
-"""Shows a notification on the desktop, and says when it is clicked; progress in the task bar.
+"""Notifications, tray icon, task bar button, and keeping the computer awake.
 
-Linux: the desktop's notification service on the session bus. Elsewhere, and where there is no such
+On Linux, notifications use the desktop's service on the session bus. Elsewhere, or without that
 service: the tray icon's message, or at least the window's button in the task bar.
 """
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _CLICK: Final = "default"
 _KEPT: Final = 100
 _SHOWN_MS: Final = 10_000
-_LOW, _CRITICAL = 1, 2  # urgency in the desktop's terms; a critical one stays until it is read
+_LOW, _CRITICAL = 1, 2  # urgency levels; a critical notification stays until it is read
 
 
 class DesktopNotifier(QObject):
-    """Shows notices, the newest in place of none: the desktop keeps and groups them."""
+    """Shows notices; the desktop keeps and groups them."""
 
-    clicked = Signal(object)  # the `JobId` of the notice that was clicked
+    clicked = Signal(object)  # the `JobId` of the clicked notice
 
     def __init__(self, window: QWidget, bus: Callable[[], SessionBus | None]) -> None:
         super().__init__(window)
@@ -70,7 +70,7 @@ class DesktopNotifier(QObject):
             self._notify(notice, has_sound=has_sound)
 
     def withdraw(self) -> None:
-        """Take back what is still shown: the user has come to the window."""
+        """Close the notifications that are still shown: the user has come to the window."""
         for number in self._shown:
             if self._bus is not None:
                 self._bus.call("notifications", "CloseNotification", "u", (number,))
@@ -88,7 +88,7 @@ class DesktopNotifier(QObject):
     def _notify(self, notice: Notice, *, has_sound: bool) -> None:
         if self._bus is None:
             return
-        import html  # with all its entities: no start waits for them
+        import html  # late: it has all entities
 
         body = html.escape(notice.body, quote=False) if self._takes_markup else notice.body
         sound = ("sound-name", ("s", "message-new-instant"))
@@ -106,7 +106,7 @@ class DesktopNotifier(QObject):
 
     def _on_notified(self, notice: Notice, has_sound: bool, answer: tuple[Any, ...] | None) -> None:
         if not answer:
-            self._takes_markup = None  # another service may come
+            self._takes_markup = None  # another service may start
             self._fall_back(notice, has_sound=has_sound)
             return
         self._shown[answer[0]] = notice.job
@@ -115,7 +115,7 @@ class DesktopNotifier(QObject):
 
     def _fall_back(self, notice: Notice, *, has_sound: bool) -> None:
         tray = self._tray
-        is_there = tray is not None and tray.isSystemTrayAvailable()  # its panel may have ended
+        is_there = tray is not None and tray.isSystemTrayAvailable()  # its panel may have exited
         if tray is not None and is_there and tray.supportsMessages():
             self._newest = notice.job
             tray.showMessage(notice.title, notice.body, tray.icon(), _SHOWN_MS)
@@ -134,7 +134,7 @@ class DesktopNotifier(QObject):
         if not body or body[0] not in self._shown:
             return
         if name == "ActivationToken":
-            # Wayland lets a program come to the front only with what came of a click; Qt takes it.
+            # Wayland activates a window only with the token of a click, which Qt reads here.
             os.environ["XDG_ACTIVATION_TOKEN"] = str(body[1])
         elif name == "ActionInvoked" and body[1] == _CLICK:
             self.clicked.emit(self._shown[body[0]])
@@ -143,14 +143,14 @@ class DesktopNotifier(QObject):
 
 
 class TaskBarButton:
-    """The program's button in the task bar or dock: a number, and progress where there can be."""
+    """The program's button in the task bar or dock: a badge, and progress if supported."""
 
     def __init__(self, bus: Callable[[], SessionBus | None]) -> None:
         self._bus = bus
         self._shown: tuple[int, float | None] = (0, None)
 
     def show(self, count: int, share: float | None) -> None:
-        """Show `count` as badge (0: none), and `share` of 0 to 1 as progress (None: none)."""
+        """Show `count` as badge (0: none), and `share` from 0 to 1 as progress (None: none)."""
         share = None if share is None else round(share, 2)
         before, self._shown = self._shown, (count, share)
         application = QGuiApplication.instance()
@@ -172,16 +172,15 @@ class TaskBarButton:
 
 
 class BusHere:
-    """The session bus, made when first asked for; None where it has no such use: not on Linux."""
+    """The session bus, created on first use; None on other systems than Linux."""
 
     def __init__(self, parent: QObject) -> None:
         self._parent = parent
         self._made: SessionBus | None = None
 
     def __call__(self) -> SessionBus | None:
-        """The same for everyone."""
         if self._made is None and sys.platform.startswith("linux"):
-            from mcp_progress_monitor.gui.notifications.session_bus import (  # few starts need it
+            from mcp_progress_monitor.gui.notifications.session_bus import (  # late: rarely used
                 SessionBus,
             )
 
@@ -193,15 +192,15 @@ _SIDE: Final = 64
 _LISTED: Final = 8
 _LONGEST: Final = 40
 LOOK_MS: Final = 10_000
-"""Between two looks for a tray, at 0.3 ms each; one that was there and returns is Qt's matter."""
+"""Interval of looking for a tray, at 0.3 ms each; Qt handles one that disappears and returns."""
 
 
 class TrayIcon(QObject):
-    """An icon in the tray, while it is wanted and the desktop has a place for it."""
+    """A tray icon, shown while it is enabled and the desktop has a tray."""
 
-    shown = Signal()  # the window is to come to the front
-    job_opened = Signal(object)  # a `JobId` that was chosen from the menu
-    icon_changed = Signal()  # there is an icon, or none any more
+    shown = Signal()  # the window is to be raised
+    job_opened = Signal(object)  # the `JobId` chosen from the menu
+    icon_changed = Signal()  # the icon was created or removed
 
     def __init__(
         self,
@@ -210,14 +209,14 @@ class TrayIcon(QObject):
         running: Callable[[], Sequence[JobSnapshot]],
         actions: Sequence[QAction],
     ) -> None:
-        """`running` are the jobs that the menu lists; `actions` are its last ones."""
+        """`running` returns the jobs to list in the menu; `actions` come last in it."""
         super().__init__(window)
         self._appearance = appearance
         self._running = running
         self._actions = actions
         self._text = ""
         self._tone: Tone | None = None
-        self.icon: QSystemTrayIcon | None = None  # the system's own; None while there is none
+        self.icon: QSystemTrayIcon | None = None  # None while there is no tray
         self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self._show_icon)
         self._menu = QMenu(window)
@@ -251,7 +250,7 @@ class TrayIcon(QObject):
         self.icon_changed.emit()
 
     def show_state(self, text: str, tone: Tone | None) -> None:
-        """Say `text`, and mark the icon in the colour of `tone`; None leaves it plain."""
+        """Set the tool tip, and mark the icon in the colour of `tone`; None leaves it plain."""
         if (text, tone) != (self._text, self._tone):
             self._text, self._tone = text, tone
             self._draw()
@@ -313,12 +312,12 @@ class TrayIcon(QObject):
 
 _NAME: Final = "MCP Progress Monitor"
 _WHY: Final = "Jobs are running"
-_SUSPENDING: Final = 4  # what is held up, in GNOME's terms: to suspend an idle session
+_SUSPENDING: Final = 4  # GNOME's flag for suspending an idle session
 _ES_CONTINUOUS, _ES_SYSTEM_REQUIRED = 0x80000000, 0x00000001
 
 
 class _Service(NamedTuple):
-    """A service of the session bus: how it is asked, and which method takes that back."""
+    """A service of the session bus that inhibits sleep, and the method that releases it."""
 
     name: str
     signature: str
@@ -333,7 +332,7 @@ _SERVICES: Final = (
 
 
 class StayAwake(QObject):
-    """Asks the system when it is wanted first, and takes that back when it is wanted no more."""
+    """Inhibits sleep while wanted, and releases it afterwards."""
 
     def __init__(self, bus: Callable[[], SessionBus | None], parent: QObject) -> None:
         super().__init__(parent)
@@ -344,7 +343,7 @@ class StayAwake(QObject):
         self._process: QProcess | None = None
 
     def set_wanted(self, *, is_wanted: bool) -> None:
-        """Stay awake, or let the system do as it does; asked again, nothing changes."""
+        """Inhibit or allow sleep; calling it again has no effect."""
         if is_wanted == self._is_wanted:
             return
         self._is_wanted = is_wanted
@@ -358,7 +357,7 @@ class StayAwake(QObject):
             self._ask(0)
 
     def _ask(self, place: int) -> None:
-        """Ask the services one after the other until one of them agrees."""
+        """Ask the services in turn until one of them agrees."""
         bus = self._bus_here()
         self._is_asking = self._is_wanted and bus is not None and place < len(_SERVICES)
         if self._is_asking and bus is not None:
@@ -393,7 +392,7 @@ class StayAwake(QObject):
 
 
 def _set_state(is_wanted: bool) -> None:
-    """Tell Windows; it holds for this thread until it is told otherwise, or the thread ends."""
+    """Set the execution state of this thread on Windows, until it is changed or the thread ends."""
     if sys.platform == "win32":
         import ctypes
 

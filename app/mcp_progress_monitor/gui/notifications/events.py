@@ -1,4 +1,4 @@
-"""What of a job is worth a notification: its changes as events, and events as text."""
+"""Changes of jobs that are worth a notification, as events and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_REASON: Final = 200
 
 
 class EventKind(enum.Enum):
-    """What happened, the most urgent first; the value is the setting that switches it on."""
+    """What happened, the most urgent first; the values are the settings that enable it."""
 
     NEEDS_YOU = "on_needs_you"
     FAILED = "on_failed"
@@ -61,7 +61,7 @@ _SUMMED_UP: Final = {
 
 
 class JobEvent(NamedTuple):
-    """A job came into a state that is worth telling, as its snapshot was then."""
+    """A job entered a state that is worth a notification; `job` is its snapshot then."""
 
     kind: EventKind
     job: JobSnapshot
@@ -77,10 +77,10 @@ class Notice(NamedTuple):
 
 
 class JobEvents:
-    """Turns snapshots of jobs into events: each state of a job once, and nothing of the past."""
+    """Turns snapshots of jobs into events: each state of a job once, and nothing from the past."""
 
     def __init__(self, since_when: float) -> None:
-        """What began and ended before `since_when` (wall seconds) is history."""
+        """Jobs that ended before `since_when` (wall seconds) are history."""
         self._since_when = since_when
         self._known: dict[JobId, JobState] = {}
 
@@ -92,7 +92,7 @@ class JobEvents:
             self._known.pop(job, None)
 
     def changed(self, jobs: Iterable[JobSnapshot | None]) -> list[JobEvent]:
-        """The events in `jobs`, which are new or have changed."""
+        """The events of new or changed `jobs`."""
         found = []
         for job in jobs:
             if job is None:
@@ -114,7 +114,7 @@ class JobEvents:
         return self._is_of_now(job, before)
 
     def _is_of_now(self, job: JobSnapshot, before: JobState | None) -> bool:
-        """Not what an earlier run left, nor what a tap recorded before this one began."""
+        """False for what an earlier run left, or a tap recorded before this one began."""
         if before is None and job.request <= 0:
             return False
         if job.ended_at is not None:

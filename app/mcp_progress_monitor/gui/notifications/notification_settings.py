@@ -1,4 +1,4 @@
-"""The page of notification settings; a part of the Settings dialog, and complete without it."""
+"""The page of notification settings in the Settings dialog."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ _RULES: Final[Mapping[ServerRule, str]] = {
 
 
 class NotificationPage(QWidget):
-    """Shows and edits `NotificationSettings`; whoever shows it applies what `changed` says."""
+    """Shows and edits `NotificationSettings`; the owner applies what `changed` emits."""
 
-    changed = Signal(object)  # the settings chosen now
+    changed = Signal(object)  # the current settings
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""Linux: the session's D-Bus, for notifications, progress in the task bar, and staying awake.
+"""The session's D-Bus on Linux: notifications, progress in the task bar, inhibiting sleep.
 
-Not through PySide's QtDBus: from Python it cannot send an unsigned number (6.11), which a
-notification needs. The messages are jeepney's, the socket is Qt's: nothing waits for anything.
+PySide's QtDBus cannot send an unsigned number from Python (6.11), which a notification needs. So
+messages are encoded by jeepney and sent through a Qt socket, which never blocks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Answered: TypeAlias = Callable[[tuple[Any, ...] | None], object]
-    """Called with the body of a reply; with None where there was an error, or no bus."""
+    """Called with the body of a reply; with None after an error, or without a bus."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,13 +59,13 @@ _ADDRESSES: Final = {
         f"/{APPLICATION.replace('-', '_')}", interface="com.canonical.Unity.LauncherEntry"
     ),
 }
-"""Where a call goes to, and where a signal comes from."""
+"""Targets of calls, and sources of signals."""
 _HEARD: Final = _ADDRESSES["notifications"]
-_AGAIN_AFTER_S: Final = 60.0  # a bus that is not there is not asked for again sooner
+_AGAIN_AFTER_S: Final = 60.0  # delay before connecting again after a failure
 
 
 class SessionBus(QObject):
-    """Calls and signals on the session bus; connects at the first of them."""
+    """Calls and signals on the session bus; connects on first use."""
 
     signalled = Signal(str, object)
     """The name of a signal of the notification service, and its body as a tuple."""
@@ -89,11 +89,11 @@ class SessionBus(QObject):
         body: tuple[Any, ...] = (),
         answered: Answered | None = None,
     ) -> None:
-        """Call a method of a service (as in `_ADDRESSES`); `answered` hears the reply later."""
+        """Call a method of a service in `_ADDRESSES`; `answered` receives the reply."""
         self._send(new_method_call(_ADDRESSES[service], method, signature, body), answered)
 
     def emit_signal(self, source: str, name: str, signature: str, body: tuple[Any, ...]) -> None:
-        """Send a signal of a source ("launcher") to whoever listens."""
+        """Broadcast a signal from a source in `_ADDRESSES` ("launcher")."""
         self._send(new_signal(_ADDRESSES[source], name, signature, body), None)
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class SessionBus(QObject):
         return self._socket is not None
 
     def _place(self) -> str:
-        """Where the bus listens, a path or after a zero an abstract name; empty without a bus."""
+        """The address of the bus: a path, or an abstract name after a zero; empty without a bus."""
         try:
             return str(get_bus(self._address or "SESSION"))
         except (KeyError, RuntimeError, ValueError):
@@ -162,7 +162,7 @@ class SessionBus(QObject):
         try:
             while (message := self._parser.get_next_message()) is not None:
                 self._take(message)
-        except (ValueError, TypeError, KeyError, IndexError) as error:  # not what we can read
+        except (ValueError, TypeError, KeyError, IndexError) as error:  # malformed or unsupported
             self._fail(repr(error))
 
     def _authenticate(self, data: bytes) -> None:
@@ -196,7 +196,7 @@ class SessionBus(QObject):
         self._fail("" if self._socket is None else self._socket.errorString())
 
     def _fail(self, why: str) -> None:
-        """Leave the bus, and answer what waits for it."""
+        """Disconnect from the bus, and answer all pending calls."""
         socket, self._socket = self._socket, None
         if socket is None:
             return

@@ -1,4 +1,4 @@
-"""What differs by kind of question: a form, a URL to open, the list of roots."""
+"""The parts of a question's view that depend on its kind: form, URL, roots, sampling."""
 
 from __future__ import annotations
 
@@ -66,13 +66,14 @@ if TYPE_CHECKING:
 
 
 class QuestionBody(QWidget):
-    """The part of a question's view that differs by kind.
+    """The part of a question's view that depends on its kind.
 
-    `accept_words`, `decline_words` and `dismiss_words` name the buttons; an empty one is not there.
+    `accept_words`, `decline_words` and `dismiss_words` are the texts of the buttons; empty for
+    none.
     """
 
-    remade = Signal()  # there may be other controls than before
-    link_opened = Signal(object)  # `str`: an address to be opened, by a click of the user alone
+    remade = Signal()  # the controls have changed
+    link_opened = Signal(object)  # `str`: a URL to open, after a click of the user
 
     accept_words = ""
     decline_words = ""
@@ -85,27 +86,27 @@ class QuestionBody(QWidget):
         self.appearance = appearance
 
     def accepted(self) -> Answer | None:
-        """The answer as filled in; None when something is wrong, which is shown at its place."""
+        """The entered answer; None if it is invalid, which is shown at its place."""
         raise NotImplementedError
 
     def declined(self) -> Answer:
         raise NotImplementedError
 
     def show_json(self, *, is_shown: bool) -> None:
-        """Show the answer as raw JSON, too."""
+        """Show the answer as raw JSON."""
 
     def show_refusal(self, lines: str) -> None:
-        """Show what of the answer was refused, as far as it has a place here."""
+        """Show why the answer was refused, as far as it has a place here."""
 
     def is_json_only(self) -> bool:
-        """Whether there is nothing but raw JSON to fill in."""
+        """Whether only raw JSON can be entered."""
         return False
 
     def follow(self, question: Question) -> None:
         self.question = question
 
     def aside(self) -> QWidget | None:
-        """What is to be read beside what is filled in; None when the message says all."""
+        """A widget to read beside the answer; None if the message is enough."""
         return None
 
 
@@ -135,7 +136,7 @@ class ElicitationBody(QuestionBody):
             in_column(self.editor, of=self, margins=0)
 
     def accepted(self) -> Answer | None:
-        """Accept what was filled in, unless something of it does not fit."""
+        """The form's value, unless it is invalid."""
         if self.form is not None:
             return None if self.form.check() else Accept(self.form.value())
         if self.editor is None:
@@ -160,7 +161,7 @@ class ElicitationBody(QuestionBody):
 
 
 def defaults_of(schema: Schema) -> dict[str, object]:
-    """The values that the server would fill in (2025-11-25 "Elicitation", "Requested Schema")."""
+    """The defaults of a form (2025-11-25 "Elicitation", "Requested Schema")."""
     fields = ((name, as_object(field)) for name, field in properties_of(schema).items())
     return {name: field["default"] for name, field in fields if "default" in field}
 
@@ -173,7 +174,7 @@ def has_form(question: Question) -> bool:
 
 
 def refused_at(line: str) -> SchemaViolation:
-    """A line such as `a.b[0]: it is too long` as a problem with its path."""
+    """A line such as `a.b[0]: it is too long` as a violation with its path."""
     where, colon, text = line.partition(": ")
     if not colon:
         return SchemaViolation((), line)
@@ -195,7 +196,7 @@ class RootsBody(QuestionBody):
         in_column(self.editor, of=self, margins=0)
 
     def accepted(self) -> Answer | None:
-        """Send the list, unless it is no JSON."""
+        """The list, unless it is not JSON."""
         self.editor.apply()
         return None if self.editor.mistake else Accept(self.editor.value())
 
@@ -203,7 +204,6 @@ class RootsBody(QuestionBody):
         return Refused(ROOTS_REJECTED)
 
     def is_json_only(self) -> bool:
-        """Whether there is nothing but raw JSON to fill in: so it is."""
         return True
 
 
@@ -252,7 +252,7 @@ class UrlBody(QuestionBody):
         return Decline()
 
     def follow(self, question: Question) -> None:
-        """Tell that the server knows it is done on the page."""
+        """Show that the server reports the step as complete."""
         super().follow(question)
         if question.is_complete:
             self.note.setText("The server reports that this step is complete.")
@@ -309,7 +309,7 @@ class ConversationView(QScrollArea):
         self.setAccessibleName("Prompt for the model")
 
     def words(self) -> str:
-        """All that is written here, in order."""
+        """All texts, in order."""
         return "\n".join(label.text() for label in self.findChildren(QLabel))
 
     def _add_heading(self, text: str) -> None:
@@ -334,7 +334,7 @@ class ConversationView(QScrollArea):
         self._column.addWidget(label)
 
     def _add_image(self, encoded: str) -> None:
-        """A thumbnail; of the many images there may be, the first few are decoded."""
+        """A thumbnail; only the first few images are decoded."""
         self._images += 1
         if self._images > _IMAGES_AT_MOST:
             self._add_words("One more image, not shown here.", Tone.MUTED)
@@ -351,10 +351,9 @@ _MODEL: Final = "answered-by-hand"
 
 
 class SamplingBody(QuestionBody):
-    """The answer at the right of the conversation (2025-11-25 "Sampling").
+    """The answer beside the conversation (2025-11-25 "Sampling").
 
-    Text and JSON are two sides of one answer: turning to the JSON takes the text along, and back
-    again what of the JSON is text.
+    Text and JSON are two views of one answer; switching converts it.
     """
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
@@ -386,7 +385,7 @@ class SamplingBody(QuestionBody):
         self._lay_out()
 
     def accepted(self) -> Answer | None:
-        """Send what was written, unless that is nothing, or no JSON."""
+        """The written answer, unless it is empty or not JSON."""
         if self._pages.currentWidget() is self.editor:
             self.editor.apply()
             return None if self.editor.mistake else Sampled(self.editor.value())
@@ -399,7 +398,7 @@ class SamplingBody(QuestionBody):
         return Refused()
 
     def show_json(self, *, is_shown: bool) -> None:
-        """Turn to the JSON and back; what was written goes along."""
+        """Switch between text and JSON, converting the answer."""
         if is_shown:
             self.editor.show_value(self._result())
         else:

@@ -41,7 +41,7 @@ class QuestionsController(QObject):
         self._appearance = appearance
         self._tell = tell
         self._known: frozenset[int] = frozenset()
-        # After the model, which has been connected before: then the panel has all views.
+        # After the model's own connection: then the panel has all views.
         models.feed.questions_changed.connect(self._on_questions_changed)
         window.late.questions.when_made(self._join_panel)
         window.job_list.answer_requested.connect(self.show_job)
@@ -63,7 +63,7 @@ class QuestionsController(QObject):
 
     @Slot(object)
     def show_job(self, job: JobId) -> None:
-        """Bring up what a job waits for, and put the cursor there."""
+        """Show the question that a job waits for, and focus it."""
         panel = self._window.question_panel
         if not panel.show_job(job):
             found = self._engine.jobs.snapshot(job)
@@ -75,7 +75,7 @@ class QuestionsController(QObject):
 
     @Slot(object)
     def open_link(self, url: str) -> None:
-        """Open a page in the browser that the user has seen the whole address of, and clicked."""
+        """Open a URL that the user has seen and clicked."""
         parts = url_parts(url)
         address = QUrl(url, QUrl.ParsingMode.StrictMode)
         if parts.refusal or not address.isValid() or not _is_of_host(address, parts.host):
@@ -98,7 +98,7 @@ class QuestionsController(QObject):
 
     @Slot(str)
     def ask_for_roots(self, server: str) -> None:
-        from mcp_progress_monitor.gui.questions.settings import RootsDialog  # idem
+        from mcp_progress_monitor.gui.questions.settings import RootsDialog  # late, as above
 
         roots = self._engine.servers.snapshot(server).settings.roots
         dialog = RootsDialog(server, roots, self._appearance, self._window)
@@ -133,12 +133,12 @@ class QuestionsController(QObject):
         self._known = now
         ended = (self._engine.questions.find(each) for each in changed - now)
         for question in ended:
-            # Folders are given by a rule from the beginning: that is no news.
+            # Folders are always answered by a rule: not worth a notice.
             if question is not None and question.ended == BY_RULE and question.kind != "roots":
                 self._tell_of_rule(question)
 
     def _tell_of_rule(self, question: Question) -> None:
-        """Say that a rule has answered; the same words again are shown once."""
+        """Report that a rule has answered; repeated texts are shown once."""
         what = "A rule answered automatically when a server {asks}".format(
             asks=kind_text(question.kind).replace("asks", "asked", 1)
         )
@@ -147,7 +147,7 @@ class QuestionsController(QObject):
 
 
 def _is_of_host(address: QUrl, shown: str) -> bool:
-    """Whether the browser is sent to the very host that was shown, whatever Qt reads."""
+    """Whether Qt would open the same host that was shown."""
     plain = QUrl.ComponentFormattingOption
     read = {address.host(option).casefold() for option in (plain.FullyEncoded, plain.FullyDecoded)}
     host = shown.rpartition(":")[0] if address.port() >= 0 else shown

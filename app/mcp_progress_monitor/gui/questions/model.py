@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 QUESTION: Final = int(Qt.ItemDataRole.UserRole) + 1  # role of a row's `Question`
-ABOUT: Final = QUESTION + 1  # role of the words about it: server, job, since when, phase
+ABOUT: Final = QUESTION + 1  # role of the line about it: server, job, age, phase
 
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class _Source(NamedTuple):
-    """Where questions, their jobs and the time come from."""
+    """The source of questions, jobs and the time."""
 
     opened: Callable[[], Sequence[Question]]
     snapshot: Callable[[JobId], JobSnapshot | None]
@@ -32,7 +32,7 @@ class _Source(NamedTuple):
 
 
 class QuestionsModel(QAbstractListModel):
-    """One row for each open question of a source; ids are never used twice."""
+    """One row for each open question of a source; ids are never reused."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class QuestionsModel(QAbstractListModel):
         snapshot: Callable[[JobId], JobSnapshot | None],
         now: Callable[[], float],
     ) -> None:
-        """Show the questions that are `opened` from now on, with their jobs, by the clock `now`."""
+        """Show the questions of `opened` with their jobs; `now` is their clock."""
         self.beginResetModel()
         self._source = _Source(opened, snapshot, now)
         self._questions = list(opened())
@@ -70,7 +70,7 @@ class QuestionsModel(QAbstractListModel):
             self.endInsertRows()
 
     def _remove(self, is_gone: Callable[[Question], bool]) -> None:
-        """Remove rows, those that follow each other at once: of a server that ended, all."""
+        """Remove rows, consecutive ones at once: a server that ends closes all of its questions."""
         end = len(self._questions)
         while end:
             first = end
@@ -84,7 +84,7 @@ class QuestionsModel(QAbstractListModel):
 
     @Slot()
     def tick(self) -> None:
-        """Let time pass: how long ago each was asked, and its phase, are outdated."""
+        """Update how long ago questions were asked, and their phases."""
         if self._questions:
             self.dataChanged.emit(self.index(0), self.index(len(self._questions) - 1), [ABOUT])
 
@@ -105,7 +105,7 @@ class QuestionsModel(QAbstractListModel):
         return next((each for each in self._questions if each.request in numbers), None)
 
     def about(self, question: Question) -> str:
-        """Server, job, since when and phase of a question, in a line."""
+        """Server, job, age and phase of a question, in a line."""
         if self._source is None or question.job is None:
             job = None
         else:
@@ -118,7 +118,7 @@ class QuestionsModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._questions)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The question in a line for display, the rest for those who paint."""
+        """The question as a line for display, the rest for the delegate."""
         if not index.isValid():
             return None
         question = self._questions[index.row()]
@@ -133,7 +133,7 @@ class QuestionsModel(QAbstractListModel):
         return question if role == QUESTION else None
 
     def _job_words(self, job: JobSnapshot | None) -> str:
-        """The name of the call that made a server ask; of the job itself where that is ours."""
+        """The name of the call during which the server asked."""
         if job is not None and job.parent is not None and self._source is not None:
             job = self._source.snapshot(job.parent) or job
         return "" if job is None else line(job_name(job))

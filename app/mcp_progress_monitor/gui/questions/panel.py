@@ -109,14 +109,14 @@ class QuestionView(QWidget):
         add_keys(self, "questions.accept", self._on_accept)
 
     def follow(self, question: Question, about: str) -> None:
-        """Show the question as it is now, and what is said about it."""
+        """Update the question and the text about it."""
         if question != self.question:
             self.question = question
             self.body.follow(question)
         self.about.setText(about)
 
     def show_problem(self, problem: ErrorDetails) -> None:
-        """Show why an answer was refused, at its fields where it names any; it can be corrected."""
+        """Show why an answer was refused, at its fields if possible; it can be corrected."""
         self._set_waiting(is_waiting=False)
         self.body.show_refusal(problem.detail)
         text = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
@@ -187,7 +187,7 @@ class QuestionView(QWidget):
         self.answer_requested.emit(self.question.id, answer)
 
     def _set_waiting(self, *, is_waiting: bool) -> None:
-        """A second click must not answer twice."""
+        """Prevent a second click from answering twice."""
         for button in (self.accept, self.decline, self.dismiss):
             button.setEnabled(not is_waiting)
 
@@ -254,9 +254,9 @@ _SECOND_MS: Final = 1000
 class QuestionPanel(QWidget):
     """Shows a `QuestionsModel`; each question keeps its own view and input.
 
-    The view is made when the question is first shown: a form takes some milliseconds, and a server
-    may ask a hundred questions in a moment. One that comes never takes the place of the one that is
-    being answered, nor the focus.
+    A view is created when its question is first shown: a form takes some milliseconds, and a server
+    may ask a hundred questions at once. A new question never replaces the one being answered, nor
+    takes the focus.
     """
 
     answer_requested = Signal(object, object)  # the question's id and the `Answer`
@@ -291,7 +291,7 @@ class QuestionPanel(QWidget):
         return shown if isinstance(shown, QuestionView) else None
 
     def view(self, question: int) -> QuestionView | None:
-        """The view of an open question, made now if it was never shown; None when there is none."""
+        """The view of an open question, created on first use; None if there is none."""
         row = None if question in self._views else self._questions.row_of(question)
         if row is not None:
             self._add(self._questions.questions()[row])
@@ -394,7 +394,7 @@ class QuestionPanel(QWidget):
 
     @Slot()
     def _choose_any(self) -> None:
-        """Show the oldest question, where none is shown that is still open."""
+        """Show the oldest question unless an open one is shown."""
         if not self.list.currentIndex().isValid() and self._questions.rowCount():
             self.list.setCurrentIndex(self._questions.index(0))
         self._show_current()

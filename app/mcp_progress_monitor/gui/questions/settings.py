@@ -86,19 +86,19 @@ class ServerSettingsDialog(QDialog):
         in_column(text, (page, 1), self.note, self._buttons, of=self, margins=GAP_L, spacing=GAP)
 
     def save(self) -> str:
-        """Hand on what was chosen; returns what is wrong with it, empty when it was handed on."""
+        """Emit the settings; returns the error, empty if they are valid."""
         raise NotImplementedError
 
     @Slot()
     def accept(self) -> None:
-        """Save and close; stay open with the reason when that cannot be."""
+        """Save and close; stay open and show an error."""
         wrong = self.save()
         self.note.setText(wrong)
         if not wrong:
             super().accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Keep what was typed at Escape; save at Ctrl+Enter."""
+        """Keep unsaved input on Escape; save on Ctrl+Enter."""
         is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.accept()
@@ -188,12 +188,12 @@ class RuleBox(QGroupBox):
         )
 
     def mistake(self) -> str:
-        """Why the fixed answer is no JSON; empty when it is, or none is needed."""
+        """Why the fixed answer is not JSON; empty if it is, or none is needed."""
         self.editor.apply()
         return self.editor.mistake if self._has_editor() else ""
 
     def _has_editor(self) -> bool:
-        """Whether a fixed answer has to be entered: a page has none, folders have their own."""
+        """Whether a fixed answer must be entered: URLs have none, folders their own settings."""
         return self.mode.currentData() == "answer" and self.kind in _EXAMPLES
 
     def _show_needed(self) -> None:
@@ -253,7 +253,7 @@ class RulesDialog(ServerSettingsDialog):
 
 
 def as_uri(entered: str) -> str:
-    """A folder as a URI; an address stays as it is, and so does what is no whole path."""
+    """A folder as a URI; URLs and relative paths stay unchanged."""
     if "://" in entered:
         return entered
     path = expanded(Path(entered))
@@ -261,7 +261,7 @@ def as_uri(entered: str) -> str:
 
 
 def as_folder(uri: str) -> str:
-    """A URI of this machine as a path, if it stands for the very same; else the URI."""
+    """A local file URI as a path if that is equivalent; otherwise the URI."""
     try:
         split = urlsplit(uri)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The controls of a replay: speed and position."""
+"""The bars of a recording's window: the replay's controls, and the file with its errors."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class ReplayBar(QWidget):
         self.position.setToolTip(plain_tip(whole))
         needed = self.position.fontMetrics().horizontalAdvance(text)
         if needed > self.position.minimumWidth():
-            self.position.setMinimumWidth(needed)  # it only grows, so that nothing beside it moves
+            self.position.setMinimumWidth(needed)  # only grows, so that its neighbours do not move
 
     @Slot()
     def _recolour(self) -> None:
@@ -193,7 +193,7 @@ class ReplayBar(QWidget):
 
     @Slot()
     def _on_all_clicked(self) -> None:
-        """Stop reading, as with any button that stays down."""
+        """Toggle reading the whole recording."""
         if self._replay.mode in (Mode.READING, Mode.FOLLOWING):
             self._replay.pause()
         else:

@@ -44,7 +44,7 @@ _KEYED: Final = 10  # from this one on, recordings in the menu have no mnemonic
 def start_detached(command: Sequence[str]) -> bool:
     """Start a program that outlives this one; False if it cannot be started."""
     program, *arguments = command
-    # Typed as one result, it is two: whether it was started, and its process id.
+    # PySide returns two values, typed as one: success and the process id.
     from PySide6.QtCore import QProcess  # late: not needed at startup
 
     answer: object = QProcess.startDetached(program, arguments)
@@ -212,9 +212,9 @@ class RecordingsController(QObject):
 
     @Slot(object)
     def save_settings(self, settings: RecordingSettings) -> None:
-        """Save at once, on the loop: two changes in a row must not be written in the wrong order.
+        """Save synchronously: two changes in a row must be written in order.
 
-        It is a file of a hundred bytes.
+        The file has about a hundred bytes.
         """
         try:
             save_settings(self._data_dir, settings)
@@ -292,7 +292,7 @@ class _StoppedError(Exception):
 
 
 class _ImportWindow(WorkBar):
-    """A window while there is no other; closing it cancels."""
+    """A window shown while no other is open; closing it cancels."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"Importing {path.name}")

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 SPEEDS: Final = (1.0, 10.0, 100.0)  # factors of the replay's speed
 
 _SLICE_S: Final = 0.004
-"""How long the window may be blocked for reading, each time. Tasks may wait for three."""
+"""How long reading may block the window at a time."""
 _PAUSE_MS: Final = 1
-"""Between slices: with a timer of zero, others would hardly get a turn."""
+"""Pause between slices: with a timer of 0 ms, others would hardly get a turn."""
 _FOLLOW_MS: Final = 50
 _PLAY_SLICE_S: Final = 0.01
 _PLAY_MS: Final = 33
@@ -26,14 +26,14 @@ _TOLD_EVERY_S: Final = 0.1
 _SILENCE_S: Final = 1.0
 """A silence of this length in real time is skipped if enabled."""
 _SLACK_S: Final = 1e-6
-"""Times of a recording are in microseconds: closer ones are the same moment."""
+"""Tolerance: times of a recording are in microseconds."""
 
 
 class Mode(enum.Enum):
     """The state of a replay."""
 
     READING = "reading"
-    FOLLOWING = "following"  # all was read, and what is added to the recording is shown at once
+    FOLLOWING = "following"  # all was read; additions to the recording are shown at once
     SEEKING = "seeking"
     PLAYING = "playing"
     PAUSED = "paused"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST_ITEMS: Final = 100
-"""Items of an array with a field of their own; a longer one is shown as JSON."""
+"""Most items of an array with fields; a longer one is shown as JSON."""
 
 
 class ValueField(FormField):
@@ -115,16 +115,16 @@ def within(step: str | int, problems: Iterable[SchemaViolation]) -> list[SchemaV
 
 
 def below(step: str | int, problems: Iterable[SchemaViolation]) -> list[SchemaViolation]:
-    """Return the problems of what lies at `step`, their paths seen from above it."""
+    """The violations at `step`, with paths from its parent."""
     return [problem._replace(path=(step, *problem.path)) for problem in problems]
 
 
 _MOST_BEGUN: Final = 10
-"""Items that are there at first; further ones that must be there are added by the user."""
+"""Most initial items; further required ones are added by the user."""
 
 
 class ArrayField(FormField):
-    """Items one below the other, with buttons to add and to remove."""
+    """Items in a column, with buttons to add and remove."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -143,7 +143,7 @@ class ArrayField(FormField):
         self.column.addLayout(buttons)
 
     def value(self) -> object:
-        """Return the items; one that is empty is null, so that the others keep their place."""
+        """The items; an empty one is null, so that the others keep their place."""
         if not self._is_set:
             return UNSET
         values = [field.value() for field in self._fields]
@@ -160,7 +160,7 @@ class ArrayField(FormField):
             field.set_value(item)
 
     def set_initial(self) -> None:
-        """Be there, with the default or as many items as there must be."""
+        """Set the default, or as many items as required."""
         default = self.context.schema.get("default", UNSET)
         if isinstance(default, list):
             self.set_value(default)
@@ -246,7 +246,7 @@ class ArrayField(FormField):
 
 
 class SelectionField(FormField):
-    """Any of the listed values; the selected ones keep the order of the list."""
+    """A check box for each listed value; selected ones keep the order of the list."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -292,7 +292,7 @@ class SelectionField(FormField):
 
 
 class VariantField(FormField):
-    """A choice among several schemas over a field for the chosen one."""
+    """A choice of several schemas above a field for the selected one."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -310,9 +310,9 @@ class VariantField(FormField):
         return self._field.value()
 
     def set_value(self, value: object) -> None:
-        """Choose the first variant that `value` fits, and show it there.
+        """Select the first variant that `value` fits, and show it there.
 
-        Where that takes too long, the first one of the value's kind.
+        If that takes too long, select the first one of the value's kind.
         """
         if value is not UNSET:
             self._choose(self._fitting(value))
@@ -336,7 +336,7 @@ class VariantField(FormField):
         self._field.set_name(name)
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show what a choice of schemas cannot place below it, all else at the field."""
+        """Show violations of the choice itself here, all others at the field."""
         super().show_problems(problems)
         self._field.show_problems([problem for problem in problems if problem.path])
 
@@ -397,7 +397,7 @@ _AT_ONCE: Final = frozenset(
 
 
 class MemberRow(QWidget):
-    """A member of an object: its name, whether it is there, its field, its description."""
+    """A member of an object: name, check box if optional, field, description."""
 
     changed = Signal()
 
@@ -408,7 +408,7 @@ class MemberRow(QWidget):
         self.name = name
         self._context = context._replace(is_optional=not is_required)
         self._is_required = is_required
-        # Its field says by itself that it is not set: a box beside it would be a second control.
+        # A boolean's field shows itself whether it is set: a check box would be a second control.
         self._has_mark = not is_required and kind_of(context.schema) is not FieldKind.BOOLEAN
         self._is_simple = kind_of(context.schema) in _AT_ONCE
         self._field: ValueField | None = None
@@ -489,7 +489,7 @@ class MemberRow(QWidget):
         return self._field
 
     def _show_field(self) -> None:
-        """A field of several lines is not shown while its member is left out."""
+        """Hide a field of several lines while its member is left out."""
         if self._field is not None and not self._is_required and not self._is_simple:
             self._field.setVisible(self._there.isChecked())
 
@@ -511,11 +511,11 @@ class MemberRow(QWidget):
         self.changed.emit()
 
 
-_MOST_MEMBERS: Final = 100  # members with a field of their own; those beyond are entered as JSON
+_MOST_MEMBERS: Final = 100  # most members with fields; others are entered as JSON
 
 
 class ObjectField(FormField):
-    """Members one below the other; those the schema does not name are entered as JSON."""
+    """Members in a column; those not in the schema are entered as JSON."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -524,7 +524,7 @@ class ObjectField(FormField):
             self.column.setContentsMargins(GAP_L, 0, 0, 0)
         self._rows: dict[str, MemberRow] = {}
         self._held: dict[str, Any] | None = None
-        """What was set and is to be shown by the rows that are made later; None for nothing."""
+        """The value for rows that are created later; None without one."""
         self._required = required_of(context.schema)
         self._properties = properties = properties_of(context.schema)
         # Required members first, else as the schema has them.
@@ -556,7 +556,7 @@ class ObjectField(FormField):
         return {**found, **others} if isinstance(others, dict) else found
 
     def set_value(self, value: object) -> None:
-        """Show an object; members without a field appear as JSON and are never dropped."""
+        """Show an object; members without a field appear as JSON and are kept."""
         self._is_set = value is not UNSET
         members: dict[str, Any] = value if isinstance(value, dict) else {}
         self._held = members
@@ -584,7 +584,7 @@ class ObjectField(FormField):
         return [*rows, *self._others.own_problems()]
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show each at its member; those of members without a field here."""
+        """Show each violation at its member; those of members without a field here."""
         for name, row in self._rows.items():
             row.show_problems(within(name, problems))
         self._others.show_problems(within("", problems))

@@ -1,4 +1,4 @@
-"""What every field of a form has in common."""
+"""The base of all fields of a form, and their creation in slices."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.schema_form.schema import Schema, SchemaViolation
 
 MOST_FIELDS: Final = 80
-"""Fields of one form, which are laid out at once; what lies beyond is entered as JSON."""
+"""Most fields of one form, which are laid out at once; the rest is entered as JSON."""
 
 
 _AT_ONCE: Final = 24
-"""How much is made before the form is shown: a field is 1, with a long list of choices more …"""
+"""Cost of the fields created before the form is shown: 1 each, more for long lists of choices."""
 
 
-_SLICE: Final = 10  # … and how much in each turn of the event loop after that: some 20 ms
+_SLICE: Final = 10  # cost of each later slice: some 20 ms
 
 
 _CHOICES_PER_FIELD: Final = 40
@@ -38,12 +38,12 @@ _CHOOSING_S: Final = 0.03
 
 
 class FormBuild(QObject):
-    """The work on one form: what is still to be made, and how much may be.
+    """The creation of one form's fields in slices, and its limits.
 
-    `watch` limits the time that the whole form may take to find out which variants fit.
+    `watch` limits the time for finding out which variants fit.
     """
 
-    finished = Signal()  # all that was put off is made
+    finished = Signal()  # all fields are created
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -61,13 +61,13 @@ class FormBuild(QObject):
         return not self._waiting
 
     def room(self, wanted: int) -> int:
-        """How many of `wanted` fields may still be made; they count as made."""
+        """Reserve up to `wanted` of the remaining fields; returns their number."""
         granted = min(wanted, self._fields_left)
         self._fields_left -= granted
         return granted
 
     def make(self, widget: QObject, container: FieldContainer, name: str, schema: Schema) -> None:
-        """Have a part made, now or soon; never if `widget` is deleted before."""
+        """Create a part, now or later; never if `widget` is deleted before."""
         cost = _cost(schema)
         if self._allowance > 0 and not self._waiting:
             self._allowance -= cost
@@ -100,7 +100,7 @@ class FormBuild(QObject):
             self.watch = Stopwatch(_CHOOSING_S)
             self._timer.stop()
             return
-        self._allowance = 0  # parts of parts are put off as well
+        self._allowance = 0  # nested parts are created later as well
         made = 0
         while self._waiting and made < _SLICE:
             made += self._make_next()
@@ -115,17 +115,17 @@ def _cost(schema: Schema) -> int:
 
 
 class FieldContainer(Protocol):
-    """A field with parts that are made later."""
+    """A field whose parts are created later."""
 
     def make_part(self, name: str) -> None:
         """Make the part of that name."""
 
 
 class FieldContext(NamedTuple):
-    """What a field is made from: its resolved schema, the root for references, its depth.
+    """The context of a field: its resolved schema, the root for references, its depth.
 
-    `build` makes the fields of its parts, `work` is what the whole form has still to do.
-    `is_optional` is for a member that may be left out.
+    `build` creates the fields of its parts, `work` schedules that. `is_optional` is for a member
+    that may be left out.
     """
 
     schema: Schema
@@ -142,13 +142,13 @@ class FieldContext(NamedTuple):
 
 
 class FormField(QWidget):
-    """A value as controls, with the problems of just this value below them.
+    """A value as controls, with its violations below them.
 
-    `value` is `UNSET` while nothing was entered. What cannot be read as the type wanted is
-    handed on as it was typed, so that nothing is lost and the check of the schema names it.
+    `value` is `UNSET` while nothing was entered. Input that is not of the right type is passed on
+    as typed, so that nothing is lost and validation reports it.
     """
 
-    changed = Signal()  # the user, and only the user, changed the value
+    changed = Signal()  # changed by the user, never by the program
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(parent)
@@ -163,7 +163,7 @@ class FormField(QWidget):
         raise NotImplementedError
 
     def set_value(self, value: object) -> None:
-        """Show `value`, which fits the field's kind, or nothing for `UNSET`; emits no signal."""
+        """Show `value`, which fits the field's kind, or clear it for `UNSET`; emits no signal."""
         raise NotImplementedError
 
     def set_initial(self) -> None:
@@ -176,7 +176,7 @@ class FormField(QWidget):
         self.set_value(self.context.schema.get("default", UNSET))
 
     def own_problems(self) -> list[SchemaViolation]:
-        """Return errors that prevent the value from being read, by path."""
+        """Errors that prevent the value from being read, by path."""
         return []
 
     def controls(self) -> list[QWidget]:
@@ -188,13 +188,13 @@ class FormField(QWidget):
             control.setAccessibleName(name)
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show those problems whose path ends here; containers pass on the others."""
+        """Show the violations whose path ends here; containers pass on the others."""
         text = "; ".join(dict.fromkeys(each.message for each in problems if not each.path))
         if text == self._shown:
             return
         self._shown = text
         appearance = self.context.appearance
-        if self._problem is None:  # below everything else; most fields never need it
+        if self._problem is None:  # at the bottom; most fields never need it
             self._problem = plain_label(self)
             self.column.addWidget(self._problem)
         self._problem.setText(text)
@@ -206,9 +206,9 @@ class FormField(QWidget):
 
 @contextlib.contextmanager
 def laid_out_once(root: QWidget) -> Iterator[None]:
-    """Lay out `root` once after many of its fields have changed.
+    """Lay out `root` only once after changes of many fields.
 
-    Qt lays out everything around a widget that is shown, each time: 30 ms for a large form.
+    Qt lays out everything around each widget that is shown: 30 ms for a large form.
     """
     layouts = [each for each in (root.layout(), *root.findChildren(QLayout)) if each is not None]
     for layout in layouts:
@@ -216,7 +216,7 @@ def laid_out_once(root: QWidget) -> Iterator[None]:
     try:
         yield
     finally:
-        for layout in filter(isValid, reversed(layouts)):  # the parts before what holds them
+        for layout in filter(isValid, reversed(layouts)):  # inner layouts first
             layout.setEnabled(True)
             layout.invalidate()
             layout.activate()

@@ -1,6 +1,6 @@
-"""Arguments as a form made from their schema, synchronized with raw JSON.
+"""Arguments as a form made from their schema, synchronised with raw JSON.
 
-Fields are made piece by piece, so that a large form never blocks the window.
+Fields are created in slices, so that a large form never blocks the window.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _WITH_PARTS: Final = frozenset({FieldKind.OBJECT, FieldKind.ARRAY, FieldKind.VAR
 
 
 def build_field(context: FieldContext, parent: QWidget) -> FormField:
-    """Return the field for `context`; raw JSON for parts that are nested too deep."""
+    """The field for `context`; raw JSON for parts that are nested too deep."""
     kind = kind_of(context.schema)
     if kind in _WITH_PARTS and context.depth >= DEEPEST:
         return JsonField(context, parent)
@@ -83,32 +83,31 @@ def build_field(context: FieldContext, parent: QWidget) -> FormField:
 def root_field(
     schema: Schema, appearance: Appearance, work: FormBuild, parent: QWidget
 ) -> ValueField:
-    """Return the field for a whole schema, which is the root of its references."""
+    """The field for a whole schema, which is the root of its references."""
     context = FieldContext(resolved(schema, schema), schema, 0, appearance, build_field, work)
     return ValueField(context, parent)
 
 
 _CHECK_MS: Final = 150
 _MOST_SHOWN: Final = 3
-_LARGEST: Final = 100_000  # characters and parts of a schema; a larger one is filled in as JSON …
-_LARGEST_DEFAULT: Final = 5_000  # … and so is one with a larger default, which takes long to show
+_LARGEST: Final = 100_000  # size of a schema; a larger one is entered as JSON
+_LARGEST_DEFAULT: Final = 5_000  # size of a default; with a larger one, it is entered as JSON
 
 
 class SchemaForm(QWidget):
     """Form and JSON editor for one object.
 
-    While the JSON has a mistake the form stands still, so that neither side overwrites the other.
-    Problems appear a moment after the last change; that something required is still missing only
-    once `check` insists.
+    While the JSON is invalid the form is disabled, so that neither overwrites the other. Violations
+    appear shortly after the last change, missing values only after `check`.
     """
 
     changed = Signal()
-    remade = Signal()  # the controls may have changed: the tab order must be set again
+    remade = Signal()  # the controls have changed: the tab order must be set again
 
     def __init__(
         self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
     ) -> None:
-        """A form of arguments, unless what is filled in has another `name`."""
+        """`name` is the accessible name of the content."""
         super().__init__(parent)
         self._appearance = appearance
         self._name = name or "Arguments"
@@ -116,7 +115,7 @@ class SchemaForm(QWidget):
         self._insists = False
         self._field: ValueField | None = None
         self._work = FormBuild(self)
-        self._page: QWidget | None = None  # the form while it is being made
+        self._page: QWidget | None = None  # the form under construction
         self._is_json_shown = True
         self._note = plain_label(self)
         self._wrong = plain_label(self)
@@ -138,13 +137,13 @@ class SchemaForm(QWidget):
 
     @property
     def is_finished(self) -> bool:
-        """Whether all fields are made; asking for the value makes those that are not."""
+        """Whether all fields are created; reading the value creates the rest."""
         return self._work.is_finished
 
     def set_schema(self, schema: Schema, value: object = UNSET) -> None:
         """Rebuild the form for `schema`, with `value` or else its defaults.
 
-        More fields than people can fill in are left to the JSON side.
+        Schemas with too many fields are entered as JSON.
         """
         self._schema = schema
         self._insists = False
@@ -187,11 +186,11 @@ class SchemaForm(QWidget):
         self._note.hide()
         self._area.show()
         self.editor.setVisible(self._is_json_shown)
-        # Arguments are always an object, whatever a server writes.
+        # Arguments are always an object, whatever the server declares.
         shown = schema if schema.get("type") == "object" else {**schema, "type": "object"}
         page = QWidget()
         column = QVBoxLayout(page)
-        column.setContentsMargins(2, GAP, GAP, GAP)  # in line with what stands above and below
+        column.setContentsMargins(2, GAP, GAP, GAP)  # aligned with its neighbours
         field = root_field(shown, self._appearance, self._work, page)
         field.set_name(self._name)
         field.set_initial_required()
@@ -206,12 +205,12 @@ class SchemaForm(QWidget):
         if self._work.is_finished:
             self._area.setWidget(page)
             self.editor.show_value(self.value())
-        else:  # laid out once, when all of it is there
+        else:  # laid out once, when it is complete
             self._page = page
             self._area.setWidget(plain_label(self._area, "Building the form…"))
 
     def show_json(self, *, is_shown: bool) -> None:
-        """Show the JSON beside the form, or the form alone; both stay in step."""
+        """Show the JSON beside the form, or the form alone; both stay synchronised."""
         self._is_json_shown = is_shown
         self.editor.setVisible(is_shown or self._field is None)
 
@@ -236,7 +235,7 @@ class SchemaForm(QWidget):
         return value if isinstance(value, dict) else {}
 
     def check(self) -> list[SchemaViolation]:
-        """Return everything that is wrong, and from now on show what is missing as well."""
+        """All violations; from now on missing values are shown as well."""
         self.editor.apply()
         self._insists = True
         self._checking.stop()
@@ -270,7 +269,7 @@ class SchemaForm(QWidget):
         return self._insists or not problem.is_missing
 
     def _show_wrong(self, problems: Sequence[SchemaViolation]) -> None:
-        """Show what is wrong where there are no fields to show it at."""
+        """Show violations that have no field."""
         shown = [_placed(each) for each in problems[:_MOST_SHOWN]]
         more = len(problems) - len(shown)
         if more:
@@ -279,7 +278,7 @@ class SchemaForm(QWidget):
         self._wrong.setVisible(bool(shown))
 
     def _show_unchecked(self, unchecked: Sequence[str]) -> None:
-        """Say what could not be checked: nothing is known to be wrong with it, nor right."""
+        """Show what could not be checked."""
         text = "; ".join(one_line(each) for each in unchecked[:_MOST_SHOWN])
         if len(unchecked) > _MOST_SHOWN:
             text += "; …"
@@ -288,7 +287,7 @@ class SchemaForm(QWidget):
 
     @Slot()
     def _on_finished(self) -> None:
-        """Show what was made, and on the JSON side what the fields have."""
+        """Show the created fields, and synchronise the JSON."""
         if self._page is not None:
             page, self._page = self._page, None
             self._area.setWidget(page)
@@ -318,7 +317,7 @@ class SchemaForm(QWidget):
 
 
 def _is_too_large(schema: Schema) -> bool:
-    """Whether the form, or the values that it would begin with, take long to show."""
+    """Whether the form, or its defaults, take long to show."""
     return is_beyond(schema, _LARGEST) or has_large_default(schema, _LARGEST_DEFAULT)
 
 

@@ -1,4 +1,4 @@
-"""Fields for values without parts: text, numbers, choices, null, raw JSON."""
+"""Fields for scalar values: text, numbers, choices, null, raw JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONG_TEXT: Final = 200
 
 
 class TextField(FormField):
-    """A string, on one line unless it has several or may be long.
+    """A string, on one line unless it may be long.
 
     Unset until it is edited; the empty string once the user clears it.
     """
@@ -41,13 +41,13 @@ class TextField(FormField):
         super().__init__(context, parent)
         self._is_set = False
         self._name = ""
-        # Until it is edited, the value is what was set: inputs change line ends and separators.
+        # Until it is edited, the original value counts: inputs change line ends and separators.
         self._untouched: str | None = None
         self._line = QLineEdit(self)
         self._line.textEdited.connect(self._on_edited)
         self._line.setPlaceholderText(_hint(context))
         self._lines: QPlainTextEdit | None = None
-        """Created on first use: it costs as much as the rest of a form's row."""
+        """The multi-line edit, created on first use: it costs as much as the rest of a row."""
         limit = context.schema.get("maxLength")
         self._is_long = isinstance(limit, int) and limit > _LONG_TEXT
         self.column.addWidget(self._line)
@@ -107,7 +107,7 @@ class TextField(FormField):
 
 
 class NumberField(FormField):
-    """A number of any size, kept exactly as it was typed until it is read."""
+    """A number of any size, kept as typed until it is read."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -139,7 +139,7 @@ class NumberField(FormField):
 
 
 class ChoiceField(FormField):
-    """One of listed values."""
+    """A choice of listed values."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -168,7 +168,7 @@ class ChoiceField(FormField):
             self._box.setCurrentIndex(0)
 
     def set_initial_required(self) -> None:
-        """Choose the default, or else the only value."""
+        """Select the default, or else the only value."""
         super().set_initial_required()
         if self.value() is UNSET and len(self._values) == 1:
             self._box.setCurrentIndex(0)
@@ -182,7 +182,7 @@ class ChoiceField(FormField):
 
 
 class BooleanField(ChoiceField):
-    """On or off; an optional member can also be not set."""
+    """A boolean; an optional one can also be unset."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -204,7 +204,7 @@ class BooleanField(ChoiceField):
 
 
 class NullField(FormField):
-    """Null: there is nothing to enter."""
+    """Null, which has no controls."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
@@ -225,7 +225,7 @@ class NullField(FormField):
 
 
 class JsonField(FormField):
-    """Any value, as JSON: for vague schemas, and for values that do not fit their schema."""
+    """Any value as JSON, for vague schemas and values that do not fit their schema."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)

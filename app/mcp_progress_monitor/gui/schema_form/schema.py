@@ -1,7 +1,7 @@
-"""What a form needs to know of a JSON Schema: types, choices, variants, references.
+"""Reads JSON Schemas for forms: kinds, choices, variants, references, violations.
 
-A server's schema may be wrong in any way. Whatever is not understood becomes a field for raw
-JSON; nothing here raises, fetches, or follows references without end.
+A server's schema may be wrong in any way. What is not understood becomes a field for raw JSON;
+nothing here raises, fetches, or follows references without end.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 Schema: TypeAlias = dict[str, Any]
 
-DEEPEST: Final = 12  # levels of nested fields; what lies deeper is entered as JSON
+DEEPEST: Final = 12  # depth of nested fields; deeper values are entered as JSON
 
 _REFERENCES: Final = 32
 _OFFERED: Final = 1_000
 _MOST_VARIANTS: Final = 50
-_MOST_MERGED: Final = 1_000  # members of schemas that are put together; a form shows far fewer
-_TICKED: Final = 40  # values that get a box to tick each; of more, some are added one by one
+_MOST_MERGED: Final = 1_000  # members of merged schemas; a form shows far fewer
+_TICKED: Final = 40  # values with a check box each; of more, some are added one by one
 
 
 class Unset(enum.Enum):
@@ -41,11 +41,11 @@ class Unset(enum.Enum):
 
 
 UNSET: Final = Unset.UNSET
-"""Stands for no value at all: the member is left out, which is not the same as null or empty."""
+"""No value: the member is left out, which is neither null nor empty."""
 
 
 class FieldKind(enum.Enum):
-    """Which field a schema wants."""
+    """The kind of field for a schema."""
 
     OBJECT = "object"
     ARRAY = "array"
@@ -54,8 +54,8 @@ class FieldKind(enum.Enum):
     NUMBER = "number"
     BOOLEAN = "boolean"
     NULL = "null"
-    CHOICE = "choice"  # one of listed values
-    SELECTION = "selection"  # any of listed values, each once, in the order of the list
+    CHOICE = "choice"
+    SELECTION = "selection"  # any of the listed values, each once, in the order of the list
     VARIANTS = "variants"  # one of several schemas
     ANY = "any"  # raw JSON
 
@@ -68,10 +68,10 @@ _TYPES: Final = {
 
 
 def resolved(schema: object, root: Schema) -> Schema:
-    """Return `schema` with its reference followed and the parts of `allOf` put together.
+    """`schema` with its reference resolved and the parts of `allOf` merged.
 
-    Only references within `root` are followed (`#/$defs/…`, `#`), at most `_REFERENCES` in a row;
-    others leave what stands beside them. Members beside a reference win over what it refers to.
+    Only references within `root` are resolved (`#/$defs/…`, `#`), at most `_REFERENCES` in a row.
+    Members beside a reference override what it refers to.
     """
     found = _as_schema(schema)
     for _ in range(_REFERENCES):
@@ -101,7 +101,7 @@ def kind_of(schema: Schema) -> FieldKind:
 
 
 def choices(schema: Schema) -> list[tuple[str, Any]]:
-    """Return the listed values with their titles: of `enum`, `const`, or `oneOf` constants."""
+    """The listed values with their titles: of `enum`, `const`, or `oneOf` constants."""
     if "const" in schema:
         return [(title_of_value(schema["const"]), schema["const"])]
     listed = schema.get("enum")
@@ -130,7 +130,7 @@ def _are_constants(branches: object) -> bool:
 
 
 def selectable(schema: Schema) -> list[tuple[str, Any]]:
-    """Return the listed values of which an array may hold any, with their titles; else nothing.
+    """The titled values of which an array may have any; else nothing.
 
     2025-11-25 "Elicitation" has such fields ("multi-select enum").
     """
@@ -142,7 +142,7 @@ def selectable(schema: Schema) -> list[tuple[str, Any]]:
 
 
 def variants(schema: Schema) -> list[Schema]:
-    """Return the schemas of which one is to be chosen: `oneOf`, `anyOf`, several types."""
+    """The alternative schemas: `oneOf`, `anyOf`, or several types."""
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
         if isinstance(branches, list) and 0 < len(branches) <= _MOST_VARIANTS:
@@ -156,7 +156,7 @@ def variants(schema: Schema) -> list[Schema]:
 
 
 def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
-    """Say whether a field of `kind` can show `value`, right or wrong by its limits."""
+    """Whether a field of `kind` can show `value`, regardless of limits."""
     match kind:
         case FieldKind.ANY | FieldKind.VARIANTS:
             return True
@@ -176,7 +176,7 @@ def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
 
 
 def _is_selection(schema: Schema, value: object) -> bool:
-    """Whether `value` holds offered values alone, each once and in their order."""
+    """Whether `value` has only offered values, each once and in their order."""
     if not isinstance(value, list):
         return False
     kept = [each for _, each in selectable(schema) if any(is_same(each, one) for one in value)]
@@ -192,7 +192,7 @@ _PYTHON: Final[dict[FieldKind, type]] = {
 
 
 def is_same(one: object, other: object) -> bool:
-    """Say whether two JSON values are the same; `1` and `true` are not."""
+    """Whether two JSON values are equal; `1` and `true` are not."""
     return type(one) is type(other) and one == other
 
 
@@ -237,18 +237,18 @@ def required_of(schema: Schema) -> frozenset[str]:
 
 
 def string_member(schema: Schema, key: str) -> str:
-    """Return the string under `key`, such as the title; empty if there is none."""
+    """The string under `key`, such as the title; empty if there is none."""
     value = schema.get(key)
     return value if isinstance(value, str) else ""
 
 
 def title_of_value(value: object) -> str:
-    """Return a listed value as text: strings as they are, all else as JSON."""
+    """A listed value as text: strings unquoted, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def variant_title(schema: Schema, root: Schema) -> str:
-    """Return a name for a variant: its title, the name it is referred to by, or its type."""
+    """The name of a variant: its title, its reference's name, or its type."""
     found = resolved(schema, root)
     title = string_member(found, "title")
     if title:
@@ -270,7 +270,7 @@ def _title(schema: Schema, value: object) -> str:
 
 def _beside(beside: Schema, branch: object) -> Schema:
     own = _as_schema(branch)
-    # A description of the whole stands over the choice already.
+    # The description of the whole is already above the choice.
     kept = {key: value for key, value in beside.items() if key not in {"title", "description"}}
     return {**kept, **own}
 
@@ -305,7 +305,7 @@ def _names_of(*lists: list[Any]) -> list[str]:
 
 
 def _target(reference: object, root: Schema) -> Schema:
-    """Follow a JSON pointer within `root`; nothing when it leads nowhere or elsewhere."""
+    """Resolve a JSON pointer within `root`; empty if it leads nowhere."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return {}
     found: object = root
@@ -320,7 +320,7 @@ def _target(reference: object, root: Schema) -> Schema:
     return _as_schema(found)
 
 
-Path: TypeAlias = tuple[str | int, ...]  # names and positions from the root down to a field
+Path: TypeAlias = tuple[str | int, ...]  # member names and positions from the root
 
 _MOST: Final = 100
 _WORDS: Final = 300
@@ -335,14 +335,14 @@ class SchemaViolation(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """The violations of a value's schema, and what could not be checked."""
+    """The violations of a value, and what could not be checked."""
 
     problems: list[SchemaViolation]
     unchecked: tuple[str, ...]
 
 
 def validate(schema: Schema, value: object, watch: Stopwatch | None = None) -> Validation:
-    """Check `value` against `schema`: at most `_MOST` problems, within the time of `watch`."""
+    """Check `value` against `schema`: at most `_MOST` violations, within the time of `watch`."""
     errors, unchecked = find_errors(schema, value, _MOST, watch)
     problems = {problem for error in errors for problem in _problems(error)}
     return Validation(sorted(problems, key=_place), unchecked)

@@ -37,10 +37,9 @@ TITLES: Final = ("Time", "Server", "Level", "Logger", "Message")
 SERVER: Final = TITLES.index("Server")
 _ROWS_AT_ONCE: Final = 500
 _TURN_MS: Final = 100
-"""So many rows are added per turn, and so long later the next: 4 ms of work each.
+"""Rows added per turn, and the pause between turns: 4 ms of work each.
 
-In a flood the table is two seconds behind at most: what is no longer among the newest is never
-shown.
+In a flood the table lags two seconds at most: rows that are dropped meanwhile are never shown.
 """
 _REMEMBERED: Final = 500  # rows
 _LIMIT: Final = 1_000  # characters: wider than any column
@@ -149,7 +148,7 @@ class _MessageTexts:
 
     def words(self, fact: NotificationReceived) -> tuple[str, ...]:
         known = self._known.get(fact.number)
-        if known is None or known[0] is not fact:  # a replay has the same numbers again
+        if known is None or known[0] is not fact:  # a replay numbers its frames again
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             known = self._known[fact.number] = fact, _words(fact)

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import Era, ServerDefinition
 
 _RUNNERS: Final = {"python", "pythonw", "py", "node", "npx", "uvx", "uv", "bun", "bunx", "deno"}
-"""Programs that run what follows them, which is a better name."""
+"""Programs that run a script or package, which is the better name."""
 
 
 def split_command(line: str) -> list[str]:
-    """The words of a command line, quoted as in a shell (on Windows: backslashes stay).
+    """The words of a command line, quoted as in a shell (on Windows, backslashes stay).
 
     Raises:
-        InputError: the line is empty, or a quote is not closed.
+        JsonInputError: the line is empty, or a quote is not closed.
     """
     try:
         text = shlex.split(line, posix=os.name == "posix")

@@ -437,7 +437,7 @@ class ServerList(QWidget):
         self.actions_[ServerAction.DISCONNECT].setText(self._stop_words(rows))
 
     def _stop_words(self, rows: Sequence[ServerRow]) -> str:
-        """The name of disconnecting, if there is no connection yet."""
+        """The text of the Disconnect action by the server's state."""
         if len(rows) == 1 and rows[0].awaits_turn:
             return "S&top waiting"
         is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING

@@ -166,6 +166,6 @@ class SignInController(QObject):
 
     @Slot()
     def _on_servers_changed(self) -> None:
-        # The model's pictures are of now already: fifty new ones ten times a second are dear.
+        # The model's snapshots are current: building fifty ten times a second is expensive.
         found = (server.sign_in for server in self._servers.servers())
         self.bar.show_sign_ins([each for each in found if each is not None])

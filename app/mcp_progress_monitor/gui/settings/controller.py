@@ -31,13 +31,13 @@ _OF_ROOMS: Final = (
     ("notifications", "Notifications", "state-needs-you"),
     ("confirmations", "Confirmations", "help"),
 )
-"""Key, title and icon of the pages that belong to other rooms."""
+"""Key, title and icon of the pages of other rooms."""
 
 
 class SettingsController(QObject):
-    """Opens the dialog over `window`; for a recording, without the pages of live sessions."""
+    """Opens the dialog over `window`; for a recording, without the pages about live sessions."""
 
-    forget_requested = Signal(str)  # what to forget: one of the names in `pages.KEPT_OF_USER`
+    forget_requested = Signal(str)  # what to forget: a name in `pages.KEPT_OF_USER`
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class SettingsController(QObject):
         engine: Engine | None = None,
         of_rooms: Mapping[str, Callable[[QWidget], QWidget]] | None = None,
     ) -> None:
-        """`of_rooms` are the makers of the pages that belong to other rooms, by their keys."""
+        """`of_rooms` are the factories of the pages of other rooms, by key."""
         super().__init__(window)
         self._of_rooms = of_rooms or {}
         self._window = window
@@ -94,7 +94,7 @@ class SettingsController(QObject):
         try:
             recording, _problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
             for late in self._window.late.steps():
-                late()  # their commands have keys, too
+                late()  # create them: their commands have keys
             pages = self._pages(recording)
             dialog = self._dialog = SettingsDialog(pages, self._appearance, self._window)
         finally:

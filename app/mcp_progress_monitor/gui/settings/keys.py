@@ -1,4 +1,4 @@
-"""The page of the keys: every command of the window with its keys, which can be changed."""
+"""The page of keyboard shortcuts: every command with its keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROLE: Final = int(Qt.ItemDataRole.UserRole)
 
 
 class KeyEdit(QKeySequenceEdit):
-    """Takes one key with its modifiers; Escape stays the key that closes dialogs."""
+    """Records one key with its modifiers; Escape still closes the dialog."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class KeyEdit(QKeySequenceEdit):
 
 
 class KeysPage(QWidget):
-    """Lists the commands; what is typed into the field below becomes the key of the chosen one."""
+    """Lists the commands; a key typed into the field below is assigned to the selected one."""
 
     def __init__(
         self, shortcuts: Shortcuts, appearance: Appearance, parent: QWidget | None = None
@@ -140,7 +140,7 @@ class KeysPage(QWidget):
         self.tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
 
     def _listed(self, section: str, title: str) -> QTreeWidgetItem:
-        """A new row below the title of its section."""
+        """Add a row to its section."""
         above = self._sections.get(section)
         if above is None:
             above = self._sections[section] = QTreeWidgetItem(self.tree, [section])
@@ -166,7 +166,7 @@ class KeysPage(QWidget):
 
     @Slot()
     def _refresh(self) -> None:
-        """Show the keys as they are, those that are not the defaults in bold."""
+        """Show the current keys, changed ones in bold."""
         clashes = self._shortcuts.clashes()
         for name, command in self._commands.items():
             item, keys = self._items[name], command.keys
@@ -222,9 +222,9 @@ class KeysPage(QWidget):
 
     @Slot(QKeySequence)
     def _on_key_pressed(self, key: QKeySequence) -> None:
-        """Give the command its key, unless another one has it: then say which."""
+        """Assign the key to the command, unless another one has it: then show which."""
         command = self.command()
-        if command is None or key.isEmpty():  # the field empties itself before it takes a key
+        if command is None or key.isEmpty():  # the field clears itself before it records a key
             return
         conflict = self._shortcuts.conflict(command, key)
         if conflict.fixed:

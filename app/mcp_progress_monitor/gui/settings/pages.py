@@ -1,4 +1,4 @@
-"""The pages of the settings dialog except the keys: each applies its changes."""
+"""The settings dialog and its pages except the keys; each page applies its changes."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Page(QWidget):
 
 
 class KeptBox(QCheckBox):
-    """A check box whose state is one of several in the preferences, under one key."""
+    """A check box whose state is saved in the preferences."""
 
     def __init__(
         self, text: str, preferences: Preferences, place: tuple[str, str], tip: str, parent: QWidget
@@ -129,7 +129,7 @@ class KeptBox(QCheckBox):
 
 
 class GeneralPage(Page):
-    """What happens automatically, and which files open here."""
+    """Automatic behaviour, and the file association."""
 
     association_requested = Signal()
 
@@ -156,7 +156,7 @@ class GeneralPage(Page):
 
 
 class AppearancePage(Page):
-    """Light or dark, and the size of text."""
+    """Theme and text size."""
 
     def __init__(
         self,
@@ -205,10 +205,10 @@ _THEME_WORDS: Final = {
 
 
 class LimitsPage(Page):
-    """The limits of calls for which neither the call nor its server sets any."""
+    """The default limits of calls."""
 
     limits_changed = Signal(object)  # `DefaultLimits`
-    attempts_changed = Signal(int)  # the most attempts that a job makes automatically
+    attempts_changed = Signal(int)  # the limit of automatic attempts for a job
 
     def __init__(
         self,
@@ -369,7 +369,7 @@ _SIZE = QSize(760, 540)
 
 
 class SettingsPage(NamedTuple):
-    """One page: its key, title and icon, and how to make it when it is first shown."""
+    """A page: key, title, icon, and a factory, called when it is first shown."""
 
     key: str
     title: str
@@ -400,13 +400,11 @@ class SettingsDialog(QDialog):
         self.list.setCurrentRow(0)
 
     def open_page(self, key: str) -> None:
-        """Show the page with that key."""
         for row, page in enumerate(self._pages):
             if page.key == key:
                 self.list.setCurrentRow(row)
 
     def page(self, key: str) -> QWidget:
-        """The page with that key, which is shown."""
         self.open_page(key)
         return self._made[key]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class TasksController(QObject):
     """Connects task lists and resource subscriptions to the window; a child of it.
 
-    There is one dialog for each server; its errors are shown in it while it is open.
+    Each server has one dialog, which shows errors while it is open.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class TasksController(QObject):
             dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in views])
 
     async def _cancel(self, server: str, listed: ListedTask) -> None:
-        """Cancel a task: with its job if there is one that is not over, else by its id."""
+        """Cancel a task: through its job if that has not ended, otherwise by its id."""
         try:
             found = None if listed.job is None else self._engine.jobs.snapshot(listed.job)
             if found is not None and not found.state.is_over:

@@ -43,14 +43,14 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class ListedTask(NamedTuple):
-    """A task as its server listed it, and its job here, if it has one."""
+    """A task as listed by its server, and its job if there is one."""
 
     view: TaskView
     job: JobId | None
 
 
 class ServerTasksModel(TitledTable):
-    """Rows in the server's order."""
+    """One row for each task, in the server's order."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(TITLES, parent)
@@ -95,7 +95,7 @@ def _created(view: TaskView) -> str:
 
 
 def _kept(view: TaskView) -> str:
-    """How long the task is kept after its creation, and how much of that is left."""
+    """The task's time to live after its creation, and how much of it is left."""
     if view.ttl_ms is None:
         return "unknown"
     length_s = min(view.ttl_ms, 1e15) / 1000
@@ -162,7 +162,7 @@ class TasksDialog(QDialog):
         self._enable()
 
     def show_problem(self, problem: ErrorDetails) -> None:
-        """Show why a request failed; the tasks stay as they were."""
+        """Show why a request failed; the list stays unchanged."""
         self.refresh.setEnabled(True)
         self._say(one_line(problem.as_text(), 600), Tone.BAD)
 
@@ -180,7 +180,7 @@ class TasksDialog(QDialog):
         self._enable()
 
     def select(self, row: int) -> None:
-        """Select a row, whatever keys are held: Qt's `selectRow` depends on them."""
+        """Select a row, regardless of modifier keys, which affect Qt's `selectRow`."""
         flags = QItemSelectionModel.SelectionFlag
         wanted = flags.ClearAndSelect | flags.Rows
         self.table.selectionModel().setCurrentIndex(self.model.index(row, 0), wanted)

@@ -77,7 +77,7 @@ _OFFERS: Final = (
 LOOKED_UP: Final = (
     *("filter", "exclude", "token", "request", "task", "job", "show_job", "edit", "compare"),
 )
-"""What can be offered is found out for the menu alone; by key, what is missing is said."""
+"""Actions whose availability is computed only for the menu; by key, they report what is missing."""
 JUMPS: Final = ("jump_request", "jump_reply", "jump_previous", "jump_next")
 MARKS: Final = ("mark", "note")
 
@@ -176,7 +176,7 @@ class TrafficCommands(QObject):
     place_wanted = Signal(object)  # the place to select
     job_wanted = Signal(object)  # the `JobId` to be shown
     edit_wanted = Signal(object)  # the `JobId` whose request is to be changed and sent
-    number_wanted = Signal(object)  # the number of the message to stand on
+    number_wanted = Signal(object)  # the number of the message to select
     said = Signal(object)  # a text for the user; empty to remove it
     snippet_requested = Signal(object)
     export_requested = Signal()
@@ -311,7 +311,7 @@ class TrafficCommands(QObject):
             self.edit_wanted.emit(job.id)
 
     def _ask_for_number(self) -> None:
-        """Ask which message to go to; what hides it will be taken away."""
+        """Ask for the number of a message, which is shown even if the filter hides it."""
         timeline = self._model.timeline
         if timeline.first == timeline.end:
             self.said.emit("There are no messages yet.")
@@ -332,7 +332,7 @@ class TrafficCommands(QObject):
 
     def _compare(self) -> None:
         from mcp_progress_monitor.gui.traffic.details import (
-            MessagesDialog,  # late: few want it
+            MessagesDialog,  # late: rarely used
             as_json,
             facts_of,
         )

@@ -1,4 +1,4 @@
-"""Paints one cell of the traffic: text in the colour of its kind, cut to what fits."""
+"""Paints the rows of Traffic: texts in the colour of their kind, elided to what fits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _ALIGNMENTS: Final = tuple(
     int(_RIGHT_ALIGNED if column in RIGHT_ALIGNED else _LEFT_ALIGNED) for column in TrafficColumn
 )
 _CUT_BEFORE_END: Final[dict[int, int]] = {TrafficColumn.METHOD: 0, TrafficColumn.KEY: 3}
-"""Columns whose words differ at their end, and how much of the beginning is kept."""
+"""Columns whose texts differ at the end, and how much of the beginning is kept."""
 
 
 class RowLook(NamedTuple):
@@ -233,6 +233,6 @@ class TrafficDelegate(QStyledItemDelegate):
 
 
 def cut_words(text: str, room: int, head: int) -> str:
-    """The end of `text`, and `head` characters of its beginning, in so many characters."""
+    """`text` elided in the middle to `room` characters, `head` of them from its beginning."""
     tail = room - head - 1
     return f"{text[:head]}…{text[-tail:]}" if tail > 0 else ""

@@ -268,7 +268,7 @@ class MessageDetails(QWidget):
             self._top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
 
     def focus(self) -> None:
-        """Go on to the content of the message."""
+        """Focus the content of the message."""
         shown = self._tabs.currentWidget()
         view = shown if shown in (self._tree, self._value) else self._raw
         view.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -451,7 +451,7 @@ class MessageDetails(QWidget):
 
     @Slot(object)
     def _on_bytes_requested(self, keys: Sequence[str | int]) -> None:
-        """Show the bytes of a value, in a message so long that they are not there its first."""
+        """Select the bytes of a value in the raw view."""
         if self.frame is None:
             return
         self._tabs.setCurrentIndex(_RAW)

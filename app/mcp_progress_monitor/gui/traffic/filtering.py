@@ -1,4 +1,4 @@
-"""The search behind a filter as the traffic grows, and filters made from a value or a cell.
+"""The search for a filter's matches, and filters made from a value or a cell.
 
 Imported late: it needs the compiler of the filter language.
 """

@@ -1,4 +1,4 @@
-"""The traffic as rows: every frame of a timeline, appended in batches, filtered in slices."""
+"""Traffic as rows: every frame of a timeline, appended in batches, filtered in slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the traffic: follows the newest row until the user looks at an older one."""
+"""The table of Traffic: follows the newest row until the user selects an older one."""
 
 from __future__ import annotations
 
