@@ -334,7 +334,7 @@ class Program(WindowProgram):
         self._on_servers_changed()
         self._on_beat()
         self._life.beat.connect(self._on_beat)
-        self._life.beat.connect(self.servers.look)
+        self._life.beat.connect(self.servers.poll)
         options = self._options
         self.servers.begin(connects=not options.is_safe)
         if options.config is not None:

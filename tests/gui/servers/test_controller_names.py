@@ -65,6 +65,6 @@ async def test_a_server_that_the_file_has_no_more_can_be_removed_while_it_is_con
         await until(lambda: "removed from the file" in told(program))
         program.servers.remove("demo")
         await until(lambda: names_shown(program) == [])
-        program.servers.saved.look()
+        program.servers.saved.poll()
         assert not program.servers.saved.is_saved("demo")
         assert "Server not found" not in told(program)

@@ -356,7 +356,7 @@ class FindingsWatch(QObject):
         self.detach()
         self._source = source
         self._begin()
-        self._leave = source.subscribe(self._take)
+        self._leave = source.subscribe(self._on_update)
 
     def detach(self) -> None:
         if self._leave is not None:
@@ -442,7 +442,7 @@ class FindingsWatch(QObject):
         self._working.setInterval(_WORK_MS)
         self._passing.stop()
 
-    def _take(self, update: Update) -> None:
+    def _on_update(self, update: Update) -> None:
         check = self._check
         if check is None or not update.frames:
             return
@@ -451,7 +451,7 @@ class FindingsWatch(QObject):
             self._working.start()
         if not self._passing.isActive():
             self._passing.start(_PASSING_MS)
-        self._expect(check)
+        self._publish_soon(check)
 
     @Slot()
     def _pass_time(self) -> None:
@@ -464,9 +464,9 @@ class FindingsWatch(QObject):
         if due is not None:
             left_ms = round((due - now) * 1000) + _LATER_MS
             self._passing.start(max(_LATER_MS, min(left_ms, _PASSING_MS)))
-        self._expect(check)
+        self._publish_soon(check)
 
-    def _expect(self, check: SessionChecker) -> None:
+    def _publish_soon(self, check: SessionChecker) -> None:
         if check.judge.results.has_changed and not self._publishing.isActive():
             self._publishing.start(self._pause_ms)
 
@@ -480,4 +480,4 @@ class FindingsWatch(QObject):
             self._working.stop()
             self.rested.emit()
         if check is not None:
-            self._expect(check)
+            self._publish_soon(check)

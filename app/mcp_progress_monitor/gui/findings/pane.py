@@ -285,14 +285,14 @@ class FindingsPane(QWidget):
             if self.field.popup.isVisible():
                 return  # it is incomplete
             self.field.show_mistake((error.position, error.length))
-            self._say(str(error))
+            self._show_note(str(error))
             return
-        self._say("")
+        self._show_note("")
         if test is not None or self.shown.has_test:
             self.shown.set_test(test)
         self._on_findings_changed()
 
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         self.notice.setText(text)
         self.notice.setVisible(bool(text))
 

@@ -144,7 +144,7 @@ class NotificationsController(QObject):
         there = [jobs.job_at(row) for row in range(jobs.rowCount())]
         found = [jobs.snapshot(job) for job in there if job is not None]
         self._events.prime(found)
-        self._note_running(found)
+        self._refresh_running(found)
         self._apply()
         if self._preferences.json_of("mini/open").get("is_open"):
             self.mini_action.setChecked(True)
@@ -167,12 +167,12 @@ class NotificationsController(QObject):
         if ids:
             source = self._models.jobs
             found = [source.snapshot(job) for job in ids]
-            self._note_running(found)
+            self._refresh_running(found)
             self._gather(self._events.changed(found))
         if (self._running or ids) and not self._share_due.isActive():
             self._share_due.start()
 
-    def _note_running(self, jobs: Sequence[JobSnapshot | None]) -> None:
+    def _refresh_running(self, jobs: Sequence[JobSnapshot | None]) -> None:
         for job in jobs:
             if job is None or job.parent is not None:
                 continue

@@ -161,7 +161,7 @@ class SessionBus(QObject):
         self._parser.add_data(data)
         try:
             while (message := self._parser.get_next_message()) is not None:
-                self._take(message)
+                self._receive(message)
         except (ValueError, TypeError, KeyError, IndexError) as error:  # malformed or unsupported
             self._fail(repr(error))
 
@@ -181,7 +181,7 @@ class SessionBus(QObject):
         else:
             socket.write(authenticator.data_to_send() or b"")
 
-    def _take(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         header = message.header
         body = message.body if isinstance(message.body, tuple) else ()
         if header.message_type is MessageType.signal:

@@ -390,7 +390,7 @@ class SamplingBody(QuestionBody):
             self.editor.apply()
             return None if self.editor.mistake else Sampled(self.editor.value())
         is_empty = not typed_text(self.words.document()).strip()
-        self._say("Write an answer first, or decline." if is_empty else "")
+        self._show_note("Write an answer first, or decline." if is_empty else "")
         mark_invalid(self.words, self.appearance, is_wrong=is_empty)
         return None if is_empty else Sampled(self._result())
 
@@ -403,12 +403,12 @@ class SamplingBody(QuestionBody):
             self.editor.show_value(self._result())
         else:
             self.editor.apply()
-            self._take(self.editor.value())
+            self._read_json(self.editor.value())
         self._pages.setCurrentIndex(1 if is_shown else 0)
         self.remade.emit()
 
     def show_refusal(self, lines: str) -> None:
-        self._say(lines)
+        self._show_note(lines)
 
     def aside(self) -> QWidget:
         return self._aside
@@ -435,7 +435,7 @@ class SamplingBody(QuestionBody):
         text = typed_text(self.words.document())
         return sampled(text, self.model.text(), self.stop.currentText())
 
-    def _take(self, result: dict[str, object]) -> None:
+    def _read_json(self, result: dict[str, object]) -> None:
         content, model, stop = (result.get(key) for key in ("content", "model", "stopReason"))
         text = content.get("text") if isinstance(content, dict) else None
         if isinstance(text, str):
@@ -444,6 +444,6 @@ class SamplingBody(QuestionBody):
             self.model.setText(model)
         self.stop.setCurrentText(stop if isinstance(stop, str) else "")
 
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         self.problem.setText(text)
         self.problem.setVisible(bool(text))

@@ -33,13 +33,13 @@ class QuestionsController(QObject):
         engine: Engine,
         models: Models,
         appearance: Appearance,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
     ) -> None:
         super().__init__(window)
         self._window = window
         self._engine = engine
         self._appearance = appearance
-        self._tell = tell
+        self._report = report
         self._known: frozenset[int] = frozenset()
         # After the model's own connection: then the panel has all views.
         models.feed.questions_changed.connect(self._on_questions_changed)
@@ -68,7 +68,7 @@ class QuestionsController(QObject):
         if not panel.show_job(job):
             found = self._engine.jobs.snapshot(job)
             what = "This job has no open question"
-            self._tell(ErrorDetails(what, "" if found is None else found.server))
+            self._report(ErrorDetails(what, "" if found is None else found.server))
             return
         self._window.open_dock("questions")
         panel.focus()
@@ -80,12 +80,12 @@ class QuestionsController(QObject):
         address = QUrl(url, QUrl.ParsingMode.StrictMode)
         if parts.refusal or not address.isValid() or not _is_of_host(address, parts.host):
             what = "Cannot open the page"
-            self._tell(
+            self._report(
                 ErrorDetails(what, parts.shown[:200], parts.refusal or address.errorString())
             )
         elif not QDesktopServices.openUrl(address):
             hint = "Copy the address and open it in a browser."
-            self._tell(ErrorDetails("Cannot start a browser", parts.host, hint))
+            self._report(ErrorDetails("Cannot start a browser", parts.host, hint))
 
     @Slot(str)
     def ask_for_rules(self, server: str) -> None:
@@ -110,21 +110,21 @@ class QuestionsController(QObject):
         try:
             self._engine.settings.set_question_rules(server, rules)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     @Slot(str, object)
     def set_roots(self, server: str, roots: Iterable[Root]) -> None:
         try:
             self._engine.settings.set_roots(server, roots)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     @Slot(str, object)
     def set_log_level(self, server: str, level: str | None) -> None:
         try:
             self._engine.settings.set_log_level(server, level)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     @Slot(object)
     def _on_questions_changed(self, changed: frozenset[int]) -> None:
@@ -135,15 +135,15 @@ class QuestionsController(QObject):
         for question in ended:
             # Folders are always answered by a rule: not worth a notice.
             if question is not None and question.ended == BY_RULE and question.kind != "roots":
-                self._tell_of_rule(question)
+                self._report_rule(question)
 
-    def _tell_of_rule(self, question: Question) -> None:
+    def _report_rule(self, question: Question) -> None:
         """Report that a rule has answered; repeated texts are shown once."""
         what = "A rule answered automatically when a server {asks}".format(
             asks=kind_text(question.kind).replace("asks", "asked", 1)
         )
         hint = 'To change this, choose "Rules for questions" in the server\'s menu.'
-        self._tell(ErrorDetails(what, question.server, hint))
+        self._report(ErrorDetails(what, question.server, hint))
 
 
 def _is_of_host(address: QUrl, shown: str) -> bool:

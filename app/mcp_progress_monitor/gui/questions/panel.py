@@ -120,7 +120,7 @@ class QuestionView(QWidget):
         self._set_waiting(is_waiting=False)
         self.body.show_refusal(problem.detail)
         text = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
-        self._say(text, Tone.BAD)
+        self._show_note(text, Tone.BAD)
 
     def _head_words(self) -> str:
         server = formatting.one_line(self.question.server, 80)
@@ -183,7 +183,7 @@ class QuestionView(QWidget):
 
     def _answer(self, answer: Answer) -> None:
         self._set_waiting(is_waiting=True)
-        self._say("", Tone.TEXT)
+        self._show_note("", Tone.TEXT)
         self.answer_requested.emit(self.question.id, answer)
 
     def _set_waiting(self, *, is_waiting: bool) -> None:
@@ -191,7 +191,7 @@ class QuestionView(QWidget):
         for button in (self.accept, self.decline, self.dismiss):
             button.setEnabled(not is_waiting)
 
-    def _say(self, text: str, tone: Tone) -> None:
+    def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(formatting.visible(formatting.elide(text, 2_000), keep_line_ends=True))
         self.note.setVisible(bool(text))
         set_text_colour(self.note, self._appearance, tone)
@@ -204,7 +204,7 @@ class QuestionView(QWidget):
         if answer is not None:
             self._answer(answer)
         else:
-            self._say("Some values are invalid: see the marked fields.", Tone.BAD)
+            self._show_note("Some values are invalid: see the marked fields.", Tone.BAD)
 
     @Slot()
     def _on_decline(self) -> None:

@@ -58,7 +58,7 @@ class RecordingsController(QObject):
         self,
         window: MainWindow,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         data_dir: Path,
         remembers: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -66,7 +66,7 @@ class RecordingsController(QObject):
         super().__init__(window)
         self._window = window
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._data_dir = data_dir.absolute()
         self._remembers = remembers
         self.folder = RecordingsFolder(self._data_dir / FOLDER)
@@ -160,7 +160,7 @@ class RecordingsController(QObject):
         settings, problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
         entries = await anyio.to_thread.run_sync(self.folder.entries)
         if problem is not None:
-            self._tell(problem)
+            self._report(problem)
         if self._dialog is None:
             self._dialog = self._make_dialog(settings)
             open_dialog(self._dialog)
@@ -192,9 +192,9 @@ class RecordingsController(QObject):
 
     def _show_folder(self, path: Path) -> None:
         if not is_folder(path):
-            self._tell(ErrorDetails("There are no recordings yet", str(path)))
+            self._report(ErrorDetails("There are no recordings yet", str(path)))
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-            self._tell(ErrorDetails("Cannot show the folder", str(path)))
+            self._report(ErrorDetails("Cannot show the folder", str(path)))
 
     @Slot(object)
     def _on_delete_requested(self, entries: Iterable[RecordingEntry]) -> None:
@@ -205,7 +205,7 @@ class RecordingsController(QObject):
             try:
                 await anyio.to_thread.run_sync(self.folder.delete, entry)
             except UserError as error:
-                self._tell(error.details)
+                self._report(error.details)
         left = await anyio.to_thread.run_sync(self.folder.entries)
         if self._dialog is not None:
             self._dialog.show_entries(left)
@@ -219,7 +219,7 @@ class RecordingsController(QObject):
         try:
             save_settings(self._data_dir, settings)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     # File association
 

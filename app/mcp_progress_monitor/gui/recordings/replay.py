@@ -22,7 +22,7 @@ _PAUSE_MS: Final = 1
 _FOLLOW_MS: Final = 50
 _PLAY_SLICE_S: Final = 0.01
 _PLAY_MS: Final = 33
-_TOLD_EVERY_S: Final = 0.1
+_ANNOUNCED_EVERY_S: Final = 0.1
 _SILENCE_S: Final = 1.0
 """A silence of this length in real time is skipped if enabled."""
 _SLACK_S: Final = 1e-6
@@ -70,7 +70,7 @@ class Replay(QObject):
         self.skips_silence = False
         self._anchor = (0.0, 0.0)  # a clock time, and the position at that time
         self._heard = (0.0, 0)  # when frames last arrived, and their number then
-        self._told_at = 0.0
+        self._announced_at = 0.0
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_timeout)
@@ -141,13 +141,13 @@ class Replay(QObject):
         """Set the factor of the replay's speed."""
         self.speed = speed
         self._drop_anchor()
-        self._tell()
+        self._announce()
 
     @Slot(bool)
     def set_skips_silence(self, is_wanted: bool) -> None:
         """Set whether long silence is skipped while playing."""
         self.skips_silence = is_wanted
-        self._tell()
+        self._announce()
 
     def _rewind(self) -> None:
         self.mode = Mode.PAUSED
@@ -162,13 +162,13 @@ class Replay(QObject):
             self._timer.stop()
         else:
             self._timer.start(_INTERVALS_MS.get(mode, _PAUSE_MS))
-        self._tell()
+        self._announce()
 
     def _drop_anchor(self) -> None:
         self._anchor = (self._clock(), self._player.position_s)
 
-    def _tell(self) -> None:
-        self._told_at = self._clock()
+    def _announce(self) -> None:
+        self._announced_at = self._clock()
         self.changed.emit()
 
     @Slot()
@@ -181,8 +181,8 @@ class Replay(QObject):
             is_more = self._play_on()
         if not is_more:
             self._go(Mode.ENDED)
-        elif self._clock() - self._told_at >= _TOLD_EVERY_S:
-            self._tell()
+        elif self._clock() - self._announced_at >= _ANNOUNCED_EVERY_S:
+            self._announce()
 
     def _read_on(self) -> bool:
         """Read a slice, and wait for more at the end of a growing recording."""

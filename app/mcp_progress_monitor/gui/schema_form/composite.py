@@ -350,9 +350,9 @@ class VariantField(FormField):
         if position == self._box.currentIndex():
             return
         self._box.setCurrentIndex(position)
-        self._take(position)
+        self._swap(position)
 
-    def _take(self, position: int) -> None:
+    def _swap(self, position: int) -> None:
         field = self._made(position)
         self.column.replaceWidget(self._field, field)
         self._field.changed.disconnect(self.changed)
@@ -377,7 +377,7 @@ class VariantField(FormField):
 
     @Slot(int)
     def _on_activated(self, position: int) -> None:
-        self._take(position)
+        self._swap(position)
         self._field.set_initial()
         self.changed.emit()
 

@@ -165,11 +165,11 @@ class ConsentDialog(QDialog):
         one = "It is defined in {}. It runs only if you approve it."
         several = "They are defined in {}. Only the selected ones run."
         text = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        about = " ".join(filter(None, [text, self._said_of_changes(), PROMISE]))
+        about = " ".join(filter(None, [text, self._changes_note(), PROMISE]))
         label.setText("\n".join(filter(None, [note, about])))
         in_column(label, (self.tree, 1), self._buttons, of=self)
 
-    def _said_of_changes(self) -> str:
+    def _changes_note(self) -> str:
         if not any(self._earlier):
             return ""
         if self._is_one:

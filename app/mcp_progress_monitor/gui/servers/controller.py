@@ -81,7 +81,7 @@ class ServersController(QObject):
         self,
         engine: Engine,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         folder: Path,
         keyring: Keyring,
         parent: QObject | None = None,
@@ -89,11 +89,11 @@ class ServersController(QObject):
         super().__init__(parent)
         self._engine = engine
         self._tasks = tasks
-        self.report_error = tell
+        self.report_error = report
         self.keyring = keyring  # where secrets are stored; never accessed in the window's thread
         self._folder = folder
         self.approvals = Consents(folder)
-        self.saved = SavedServers(folder / FILE_NAME, engine, self.approvals, tell)
+        self.saved = SavedServers(folder / FILE_NAME, engine, self.approvals, report)
         self._offered: set[str] = set()  # consent keys of definitions that are not saved
         self._beat = 0
         self._turn: collections.deque[str] = collections.deque()
@@ -106,7 +106,7 @@ class ServersController(QObject):
 
     def begin(self, *, connects: bool = True) -> None:
         """Show the saved servers and, if `connects`, connect those that connect at start."""
-        self.saved.look()
+        self.saved.poll()
         self.entries_changed.emit(self.saved.entries)
         at_start = [
             entry.name
@@ -116,10 +116,10 @@ class ServersController(QObject):
         self.connect_servers(at_start)
 
     @Slot()
-    def look(self) -> None:
+    def poll(self) -> None:
         """Apply changes of the file by others, once a second."""
         self._beat = (self._beat + 1) % _BEATS
-        if not self._beat and self.saved.look():
+        if not self._beat and self.saved.poll():
             self.entries_changed.emit(self.saved.entries)
 
     # Connecting
@@ -158,7 +158,7 @@ class ServersController(QObject):
             self.consent_requested.emit(self._origin(asked), tuple(asked))
 
     def _connect(self, name: str) -> None:
-        self._forgo_turn(name)
+        self._cancel_turn(name)
         self._start(f"connect {name}", self._engine.servers.connect, name)
 
     def _start(
@@ -199,7 +199,7 @@ class ServersController(QObject):
         finally:
             self._taking_turns -= 1
 
-    def _forgo_turn(self, name: str) -> None:
+    def _cancel_turn(self, name: str) -> None:
         if name in self._turn:
             self._turn.remove(name)
             self._show_turns()
@@ -210,7 +210,7 @@ class ServersController(QObject):
     @Slot(str)
     def disconnect_server(self, name: str) -> None:
         """Disconnect a server gracefully, or cancel its turn."""
-        self._forgo_turn(name)
+        self._cancel_turn(name)
         self._tasks.start(f"disconnect {name}", self._engine.servers.disconnect, name)
 
     @Slot()
@@ -309,7 +309,7 @@ class ServersController(QObject):
         if edited.is_to_connect:
             self.restart_requested.emit(name)
         elif edited.was:
-            self._tell_when_it_counts(name, edited.entry.definition)
+            self._report_when_it_counts(name, edited.entry.definition)
 
     def _put(self, edited: EditedServer) -> str:
         entry, was = edited.entry, edited.was
@@ -331,7 +331,7 @@ class ServersController(QObject):
             self.saved.rename(was, entry.definition)
         return entry.name
 
-    def _tell_when_it_counts(self, name: str, definition: ServerDefinition) -> None:
+    def _report_when_it_counts(self, name: str, definition: ServerDefinition) -> None:
         if name in self._engine.servers.names() and self._engine.servers.snapshot(name).state.is_up:
             what = "Changes take effect at the next connection"
             self.report_error(
@@ -472,7 +472,7 @@ class ServersController(QObject):
 
     def refresh(self) -> None:
         """Show the servers as currently saved."""
-        self.saved.take_in()
+        self.saved.synchronise()
         self.entries_changed.emit(self.saved.entries)
 
     @_reporting_errors

@@ -43,7 +43,7 @@ class ServerDialogs(QObject):
         self,
         parent: QWidget,
         engine: Engine,
-        cataloguing: ServersController,
+        servers: ServersController,
         tasks: BackgroundTasks,
         appearance: Appearance,
         settings: UserSettings,
@@ -52,17 +52,17 @@ class ServerDialogs(QObject):
         super().__init__(parent)
         self._parent = parent
         self._engine = engine
-        self._cataloguing = cataloguing
+        self._servers = servers
         self._tasks = tasks
         self._appearance = appearance
         self._settings = settings
         self._undo = undo
         self._editors: list[ServerEditor] = []
         self._approvals: list[ConsentDialog] = []
-        cataloguing.consent_requested.connect(self.ask_for_approval)
-        cataloguing.edit_saved.connect(self._on_edit_saved)
-        cataloguing.edit_refused.connect(self._on_edit_refused)
-        cataloguing.server_removed.connect(self._on_server_removed)
+        servers.consent_requested.connect(self.ask_for_approval)
+        servers.edit_saved.connect(self._on_edit_saved)
+        servers.edit_refused.connect(self._on_edit_refused)
+        servers.server_removed.connect(self._on_server_removed)
 
     @Slot()
     def ask_for_command(self) -> None:
@@ -97,7 +97,7 @@ class ServerDialogs(QObject):
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
 
         try:
-            entry = self._cataloguing.saved.entries.get(name)
+            entry = self._servers.saved.entries.get(name)
             entry = entry or CatalogueEntry(self._engine.servers.newest(name))
         except UserError:  # it was removed meanwhile
             return
@@ -113,14 +113,14 @@ class ServerDialogs(QObject):
         """Show what would be run or contacted; only what is approved will be."""
         from mcp_progress_monitor.gui.servers.consent import ConsentDialog
 
-        earlier = self._cataloguing.approvals.earlier(definitions)
+        earlier = self._servers.approvals.earlier(definitions)
         dialog = ConsentDialog(origin, definitions, self._parent, earlier=earlier)
         for open_one in self._approvals:
             if open_one.keys == dialog.keys:
                 dialog.deleteLater()
                 _raise(open_one)
                 return
-        dialog.servers_approved.connect(self._cataloguing.approve)
+        dialog.servers_approved.connect(self._servers.approve)
         dialog.finished.connect(self._on_consent_finished)
         self._approvals.append(dialog)
         open_dialog(dialog)
@@ -131,9 +131,9 @@ class ServerDialogs(QObject):
         from mcp_progress_monitor.gui.confirmations import running_jobs
 
         running = running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)
-        is_saved = name in self._cataloguing.saved.entries
+        is_saved = name in self._servers.saved.entries
         if not (running or is_saved) or not self._settings.is_asked("remove"):
-            self._cataloguing.remove(name)
+            self._servers.remove(name)
             return
         from mcp_progress_monitor.gui.confirmations import RemoveQuestion
 
@@ -142,7 +142,7 @@ class ServerDialogs(QObject):
             running,
             self._parent,
             is_saved=is_saved,
-            secrets=self._cataloguing.unshared_secrets(name),
+            secrets=self._servers.unshared_secrets(name),
         )
         question.remove_confirmed.connect(self._on_remove_confirmed)
         open_dialog(question)
@@ -151,12 +151,12 @@ class ServerDialogs(QObject):
     def _on_remove_confirmed(self, name: str, secrets: Sequence[str], is_asked: bool) -> None:
         if not is_asked:
             self._settings.stop_asking("remove")
-        self._cataloguing.remove(name, secrets)
+        self._servers.remove(name, secrets)
 
     @Slot(object)
     def _on_server_removed(self, removed: RemovedServer) -> None:
         name = one_line(removed.entry.name, _LONGEST_NAME)
-        self._undo.offer(f"Removed {name}.", partial(self._cataloguing.restore, removed))
+        self._undo.offer(f"Removed {name}.", partial(self._servers.restore, removed))
 
     def _add(self, draft: Draft) -> None:
         from mcp_progress_monitor.gui.servers.editor import ServerEditor
@@ -165,10 +165,10 @@ class ServerDialogs(QObject):
         self._open_editor(ServerEditor(self._appearance, self._parent, draft=draft, names=names))
 
     def _names(self) -> set[str]:
-        return {*self._cataloguing.saved.entries, *self._engine.servers.names()}
+        return {*self._servers.saved.entries, *self._engine.servers.names()}
 
     def _open_editor(self, editor: ServerEditor) -> None:
-        editor.save_requested.connect(self._cataloguing.save)
+        editor.save_requested.connect(self._servers.save)
         editor.finished.connect(self._on_editor_finished)
         self._editors.append(editor)
         open_dialog(editor)

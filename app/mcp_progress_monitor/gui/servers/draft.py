@@ -341,10 +341,10 @@ class _Reader:
         }
         definition = self._made(fields)
         if not name:
-            self._tell_unnamed("url" if is_url else "command")
+            self._require_name("url" if is_url else "command")
         return DraftResult(None if self._problems else definition, self._problems, self._secrets)
 
-    def _tell_unnamed(self, source: str) -> None:
+    def _require_name(self, source: str) -> None:
         """Require a name only if the field that provides the default name is valid."""
         self._problems.pop("name", None)
         if source not in self._problems:

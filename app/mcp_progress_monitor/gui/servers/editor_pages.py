@@ -282,7 +282,7 @@ class ValueTable(QWidget):
 
     def set_entered(self, values: Iterable[EnteredValue]) -> None:
         while self._rows:
-            self._take(self._rows[-1])
+            self._remove(self._rows[-1])
         for value in values:
             self.add(value)
 
@@ -317,7 +317,7 @@ class ValueTable(QWidget):
         buttons = in_row(self.add_button, self.bearer_button, 1, self.shows, spacing=GAP)
         in_column(self._column, self._note, buttons, of=self, margins=0, spacing=GAP_S)
 
-    def _take(self, row: ValueRow) -> None:
+    def _remove(self, row: ValueRow) -> None:
         self._rows.remove(row)
         self._column.removeWidget(row)
         row.hide()
@@ -358,7 +358,7 @@ class ValueTable(QWidget):
     def _on_remove(self) -> None:
         row = self.sender()
         if isinstance(row, ValueRow):
-            self._take(row)
+            self._remove(row)
             self.add_button.setFocus()
             self._on_changed()
 

@@ -54,7 +54,7 @@ class ServersHere(QObject):
         parent: QWidget,
         engine: Engine,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         saved: SavedServers,
         approvals: Consents,
     ) -> None:
@@ -63,7 +63,7 @@ class ServersHere(QObject):
         self._parent = parent
         self._engine = engine
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._saved = saved
         self._approvals = approvals
         self._pending: dict[str, _Pending] = {}
@@ -116,7 +116,7 @@ class ServersHere(QObject):
         try:
             self._approvals.approve(definitions)
         except UserError as error:  # it is valid until the program exits
-            self._tell(error.details)
+            self._report(error.details)
         for pending in self._pending.values():
             if pending.dialog is self.sender():
                 self._engine.resumer.use_here(pending.origin, pending.found.definition)

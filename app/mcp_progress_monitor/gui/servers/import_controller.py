@@ -44,13 +44,13 @@ class ImportController(QObject):
     def __init__(
         self,
         parent: QWidget,
-        cataloguing: ServersController,
+        servers: ServersController,
         tasks: BackgroundTasks,
         appearance: Appearance,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
-        self._cataloguing = cataloguing
+        self._servers = servers
         self._tasks = tasks
         self._appearance = appearance
         self._import: ImportDialog | None = None
@@ -87,10 +87,10 @@ class ImportController(QObject):
         from mcp_progress_monitor.gui.servers.import_export_dialogs import ServerExportDialog
 
         if self._export is None:
-            names = list(self._cataloguing.saved.entries)
+            names = list(self._servers.saved.entries)
             dialog = ServerExportDialog(names, FORMS, self._appearance, self._parent)
-            dialog.text_requested.connect(self._on_export_wished)
-            dialog.export_requested.connect(self._on_export_wished)
+            dialog.text_requested.connect(self._on_export_requested)
+            dialog.export_requested.connect(self._on_export_requested)
             dialog.finished.connect(self._on_export_finished)
             self._export = dialog
             dialog.form.setCurrentIndex(FORMS.index(OURS))  # the format that leaves nothing out
@@ -126,8 +126,8 @@ class ImportController(QObject):
             if self._import is not None:
                 self._import.show_unreadable(path, error.details)
             return
-        saved = self._cataloguing.saved
-        keyring = self._cataloguing.keyring
+        saved = self._servers.saved
+        keyring = self._servers.keyring
         known = await _in_thread(candidate_keyring_secrets, config, saved.catalogue, keyring)
         rows = preview(config, saved.catalogue, known)
         if self._import is not None:
@@ -135,9 +135,9 @@ class ImportController(QObject):
 
     @Slot(object)
     def _on_import_requested(self, request: ImportRequest) -> None:
-        self._tasks.start(f"import {request.path.name}", self._take_in, request)
+        self._tasks.start(f"import {request.path.name}", self._import_selected, request)
 
-    async def _take_in(self, request: ImportRequest) -> None:
+    async def _import_selected(self, request: ImportRequest) -> None:
         """Read the file again, with the answers, and save what is checked."""
         try:
             await self._save(await self._answered(request), request)
@@ -150,7 +150,7 @@ class ImportController(QObject):
         else:
             if self._import is not None:
                 self._import.close_imported()
-        self._cataloguing.refresh()
+        self._servers.refresh()
 
     async def _answered(self, request: ImportRequest) -> ConfigFile:
         """The file with the answers in it, or with references to the secret ones."""
@@ -164,7 +164,7 @@ class ImportController(QObject):
         asks = {ask.id: ask for found in wanted for ask in found.asks}.values()
         if request.secrets is SecretsAs.VARIABLES:
             return await _read(request.path, referred_answers(asks, request.answers))
-        keyring, prefix = self._cataloguing.keyring, config.client.key
+        keyring, prefix = self._servers.keyring, config.client.key
         return await _read(
             request.path, await _in_thread(kept_answers, asks, request.answers, keyring, prefix)
         )
@@ -180,8 +180,8 @@ class ImportController(QObject):
             save_rows,
         )
 
-        catalogue, variables = self._cataloguing.saved.catalogue, list[str]()
-        keyring = self._cataloguing.keyring
+        catalogue, variables = self._servers.saved.catalogue, list[str]()
+        keyring = self._servers.keyring
         known = await _in_thread(candidate_keyring_secrets, config, catalogue, keyring)
         made = []
         for row in rows_named(preview(config, catalogue, known), request.names):
@@ -193,7 +193,7 @@ class ImportController(QObject):
                 made.append((row, dataclasses.replace(entry, definition=definition)))
         if made:  # all or nothing: stop before saving if a secret cannot be stored
             save_rows(made, catalogue)
-        self._cataloguing.report_variables(variables)
+        self._servers.report_variables(variables)
 
     async def _without_secrets(
         self, definition: ServerDefinition, request: ImportRequest, variables: list[str]
@@ -205,20 +205,20 @@ class ImportController(QObject):
         if request.secrets is SecretsAs.TEXT:
             return definition
         if request.secrets is SecretsAs.KEYRING:
-            return await _in_thread(in_keyring, definition, self._cataloguing.keyring)
+            return await _in_thread(in_keyring, definition, self._servers.keyring)
         kept, names = in_environment(definition)
         variables += names
         return kept
 
     @Slot(object)
-    def _on_export_wished(self, request: ServerExportRequest) -> None:
+    def _on_export_requested(self, request: ServerExportRequest) -> None:
         self._tasks.start("export servers", self._write, request)
 
     async def _write(self, request: ServerExportRequest) -> None:
         from mcp_progress_monitor.catalogue.clients import client_of
         from mcp_progress_monitor.catalogue.writing import write_file
 
-        entries = [e for e in self._cataloguing.saved.entries.values() if e.name in request.names]
+        entries = [e for e in self._servers.saved.entries.values() if e.name in request.names]
         client = client_of(request.form)
         try:
             written = write_file(entries, client, None, with_secrets=request.with_secrets)

@@ -163,11 +163,11 @@ class ServerExportDialog(QDialog):
         if len(left_out) > _LEFT_OUT:
             words.append(f"and {len(left_out) - _LEFT_OUT} more")
         if words:
-            self._say("Omitted: {}".format("; ".join(words)), Tone.WARNING)
+            self._show_note("Omitted: {}".format("; ".join(words)), Tone.WARNING)
         elif self.with_secrets.isChecked():
-            self._say("Contains secrets in plain text.", Tone.WARNING)
+            self._show_note("Contains secrets in plain text.", Tone.WARNING)
         else:
-            self._say("", Tone.MUTED)
+            self._show_note("", Tone.MUTED)
         for button in (self.copy, self.save):
             button.setEnabled(bool(self.request().names))
 
@@ -176,11 +176,11 @@ class ServerExportDialog(QDialog):
         text = [f"Saved: {visible(str(path))}"]
         if kept is not None:
             text.append(replaced_text(kept))
-        self._say("\n".join(text), Tone.GOOD)
+        self._show_note("\n".join(text), Tone.GOOD)
 
     def show_refusal(self, problem: ErrorDetails) -> None:
         """Show why it could not be written."""
-        self._say(problem.as_text(), Tone.BAD)
+        self._show_note(problem.as_text(), Tone.BAD)
 
     def _make_list(self, names: Sequence[str]) -> QListWidget:
         servers = QListWidget(self)
@@ -207,7 +207,7 @@ class ServerExportDialog(QDialog):
         buttons.rejected.connect(self.reject)
         in_column(top, (middle, 1), self.note, buttons, of=self, margins=GAP_L, spacing=GAP)
 
-    def _say(self, text: str, tone: Tone) -> None:
+    def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(text)
         set_text_colour(self.note, self._appearance, tone)
 
@@ -215,7 +215,7 @@ class ServerExportDialog(QDialog):
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self._text)
         copied = count(len(self.request().names), "server")
-        self._say(f"Copied: {copied}", Tone.GOOD)
+        self._show_note(f"Copied: {copied}", Tone.GOOD)
 
     @Slot()
     def _on_save(self) -> None:
@@ -476,7 +476,7 @@ class ImportDialog(QDialog):
         """Show why the import failed; with `is_of_keyring`, suggest another place for secrets."""
         self._enable()
         instead = "Alternatively, store the secrets somewhere else." if is_of_keyring else ""
-        self._say("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
+        self._show_note("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
         if is_of_keyring:
             self.secrets.setFocus()
 
@@ -501,7 +501,7 @@ class ImportDialog(QDialog):
             return
         missing = self.inputs.show_missing(names)
         if missing is not None:
-            self._say("Enter the values that the selected servers need.", Tone.BAD)
+            self._show_note("Enter the values that the selected servers need.", Tone.BAD)
             missing.setFocus()
             self.inputs.ensureWidgetVisible(missing)
             return
@@ -559,7 +559,7 @@ class ImportDialog(QDialog):
         height = self.problems.fontMetrics().lineSpacing() * lines + GAP
         self.problems.setMaximumHeight(height)
 
-    def _say(self, text: str, tone: Tone) -> None:
+    def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(text)
         set_text_colour(self.note, self._appearance, tone)
 
@@ -647,7 +647,7 @@ class ImportDialog(QDialog):
         self._import.setEnabled(bool(number))
         text = "&Import {}".format(count(number, "server")) if number else ""
         self._import.setText(text or "&Import")
-        self._say(
+        self._show_note(
             "Importing runs nothing: what a server runs is shown before it first starts.",
             Tone.MUTED,
         )

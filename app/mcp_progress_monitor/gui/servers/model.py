@@ -86,7 +86,7 @@ def lists_tasks(server: ServerSnapshot) -> bool:
     return server.state is ServerState.CONNECTED and offer.has_list
 
 
-def tells_of_resources(server: ServerSnapshot) -> bool:
+def has_resource_updates(server: ServerSnapshot) -> bool:
     offer = as_object(server.capabilities.get("resources"))
     has_any = bool(server.resources or server.subscriptions)
     return server.state is ServerState.CONNECTED and has_any and offer.get("subscribe") is True
@@ -127,8 +127,8 @@ class ServersModel(QAbstractListModel):
         self._source = source
         self._unattached_ticks = unattached_ticks
         self._now = now
-        pictures = {name: source.snapshot(name) for name in source.names()}
-        self._rows = [self._row(name, pictures.get(name)) for name in self._order(pictures)]
+        snapshots = {name: source.snapshot(name) for name in source.names()}
+        self._rows = [self._row(name, snapshots.get(name)) for name in self._order(snapshots)]
         self.endResetModel()
         self._tick_while_needed()
 
@@ -163,14 +163,14 @@ class ServersModel(QAbstractListModel):
         before, self._stray = self._stray, stray
         for row, name in enumerate(stray):
             if stray[name] != before.get(name, 0):
-                self._tell_row(row)
+                self._announce_row(row)
 
     def set_badges(self, badges: Mapping[str, Badge]) -> None:
         """Set the number of findings of each server."""
         before, self._badges = self._badges, badges
         for row, each in enumerate(self._rows):
             if before.get(each.name) != badges.get(each.name):
-                self._tell_row(row)
+                self._announce_row(row)
 
     def servers(self) -> list[ServerSnapshot]:
         """The newest snapshots of the source's servers; builds none."""
@@ -238,15 +238,15 @@ class ServersModel(QAbstractListModel):
 
     def _show(self, changed: frozenset[str]) -> None:
         """Update the rows; builds snapshots of new and `changed` servers."""
-        names, pictures = self._asked(changed)
+        names, snapshots = self._asked(changed)
         order = self._order(names)
         there = frozenset(names)
         if [row.name for row in self._rows] != order:
-            self._arrange(order, pictures)
+            self._arrange(order, snapshots)
         for at, row in enumerate(self._rows):
             if row.name in changed or row.is_there is not (row.name in there):
-                self._rows[at] = self._row(row.name, pictures.get(row.name))
-                self._tell_row(at)
+                self._rows[at] = self._row(row.name, snapshots.get(row.name))
+                self._announce_row(at)
         self._tick_while_needed()
 
     def _asked(self, changed: frozenset[str]) -> tuple[Sequence[str], Mapping[str, ServerSnapshot]]:
@@ -259,7 +259,7 @@ class ServersModel(QAbstractListModel):
         wanted = [name for name in names if name in changed or name not in shown]
         return names, {name: source.snapshot(name) for name in wanted}
 
-    def _arrange(self, order: Sequence[str], pictures: Mapping[str, ServerSnapshot]) -> None:
+    def _arrange(self, order: Sequence[str], snapshots: Mapping[str, ServerSnapshot]) -> None:
         """Remove, move and insert rows until their names are `order`; selections move along."""
         wanted, top = frozenset(order), QModelIndex()
         for at in reversed(range(len(self._rows))):
@@ -271,14 +271,14 @@ class ServersModel(QAbstractListModel):
             now = self.row_of(name)
             if now is None:
                 self.beginInsertRows(top, at, at)
-                self._rows.insert(at, self._row(name, pictures.get(name)))
+                self._rows.insert(at, self._row(name, snapshots.get(name)))
                 self.endInsertRows()
             elif now != at:
                 self.beginMoveRows(top, now, now, top, at)
                 self._rows.insert(at, self._rows.pop(now))
                 self.endMoveRows()
 
-    def _tell_row(self, row: int) -> None:
+    def _announce_row(self, row: int) -> None:
         self.dataChanged.emit(self.index(row), self.index(row))
 
     def _tick_while_needed(self) -> None:
@@ -292,4 +292,4 @@ class ServersModel(QAbstractListModel):
     def _on_second(self) -> None:
         for at, row in enumerate(self._rows):
             if row.counts_time:
-                self._tell_row(at)
+                self._announce_row(at)

@@ -77,6 +77,7 @@ class Consents:
 
 FILE_NAME: Final = "servers.json"
 """As in `catalogue.catalogue`, whose imports would slow down the start."""
+_LATER: Final = "The change takes effect when the server is connected again."
 _NAME: Final = 60
 _NAMES: Final = 400
 
@@ -89,17 +90,21 @@ class SavedServers:
     """
 
     def __init__(
-        self, path: Path, engine: Engine, approvals: Consents, tell: Callable[[ErrorDetails], None]
+        self,
+        path: Path,
+        engine: Engine,
+        approvals: Consents,
+        report: Callable[[ErrorDetails], None],
     ) -> None:
         self.path: Final = path
         self._engine = engine
         self._approvals = approvals
-        self._tell = tell
+        self._report = report
         self._catalogue: Catalogue | None = None
         self.entries: dict[str, CatalogueEntry] = {}
         """The saved servers as last read, by name, in the user's order."""
         self._brought: set[str] = set()  # consent keys of everything that was in the file
-        self._placed: set[str] = set()
+        self._in_engine: set[str] = set()
         self._leaving: set[str] = set()
         self._reported: set[ErrorDetails] = set()
 
@@ -114,11 +119,11 @@ class SavedServers:
 
     def is_saved(self, name: str) -> bool:
         """Whether the engine's server of that name is in the catalogue."""
-        return name in self._placed
+        return name in self._in_engine
 
     def wanted(self, name: str) -> ServerDefinition:
         """The definition to connect under a name; `UserError` if there is no such server."""
-        if name in self._placed and name in self.entries:
+        if name in self._in_engine and name in self.entries:
             return self.entries[name].definition
         return self._engine.servers.newest(name)
 
@@ -127,40 +132,40 @@ class SavedServers:
         is_of_file = definition.approval_key in self._brought
         return is_of_file and not self._approvals.is_approved(definition)
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Read changes of the file by others; whether there were any."""
         # Not Path.exists: it raises in a folder that may not be entered (before Python 3.14).
         if self._catalogue is None and not os.path.lexists(self.path):
             return False
         self.catalogue.reload()
-        self._tell_of_file()
-        return self.take_in(is_news=True)
+        self._report_file_errors()
+        return self.synchronise(is_external=True)
 
-    def take_in(self, *, is_news: bool = False) -> bool:
+    def synchronise(self, *, is_external: bool = False) -> bool:
         """Update the engine from the catalogue; whether anything changed.
 
-        With `is_news`, another program changed it: the effect is reported.
+        With `is_external`, another program changed it: the effect is reported.
         """
         now = {entry.name: entry for entry in self.catalogue.entries()}
         before, self.entries = self.entries, now
         self._brought.update(entry.definition.approval_key for entry in now.values())
-        gone = self._dropped(is_news=is_news)
+        gone = self._dropped(is_external=is_external)
         if before == now and list(before) == list(now) and not gone:
             return False
-        if is_news and before and not now:
+        if is_external and before and not now:
             names = ", ".join(before)
             what = "The file of saved servers no longer contains any servers"
-            self._tell(ErrorDetails(what, str(self.path), f"Removed: {one_line(names, _NAMES)}."))
+            self._report(ErrorDetails(what, str(self.path), f"Removed: {one_line(names, _NAMES)}."))
         for name, entry in now.items():
             if not entry.is_disabled:
-                self._give(entry, is_news=is_news and before.get(name) != entry)
+                self._add_or_redefine(entry, is_external=is_external and before.get(name) != entry)
         return True
 
     def apply(self, name: str) -> None:
         """Add a saved server to the engine, once it is approved."""
         entry = self.entries.get(name)
-        if entry is not None and name in self._placed:
-            self._redefine(entry, is_news=False)
+        if entry is not None and name in self._in_engine:
+            self._redefine(entry, is_external=False)
 
     def rename(self, name: str, definition: ServerDefinition) -> None:
         """Set the definition of the engine's server `name` to that of the catalogue.
@@ -169,23 +174,23 @@ class SavedServers:
             UserError: it is connected, and cannot be renamed.
         """
         self._engine.servers.set_definition(name, definition)
-        if name in self._placed:
-            self._placed.discard(name)
-            self._placed.add(definition.name)
+        if name in self._in_engine:
+            self._in_engine.discard(name)
+            self._in_engine.add(definition.name)
 
     def claim(self, name: str) -> None:
         """Mark the engine's server of that name as one of the catalogue."""
-        self._placed.add(name)
+        self._in_engine.add(name)
 
     def release(self, name: str) -> None:
         """Mark the engine's server of that name as no longer in the catalogue."""
-        self._placed.discard(name)
+        self._in_engine.discard(name)
         self._leaving.discard(name)
 
-    def _dropped(self, *, is_news: bool) -> bool:
+    def _dropped(self, *, is_external: bool) -> bool:
         """Remove servers that are no longer saved, or disabled, once they are not connected."""
         dropped = False
-        for name in sorted(self._placed):
+        for name in sorted(self._in_engine):
             entry = self.entries.get(name)
             if entry is not None and not entry.is_disabled:
                 continue
@@ -193,30 +198,30 @@ class SavedServers:
                 self._engine.servers.remove(name)
                 self.release(name)
                 dropped = True
-            elif is_news and name not in self._leaving:
+            elif is_external and name not in self._leaving:
                 self._leaving.add(name)
-                self._tell_of(
+                self._report_change(
                     "A connected server was removed from the file of saved servers, or disabled",
                     name,
                     "It stays connected until you disconnect it.",
                 )
         return dropped
 
-    def _give(self, entry: CatalogueEntry, *, is_news: bool) -> None:
+    def _add_or_redefine(self, entry: CatalogueEntry, *, is_external: bool) -> None:
         name = entry.name
-        if name in self._placed:
-            self._redefine(entry, is_news=is_news)
+        if name in self._in_engine:
+            self._redefine(entry, is_external=is_external)
         elif name in self._engine.servers.names():
-            self._tell_of(
+            self._report_change(
                 "A saved server has the same name as one added only for this run",
                 name,
                 "Remove the latter from the list, or rename one of them.",
             )
         else:
             self._engine.servers.add(entry.definition)
-            self._placed.add(name)
+            self._in_engine.add(name)
 
-    def _redefine(self, entry: CatalogueEntry, *, is_news: bool) -> None:
+    def _redefine(self, entry: CatalogueEntry, *, is_external: bool) -> None:
         name, new = entry.name, entry.definition
         server = self._engine.servers.snapshot(name)
         old = self._engine.servers.newest(name)
@@ -225,28 +230,30 @@ class SavedServers:
         is_other = new.approval_key != old.approval_key
         was_run = self._approvals.is_approved(old) or server.state is not ServerState.IDLE
         if is_other and not self._approvals.is_approved(new) and was_run:
-            if is_news:
+            if is_external:
                 self._report_changed(name, is_up=server.state.is_up)
             return
         self._engine.servers.set_definition(name, new)
-        if is_other and is_news and server.state.is_up:
+        if is_other and is_external and server.state.is_up:
             what = "A connected server was changed in the file of saved servers"
-            self._tell_of(what, name, "The change takes effect when the server is connected again.")
+            self._report_change(
+                what, name, "The change takes effect when the server is connected again."
+            )
 
     def _report_changed(self, name: str, *, is_up: bool) -> None:
         what = "What a server runs was changed in the file of saved servers"
         hint = "You will be asked before the new command runs."
         if is_up:
-            hint = f"The change takes effect when the server is connected again. {hint}"
-        self._tell_of(what, name, hint)
+            hint = f"{_LATER} {hint}"
+        self._report_change(what, name, hint)
 
-    def _tell_of_file(self) -> None:
+    def _report_file_errors(self) -> None:
         """Report errors of the file and of approvals, each once until it is fixed."""
         found = [self.catalogue.problem, self._approvals.problem, *self.catalogue.problems]
         now = {problem for problem in found if problem is not None}
         for problem in sorted(now - self._reported):
-            self._tell(problem)
+            self._report(problem)
         self._reported = now
 
-    def _tell_of(self, what: str, name: str, hint: str) -> None:
-        self._tell(ErrorDetails(what, one_line(name, _NAME), hint))
+    def _report_change(self, what: str, name: str, hint: str) -> None:
+        self._report(ErrorDetails(what, one_line(name, _NAME), hint))

@@ -41,8 +41,8 @@ from mcp_progress_monitor.gui.servers.model import (
     STORY,
     ServerRow,
     ServersModel,
+    has_resource_updates,
     lists_tasks,
-    tells_of_resources,
 )
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone
 from mcp_progress_monitor.snapshots.servers import ServerState
@@ -455,7 +455,7 @@ class ServerList(QWidget):
         self._add_group(ServerAction.RULES, ServerAction.ROOTS)
         self._levels.show_level(server.settings.log_level)
         self._menu.addMenu(self._levels)
-        if tells_of_resources(server):
+        if has_resource_updates(server):
             self._resources.show_server(server)
             self._menu.addMenu(self._resources)
         if self.actions_[ServerAction.TASKS].isEnabled():

@@ -36,14 +36,14 @@ class WatchController(QObject):
     def __init__(
         self,
         parent: QWidget,
-        cataloguing: ServersController,
+        servers: ServersController,
         tasks: BackgroundTasks,
         appearance: Appearance,
         data_dir: Path,
     ) -> None:
         super().__init__(parent)
         self._parent = parent
-        self._cataloguing = cataloguing
+        self._servers = servers
         self._tasks = tasks
         self._appearance = appearance
         self._data_dir = data_dir
@@ -57,7 +57,7 @@ class WatchController(QObject):
     @Slot(str)
     def ask_for_server(self, name: str) -> None:
         """Show them with the saved server of that name checked, in all clients that have it."""
-        entry = self._cataloguing.saved.entries.get(name)
+        entry = self._servers.saved.entries.get(name)
         self._open(None if entry is None else entry.definition)
 
     def _open(self, definition: ServerDefinition | None) -> None:

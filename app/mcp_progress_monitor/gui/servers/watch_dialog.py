@@ -88,7 +88,7 @@ class WatchDialog(QDialog):
         self.tree.itemChanged.connect(self._on_ticked)
         self.tree.currentItemChanged.connect(self._on_current_changed)
         self.change.clicked.connect(self._on_change)
-        self._say("Looking for clients…", Tone.MUTED)
+        self._show_note("Looking for clients…", Tone.MUTED)
         fit_to_screen(self, QSize(820, 600))
         order_tabs(self)
 
@@ -119,16 +119,16 @@ class WatchDialog(QDialog):
             self.tree.setCurrentItem(self._items[places.index(wanted[0].key)])
         unreadable = "\n".join(problem.as_text() for problem in problems)
         if unreadable:
-            self._say(unreadable, Tone.WARNING)
+            self._show_note(unreadable, Tone.WARNING)
         elif not self._servers:
-            self._say(_NONE, Tone.MUTED)
+            self._show_note(_NONE, Tone.MUTED)
         elif is_missing:
-            self._say(_NONE_SUCH, Tone.WARNING)
+            self._show_note(_NONE_SUCH, Tone.WARNING)
         elif wanted and not keys:
             is_on = wanted[0].tap is not None
-            self._say(_IS_WATCHED if is_on else visible(refusal_text(wanted[0])), Tone.MUTED)
+            self._show_note(_IS_WATCHED if is_on else visible(refusal_text(wanted[0])), Tone.MUTED)
         else:
-            self._say("", Tone.MUTED)
+            self._show_note("", Tone.MUTED)
         self._ask()
 
     def request(self) -> WatchRequest:
@@ -148,7 +148,7 @@ class WatchDialog(QDialog):
         text = "\n".join(map(visible, lines))
         self.preview.setPlainText(elide(text, _SHOWN) if text else _UNCHANGED)
         if steps:
-            self._say("After the change: " + " ".join(steps), Tone.MUTED)
+            self._show_note("After the change: " + " ".join(steps), Tone.MUTED)
         number = len(request.watch) + len(request.stop)
         self.change.setEnabled(bool(text))
         self.change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
@@ -156,13 +156,13 @@ class WatchDialog(QDialog):
     def show_refusal(self, problem: ErrorDetails) -> None:
         """Show why nothing can be, or was, changed."""
         self.change.setEnabled(False)
-        self._say(problem.as_text(), Tone.BAD)
+        self._show_note(problem.as_text(), Tone.BAD)
 
     def show_done(self, text: str, problem: ErrorDetails | None = None) -> None:
         """Show what was changed, the remaining steps, and the error if any change failed."""
         failed = "" if problem is None else problem.as_text()
         words = "\n".join(filter(None, (text, failed)))
-        self._say(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
+        self._show_note(visible(words, keep_line_ends=True), Tone.BAD if failed else Tone.GOOD)
 
     def set_ticked(self, name: str, *, is_on: bool) -> None:
         """Check a server by its name, as a click does."""
@@ -240,7 +240,7 @@ class WatchDialog(QDialog):
         column.addWidget(self.note)
         column.addWidget(buttons)
 
-    def _say(self, text: str, tone: Tone) -> None:
+    def _show_note(self, text: str, tone: Tone) -> None:
         self.note.setText(text)
         self.note.setVisible(bool(text))
         set_text_colour(self.note, self._appearance, tone)
@@ -251,7 +251,7 @@ class WatchDialog(QDialog):
 
     @Slot()
     def _on_ticked(self) -> None:
-        self._say("", Tone.MUTED)
+        self._show_note("", Tone.MUTED)
         self._ask()
 
     @Slot(QTreeWidgetItem)
@@ -259,7 +259,7 @@ class WatchDialog(QDialog):
         """Explain what to do about a server that cannot be watched."""
         for each, server in zip(self._items, self._servers, strict=True):
             if each is item and server.tap is None and server.why_not:
-                self._say(visible(refusal_text(server)), Tone.MUTED)
+                self._show_note(visible(refusal_text(server)), Tone.MUTED)
 
     @Slot()
     def _on_change(self) -> None:

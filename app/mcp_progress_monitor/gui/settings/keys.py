@@ -188,14 +188,14 @@ class KeysPage(QWidget):
         self.edit.blockSignals(True)
         self.edit.setKeySequence(QKeySequence() if command is None else _first(command.keys))
         self.edit.blockSignals(False)
-        self._say("")
+        self._show_note("")
         for control in (self.edit, self.clear):
             control.setEnabled(command is not None)
         self.clear.setEnabled(command is not None and bool(command.keys))
         self.reset.setEnabled(command is not None and command.is_changed)
         self.reset_all.setEnabled(any(each.is_changed for each in self._commands.values()))
 
-    def _say(self, text: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
+    def _show_note(self, text: str, tone: Tone = Tone.MUTED, *, can_assign: bool = False) -> None:
         self.message.setText(text)
         set_text_colour(self.message, self._appearance, tone)
         self.assign.setVisible(can_assign)
@@ -228,11 +228,13 @@ class KeysPage(QWidget):
             return
         conflict = self._shortcuts.conflict(command, key)
         if conflict.fixed:
-            self._say(f"{native([key])} is needed for {conflict.fixed}.", Tone.BAD)
+            self._show_note(f"{native([key])} is needed for {conflict.fixed}.", Tone.BAD)
         elif conflict.commands:
             self._wanted = key
             others = ", ".join(f"{each.section}: {each.title}" for each in conflict.commands)
-            self._say(f"{native([key])} is the key of {others}.", Tone.WARNING, can_assign=True)
+            self._show_note(
+                f"{native([key])} is the key of {others}.", Tone.WARNING, can_assign=True
+            )
         else:
             self._shortcuts.set_keys(command, [key])
 

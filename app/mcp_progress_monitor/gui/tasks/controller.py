@@ -33,7 +33,7 @@ class TasksController(QObject):
         engine: Engine,
         tasks: BackgroundTasks,
         appearance: Appearance,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         open_job: Callable[[JobId], None],
     ) -> None:
         super().__init__(window)
@@ -41,7 +41,7 @@ class TasksController(QObject):
         self._engine = engine
         self._tasks = tasks
         self._appearance = appearance
-        self._tell = tell
+        self._report = report
         self._open_job = open_job
         self._dialogs: dict[str, TasksDialog] = {}
         window.servers.tasks_requested.connect(self.show_tasks)
@@ -71,7 +71,7 @@ class TasksController(QObject):
         try:
             self._engine.servers.subscribe_resource(server, uri, is_wanted=is_wanted)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     async def _list(self, server: str) -> None:
         try:
@@ -109,7 +109,7 @@ class TasksController(QObject):
     def _show_problem(self, server: str, problem: ErrorDetails) -> None:
         dialog = self._dialogs.get(server)
         if dialog is None:
-            self._tell(problem)
+            self._report(problem)
         else:
             dialog.show_problem(problem)
 

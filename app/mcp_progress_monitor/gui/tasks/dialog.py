@@ -148,14 +148,14 @@ class TasksDialog(QDialog):
     @Slot()
     def ask(self) -> None:
         self.refresh.setEnabled(False)
-        self._say("Loading tasks…", Tone.MUTED)
+        self._show_note("Loading tasks…", Tone.MUTED)
         self.refresh_requested.emit()
 
     def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
         before = self._selected()
         self.model.show_tasks(tasks)
         self.refresh.setEnabled(True)
-        self._say(count(len(tasks), "task", "tasks"), Tone.MUTED)
+        self._show_note(count(len(tasks), "task", "tasks"), Tone.MUTED)
         row = None if before is None else self.model.row_of(before.view.id)
         if tasks:
             self.select(row or 0)
@@ -164,7 +164,7 @@ class TasksDialog(QDialog):
     def show_problem(self, problem: ErrorDetails) -> None:
         """Show why a request failed; the list stays unchanged."""
         self.refresh.setEnabled(True)
-        self._say(one_line(problem.as_text(), 600), Tone.BAD)
+        self._show_note(one_line(problem.as_text(), 600), Tone.BAD)
 
     def _lay_out(self) -> None:
         header = self.table.horizontalHeader()
@@ -190,7 +190,7 @@ class TasksDialog(QDialog):
         listed = rows[0].data(LISTED) if rows else None
         return listed if isinstance(listed, ListedTask) else None
 
-    def _say(self, text: str, tone: Tone) -> None:
+    def _show_note(self, text: str, tone: Tone) -> None:
         self.message.setText(text)
         set_text_colour(self.message, self._appearance, tone)
 

@@ -81,7 +81,7 @@ class TrafficNotes(QObject):
         super().__init__(parent)
         self._path = path
         self._notes = Notes(path)
-        self._told: ErrorDetails | None = None
+        self._reported: ErrorDetails | None = None
 
     @property
     def problem(self) -> ErrorDetails | None:
@@ -99,7 +99,7 @@ class TrafficNotes(QObject):
                 self._notes.set_marked([number], is_marked=True)
             if before.note(number):
                 self._notes.set_note(number, before.note(number))
-        self._tell()
+        self._announce()
 
     def is_marked(self, number: int) -> bool:
         return self._notes.is_marked(number)
@@ -118,20 +118,20 @@ class TrafficNotes(QObject):
         """Mark frames; remove the marks if all of them are marked."""
         are_marked = all(self.is_marked(number) for number in numbers)
         self._notes.set_marked(numbers, is_marked=not are_marked)
-        self._tell()
+        self._announce()
 
     def set_note(self, number: int, text: str) -> None:
         """Set the note on a frame; an empty one removes it."""
         if text != self.note(number):
             self._notes.set_note(number, text)
-            self._tell()
+            self._announce()
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         self.changed.emit()
         problem = self._notes.problem
-        if problem is not None and problem != self._told:
+        if problem is not None and problem != self._reported:
             self.problem_found.emit(problem)
-        self._told = problem
+        self._reported = problem
 
 
 class SparseRange(Sequence[int]):

@@ -156,9 +156,9 @@ class TrafficPane(QWidget):
             self.set_filter(TrafficFilter())
             row = self._model.row_of_number(frame_number)
         if row is None:
-            self._say(f"Message no. {number(frame_number)} is no longer in Traffic.")
+            self._show_note(f"Message no. {number(frame_number)} is no longer in Traffic.")
             return
-        self._say("")
+        self._show_note("")
         self.view.choose(row)
 
     @property
@@ -167,7 +167,7 @@ class TrafficPane(QWidget):
 
     def add_notice(self, text: str) -> None:
         """Show a text below the filter until another message is selected."""
-        self._say("\n".join(filter(None, (self._notice.text(), text))))
+        self._show_note("\n".join(filter(None, (self._notice.text(), text))))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Esc leads back: from the details or the filter to the rows, from those to all rows."""
@@ -244,7 +244,7 @@ class TrafficPane(QWidget):
         self._commands.job_wanted.connect(self.job_opened)
         self._commands.edit_wanted.connect(self.edit_requested)
         self._commands.number_wanted.connect(self.follow_frame)
-        self._commands.said.connect(self._say)
+        self._commands.said.connect(self._show_note)
         self._commands.snippet_requested.connect(self.snippet_requested)
         self._commands.export_requested.connect(self._on_export_requested)
         self._model.waiting_changed.connect(self._show_status)
@@ -265,7 +265,7 @@ class TrafficPane(QWidget):
         self.set_filter(self.bar.filter()._replace(text=text))
 
     @Slot(object)
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         """Show a text below the filter until the next one."""
         self._notice.setText(text)
         self._notice.setVisible(bool(text))
@@ -322,7 +322,7 @@ class TrafficPane(QWidget):
     @Slot(object)
     def _on_place_chosen(self, place: int) -> None:
         if place != self.details.place:
-            self._say("")
+            self._show_note("")
             self._show_place(place)
 
     @Slot(object)
@@ -332,7 +332,7 @@ class TrafficPane(QWidget):
             self.view.choose(row)
             return
         self._show_place(place)
-        self._say(
+        self._show_note(
             f"Message no. {number(self._model.timeline.number(place))} is not among the "
             "visible rows; the details show it."
         )
@@ -351,7 +351,7 @@ class TrafficPane(QWidget):
         if term:
             self.bar.add_term(term, is_excluded=request.is_excluded)
         else:
-            self._say("This value cannot be used in a filter.")
+            self._show_note("This value cannot be used in a filter.")
 
     @Slot(object, bool)
     def _on_term_wanted(self, term: str, is_excluded: bool) -> None:
