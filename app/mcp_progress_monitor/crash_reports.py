@@ -1,12 +1,10 @@
-"""Private reports of this program's own failures, without secrets, and its log."""
+"""Private reports of this program's own failures, without secrets."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import faulthandler
-import logging
-import logging.handlers
 import os
 import platform
 import sys
@@ -14,7 +12,6 @@ import traceback
 from typing import IO, TYPE_CHECKING, Final
 
 from mcp_progress_monitor import __version__, paths
-from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.path_checks import home
 
 if TYPE_CHECKING:
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOG_NAME: Final = "monitor.log"  # the log of the program, in the data folder
-_LOG_BYTES: Final = 1_000_000
-_LOG_PARTS: Final = 3
 _REPORT: Final = "defect-*.log"
 _CRASH: Final = "crash-*.trace"
 """Where the interpreter itself writes when it crashes; the star is the process."""
@@ -40,7 +35,7 @@ def report_of(error: BaseException, arguments: Sequence[str]) -> str:
             f"{paths.APPLICATION} {__version__}",
             f"Python {platform.python_version()} on {platform.platform()}",
             f"Arguments: {list(arguments)!r} (values omitted)",
-            _harmless("".join(traceback.format_exception(error))),
+            harmless("".join(traceback.format_exception(error))),
         )
     )
 
@@ -82,7 +77,7 @@ def crash_trace(folder: Path) -> Iterator[None]:
     path = folder / _CRASH.replace("*", str(os.getpid()))
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(_opened(path, "w"))
+            file = stack.enter_context(opened(path, "w"))
         except OSError:
             yield
             return
@@ -110,7 +105,7 @@ def _take_trace(folder: Path, trace: Path) -> None:
         trace.unlink()
         if text.strip():
             head = f"{paths.APPLICATION} {__version__}\nThe program crashed:"
-            save(folder, f"{head}\n{_harmless(text)}")
+            save(folder, f"{head}\n{harmless(text)}")
 
 
 def _is_running(process: str) -> bool:
@@ -125,68 +120,14 @@ def _is_running(process: str) -> bool:
     return True
 
 
-@contextlib.contextmanager
-def program_files(folder: Path, level: str) -> Iterator[None]:
-    """Keep the log and the crash trace in `folder` while the window is open."""
-    root = logging.getLogger()
-    log = log_to_file(folder, level)
-    _note(log, f"started, version {__version__}, Python {platform.python_version()}")
-    try:
-        with crash_trace(folder):
-            yield
-    finally:
-        _note(log, "ended")
-        root.removeHandler(log)
-        log.close()
-
-
-def _note(log: logging.Handler, text: str) -> None:
-    log.emit(logging.makeLogRecord({"name": paths.APPLICATION, "levelname": "INFO", "msg": text}))
-
-
-def log_to_file(folder: Path, level: str) -> logging.Handler:
-    """Log records of `level` and above to `LOG_NAME`; a new file is begun at 1 MB."""
-    handler = _PrivateLog(
-        folder / LOG_NAME,
-        maxBytes=_LOG_BYTES,
-        backupCount=_LOG_PARTS,
-        encoding="utf-8",
-        errors="backslashreplace",
-        delay=True,
-    )
-    handler.setLevel(level.upper())
-    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(handler)
-    return handler
-
-
-class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """Readable only by its owner; a full disk is not a failure."""
-
-    def _open(self) -> IO[str]:  # type: ignore[override]
-        from pathlib import Path
-
-        return _opened(Path(self.baseFilename), "a")
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's
-        """Continue without the record: the window shows that the folder cannot be written."""
-
-
-class _Lines(logging.Formatter):
-    """Plain text without secrets and control characters; a traceback follows its line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return visible(_harmless(super().format(record)), keep_line_ends=True)
-
-
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     from mcp_progress_monitor.exports.secret_patterns import without_secrets  # seldom needed
 
     own = home()  # contains the user's name
     return without_secrets(text if own is None else text.replace(str(own), "~"))
 
 
-def _opened(path: Path, mode: str) -> IO[str]:
+def opened(path: Path, mode: str) -> IO[str]:
     """A file that is private from the first moment; an existing one keeps its permissions."""
     how = os.O_APPEND if mode == "a" else os.O_TRUNC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)

@@ -13,8 +13,10 @@ from tests.architecture.source import APP, ROOT, modules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 WITH_A_FACE = frozenset({"gui"})
+_OFFSCREEN = "This plugin does not support propagateSizeHints()\n"
 
 _LOAD = """
 import importlib, sys
@@ -89,27 +91,54 @@ def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> None:
-    code = (
-        "import sys, mcp_progress_monitor.cli.entry\n"
-        "import mcp_progress_monitor.cli.desktop, mcp_progress_monitor.gui.application\n"
-        "late = {'pydantic', 'filelock', 'regex', 'lark', 'statistics', 'difflib', 'html',\n"
-        "    'msgspec', 'sqlite3', 'hmac', 'anyio._backends', 'PySide6.QtNetwork'}\n"
-        "late |= {'mcp_progress_monitor.' + name for name in (\n"
-        "    'engine.engine', 'gui.program', 'tracker.tracker', 'store.resumes',\n"
-        "    'cli.calls.target', 'filtering.language', 'filtering.search',\n"
-        "    'sessions.transport.stdio',\n"
-        "    'sessions.connection.manager', 'sessions.connection.session',\n"
-        "    'sessions.connection.connection', 'gui.jobs.pane', 'gui.console.pane',\n"
-        "    'gui.server_log.pane', 'gui.questions.panel', 'gui.traffic.details',\n"
-        "    'gui.traffic.filter_help', 'gui.calls.form')}\n"
-        "from importlib.util import find_spec\n"
-        "assert all(find_spec(name) for name in late)\n"
-        "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
-    )
-    done = _run(code)
+_PAINTED = """
+import os, sys
+from importlib.util import find_spec
+from mcp_progress_monitor.cli import desktop, entry
 
-    assert (done.returncode, done.stderr) == (0, "")
+def require_and_watch():
+    require()
+    from mcp_progress_monitor.gui.startup import WindowStartup
+    paint = WindowStartup.paint
+
+    def paint_and_look(opening):
+        paint(opening)
+        loaded = set(sys.modules)
+        assert opening.window.isVisible() and not opening.window.isMinimized()
+        assert all(find_spec(name) for name in late), "a name of what is no module"
+        sys.stderr.write(" ".join(sorted(late & loaded)))
+        sys.stderr.flush()
+        os._exit(7)
+
+    WindowStartup.paint = paint_and_look
+
+late = set(sys.argv[2:])
+require, desktop.require_toolkit = desktop.require_toolkit, require_and_watch
+entry.main(["--data-dir", sys.argv[1]])
+"""
+_OF_LOOPS = ("asyncio", "qasync", "anyio._core._synchronization", "ssl", "concurrent.futures")
+_AFTER_PAINTING = (
+    *("pydantic", "filelock", "regex", "lark", "statistics", "difflib", "html", "msgspec"),
+    *("sqlite3", "hmac", "logging.handlers", "PySide6.QtNetwork"),
+    *_OF_LOOPS,
+)
+_OURS_AFTER_PAINTING = (
+    *("engine.engine", "gui.aio", "gui.program", "tracker.tracker", "store.resumes"),
+    *("cli.calls.target", "exports.secret_patterns", "file_association", "program_log"),
+    *("filtering.language", "filtering.search", "sessions.transport.stdio"),
+    *("sessions.connection.manager", "sessions.connection.session"),
+    *("sessions.connection.connection", "gui.jobs.pane", "gui.console.pane"),
+    *("gui.server_log.pane", "gui.questions.panel", "gui.traffic.details"),
+    *("gui.traffic.filter_help", "gui.calls.form"),
+)
+
+
+def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted(tmp_path: Path) -> None:
+    ours = (f"mcp_progress_monitor.{name}" for name in _OURS_AFTER_PAINTING)
+    words = (str(tmp_path), *_AFTER_PAINTING, *ours)
+    done = _run(_PAINTED, *words, QT_QPA_PLATFORM="offscreen", QT_LOGGING_RULES="*=false")
+
+    assert (done.returncode, done.stderr.replace(_OFFSCREEN, "")) == (7, "")
 
 
 _LISTED = """

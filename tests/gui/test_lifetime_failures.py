@@ -58,8 +58,8 @@ async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_told(
     before = threading.excepthook
     told: list[ErrorDetails] = []
     failures = Failures(Path("monitor.log"), told.append)
-    failures.install()
     loop = asyncio.get_running_loop()
+    failures.watch(loop)
     try:
         loop.call_soon(int, "in a callback")
         thread = threading.Thread(target=float, args=("in a thread",))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QLabel, QWidget
 
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.application import run as run_application
@@ -25,20 +27,33 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
 
-async def test_the_window_is_painted_before_the_program_behind_it_is_made(
-    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+class Painted(QObject):
+    """Sees whether `window` is painted."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.is_painted = False
+        window.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        self.is_painted = self.is_painted or event.type() is QEvent.Type.Paint
+        return False
+
+
+def test_the_window_is_painted_before_the_program_behind_it_is_made(
+    qapp: QApplication, data_dir: Path
 ) -> None:
     opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
-    seen: list[bool] = []
+    interrupt = signal.getsignal(signal.SIGINT)
+    opening.show()
+    painted = Painted(opening.window)
 
-    async def run(program: Program) -> int:
-        seen.append(program.window.isVisible() and opening.models.followed.source is None)
-        program.window.hide()
-        return 7
+    opening.paint()
 
-    monkeypatch.setattr(Program, "run", run)
-    assert await run_application(opening) == 7
-    assert seen == [True]
+    assert painted.is_painted
+    assert opening.models.followed.source is None
+    assert signal.getsignal(signal.SIGINT) is interrupt
+    opening.window.hide()
     opening.window.deleteLater()
 
 
@@ -47,7 +62,7 @@ async def test_a_program_takes_up_the_window_that_is_there(
 ) -> None:
     options = WindowOptions(data_dir=data_dir)
     opening = WindowStartup(qapp, options)
-    await opening.painted()
+    opening.show()
     before = opening.status.text
     async with until_quit(Program(qapp, options, opening)) as program:
         assert program.window is opening.window
@@ -76,7 +91,7 @@ async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
     qapp: QApplication, data_dir: Path
 ) -> None:
     opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
-    await opening.painted()
+    opening.show()
     opening.window.close_requested.emit()
     with anyio.fail_after(30):
         assert await run_application(opening) == 0
@@ -91,7 +106,7 @@ async def test_what_is_wrong_with_the_settings_of_recordings_is_told_in_the_firs
     (data_dir / FOLDER / "settings.json").write_text('{"is_on": 7}')
     options = WindowOptions(data_dir=data_dir)
     opening = WindowStartup(qapp, options)
-    await opening.painted()
+    opening.show()
     (told,) = opening.window.notices.problems()
     assert isinstance(told, ErrorDetails)
     assert "recording settings" in told.what

@@ -9,10 +9,9 @@ import builtins
 import contextlib
 import dataclasses
 import gc
-import importlib
+import importlib.util
 import os
 import re
-import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,7 +22,6 @@ from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.options import CommonOptions
 from mcp_progress_monitor.errors import ErrorDetails, UserError
-from mcp_progress_monitor.file_association import association_here
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.gui.launch_options import WindowOptions
 from mcp_progress_monitor.paths import data_dir, unwritable
@@ -31,7 +29,6 @@ from mcp_progress_monitor.paths import data_dir, unwritable
 if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-_TOOLKIT = ("PySide6.QtWidgets", "qasync")
 _WITHOUT_WINDOW = "Commands such as `tools`, `call` and `resume` work without it."
 _LOCAL_DISPLAY: Final = re.compile(r"(?:unix)?:(\d{1,5})(?:\.\d+)?")
 
@@ -50,17 +47,20 @@ def require_toolkit() -> None:
 
 
 def _require_modules() -> None:
-    for module in _TOOLKIT:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            problem = ErrorDetails(
-                "Cannot load Qt, which the window needs",
-                module,
-                f"{_advice(error)} {_WITHOUT_WINDOW}",
-                str(error),
-            )
-            raise CommandFailed(ExitCode.USAGE, problem) from error
+    module = "qasync"
+    try:
+        if importlib.util.find_spec(module) is None:  # loaded once the window is painted
+            raise ModuleNotFoundError(f"No module named '{module}'")
+        module = "PySide6.QtWidgets"
+        importlib.import_module(module)
+    except ImportError as error:
+        problem = ErrorDetails(
+            "Cannot load Qt, which the window needs",
+            module,
+            f"{_advice(error)} {_WITHOUT_WINDOW}",
+            str(error),
+        )
+        raise CommandFailed(ExitCode.USAGE, problem) from error
 
 
 def take_back_import() -> None:
@@ -108,6 +108,8 @@ def _answers(display: str) -> bool:
 
 
 def _takes_connections(address: str) -> bool:
+    import socket  # not where Qt paints without a display
+
     with socket.socket(socket.AF_UNIX) as stream:
         try:
             stream.connect(address)
@@ -136,11 +138,11 @@ def open_window(
     with contextlib.ExitStack() as stack:
         folder, problem = _folder(common, stack)
         require_toolkit()
-        from mcp_progress_monitor.crash_reports import program_files
+        from mcp_progress_monitor.crash_reports import crash_trace
         from mcp_progress_monitor.gui.application import run_window
         from mcp_progress_monitor.sessions.transport.process_guard import guard
 
-        stack.enter_context(program_files(folder, level))
+        stack.enter_context(crash_trace(folder))
         return run_window(
             WindowOptions(
                 definitions=definitions,
@@ -216,6 +218,8 @@ def associate_recordings(*, removes: bool) -> int:
 
     `CommandFailed` with code 8 when the system refuses.
     """
+    from mcp_progress_monitor.file_association import association_here  # no window needs it
+
     association = association_here()
     with failing(ExitCode.UNWRITABLE):
         outcome = association.remove() if removes else association.add()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +56,8 @@ def _own(arguments: Sequence[str]) -> Sequence[str]:
 
 def _folders(arguments: Sequence[str]) -> list[Path]:
     """Where to write: the data folder, or else the folder for temporary files."""
+    import tempfile  # seldom needed
+
     try:
         data = [paths.data_dir(_chosen_data_dir(_own(arguments)))]
     except UserError:

@@ -43,9 +43,11 @@ def open_recording(common: CommonOptions, order: OpenOrder) -> int:
         with failing(ExitCode.USAGE):
             folder = data_dir(common.data_dir)
         require_toolkit()
-        from mcp_progress_monitor.crash_reports import program_files
+        from mcp_progress_monitor.crash_reports import crash_trace
+        from mcp_progress_monitor.program_log import program_log
 
-        stack.enter_context(program_files(folder, common.log_level or "warning"))
+        stack.enter_context(program_log(folder, common.log_level or "warning"))
+        stack.enter_context(crash_trace(folder))
         if form is not None:
             return _imported(order, form, folder)
         return _shown(playback or _opened_stdin(folder, stack), folder, order)

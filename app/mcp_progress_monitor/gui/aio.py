@@ -150,14 +150,6 @@ def _join_watchers() -> None:
             thread.join(_WORKER_S)  # it keeps its last work and result until it ends
 
 
-def new_event() -> asyncio.Event:
-    """An event on the window's loop, awaited before the window is painted.
-
-    anyio's own imports twenty modules with streams and sockets.
-    """
-    return asyncio.Event()
-
-
 class BackgroundTasks:
     """Owns every coroutine that a button starts; an async context manager.
 

@@ -9,9 +9,7 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Slot
-
-from mcp_progress_monitor.gui.aio import new_event
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,21 +23,19 @@ _SHOWN_MS: Final = 5  # time for the painted content to reach the screen
 class DeferredStartup(QObject):
     """Runs steps once `window` has been painted."""
 
+    painted = Signal()  # once: the window is painted, or does not have to be
+
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
         self._steps: list[Callable[[], object]] = []
         self._is_drawing = False
-        self._painted = new_event()
+        self._is_painted = False
         self._timer = QTimer(self)
         self._timer.setInterval(_AT_LATEST_MS)
         self._timer.timeout.connect(self._on_due)
         self._timer.start()
         window.installEventFilter(self)
-
-    async def painted(self) -> None:
-        """Wait for the first paint, but not for long."""
-        await self._painted.wait()
 
     def take(self, steps: Iterable[Callable[[], object]]) -> None:
         self._steps.extend(steps)
@@ -64,7 +60,9 @@ class DeferredStartup(QObject):
             self._timer.setInterval(_SHOWN_MS)
             return
         self._timer.setInterval(0)
-        self._painted.set()
+        if not self._is_painted:
+            self._is_painted = True
+            self.painted.emit()
         if self._steps:
             self._steps.pop(0)()
         if not self._steps:

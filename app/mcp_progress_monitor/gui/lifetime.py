@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import os
@@ -14,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
 
 from mcp_progress_monitor import __version__, paths
@@ -23,6 +22,7 @@ from mcp_progress_monitor.gui.common.controls import EnterPresses
 from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
+    import asyncio
     import signal
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
@@ -47,12 +47,11 @@ class Failures:
         self._hook_before: Callable[[threading.ExceptHookArgs], object] | None = None
 
     def install(self) -> None:
-        """Install hooks for uncaught errors: in slots, in callbacks of the loop, in threads."""
+        """Install the hook for uncaught errors in slots."""
         sys.excepthook = self._hook
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # a window without one, in a test
-            return
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Install hooks for uncaught errors in callbacks of the loop and in threads."""
         loop.set_exception_handler(self._on_loop_error)
         self._hook_before = threading.excepthook
         threading.excepthook = functools.partial(self._on_thread_error, loop)
@@ -109,19 +108,30 @@ class Lifetime(QObject):
     """Runs from the first paint until the user or a signal quits."""
 
     beat = Signal()  # four times a second, from `show` to `quit`, for polling
+    _quit_asked = Signal()  # in the thread of the signals
 
     def __init__(self, application: QApplication, parent: QObject) -> None:
         super().__init__(parent)
-        self.ready = anyio.Event()  # set when the window and everything behind it is ready
         self.exit_code = 0
-        self._over = anyio.Event()
         self._window: QWidget | None = None
         self._picture: Path | None = None
         self._signals: SignalWatch | None = None
         self._end_servers: Callable[[], None] | None = None
         self._is_asked = False
+        self._quit_asked.connect(self.quit, Qt.ConnectionType.QueuedConnection)
         EnterPresses(application, self)
         _name(application)
+
+    # The first event of anyio's imports twenty of its modules, and the window is painted before.
+
+    @functools.cached_property
+    def ready(self) -> anyio.Event:
+        """Set when the window and everything behind it is ready."""
+        return anyio.Event()
+
+    @functools.cached_property
+    def _over(self) -> anyio.Event:
+        return anyio.Event()
 
     @property
     def is_over(self) -> bool:
@@ -136,7 +146,6 @@ class Lifetime(QObject):
         after `end_servers`, which a window without servers does not have.
         """
         self._end_servers = end_servers
-        self._loop = asyncio.get_running_loop()
         self._signals = SignalWatch(self._on_signal)
         self._signals.__enter__()
         return await main()
@@ -174,8 +183,8 @@ class Lifetime(QObject):
         if self._is_asked:
             self._leave(CANCELLED)
         self._is_asked = True
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self.quit)
+        with suppress(RuntimeError):  # the program has ended
+            self._quit_asked.emit()
 
     @Slot()
     def _on_picture_due(self) -> None:

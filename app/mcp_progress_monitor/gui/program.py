@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -85,7 +86,8 @@ class Program(WindowProgram):
     async def run(self) -> int:
         """Show the window, serve until `quit`, and end every server before returning."""
         opening = self._opening
-        await opening.painted()
+        opening.show()
+        opening.failures.watch(asyncio.get_running_loop())
         folder = self._options.data_dir.absolute()
         engine = self.engine = Engine(
             opening.clock,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sys
 import tempfile
@@ -152,6 +153,7 @@ class RecordingProgram(WindowProgram):
     async def run(self) -> int:
         failures = Failures(self._options.data_dir / LOG_NAME, self._tell)
         failures.install()
+        failures.watch(asyncio.get_running_loop())
         async with BackgroundTasks(self._tell, failures.note) as tasks:
             self._build(tasks)
             self._afterwards = DeferredStartup(self.window)

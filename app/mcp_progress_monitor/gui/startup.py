@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Slot
@@ -71,16 +72,36 @@ class WindowStartup(QObject):
         self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
         self._is_shown = False
 
-    async def painted(self) -> None:
-        if not self._is_shown:
-            self._is_shown = True
-            self.failures.install()
-            self._build()
-            for problem in (self._problem, self.options.problem, self._safe_mode()):
-                if problem is not None and not self.options.is_told_of(problem):
-                    self.tell(problem)
-            self._show()
-        await self.afterwards.painted()
+    def paint(self) -> None:
+        """Show the window, and return once it is painted.
+
+        In Qt's own loop: what runs asyncio on it takes as long to load as half of the window. An
+        interrupt meanwhile ends the process, as before and as there is nothing to be ended yet.
+        """
+        self.show()
+        self.afterwards.painted.connect(self._on_painted)
+        self.application.setQuitOnLastWindowClosed(False)
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        self.application.exec()
+        signal.signal(signal.SIGINT, before)
+
+    @Slot()
+    def _on_painted(self) -> None:
+        self.application.exit()
+
+    def show(self) -> None:
+        """Show the window, unless it is shown."""
+        if self._is_shown:
+            return
+        self._is_shown = True
+        self.failures.install()
+        self._build()
+        for problem in (self._problem, self.options.problem, self._safe_mode()):
+            if problem is not None and not self.options.is_told_of(problem):
+                self.tell(problem)
+        self._show()
 
     def _safe_mode(self) -> ErrorDetails | None:
         if not self.options.is_safe:

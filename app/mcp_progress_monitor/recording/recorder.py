@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import errno
+import functools
 import math
 import os
 import time
@@ -266,11 +267,26 @@ class Recorder:
         self._part = self._new_part(1, 1)
         self._watched = SplicedBytes()
         self.timeline.add_part(WATCHED_PART, self._watched)
-        self._is_some = anyio.Event()
-        self._is_urgent = anyio.Event()
-        self._is_written = anyio.Event()
-        self._is_open = anyio.Event()
         self._running: anyio.CancelScope | None = None
+
+    # Events, made when they are needed: the first of anyio's loads asyncio, and a window is painted
+    # before.
+
+    @functools.cached_property
+    def _is_some(self) -> anyio.Event:
+        return anyio.Event()
+
+    @functools.cached_property
+    def _is_urgent(self) -> anyio.Event:
+        return anyio.Event()
+
+    @functools.cached_property
+    def _is_written(self) -> anyio.Event:
+        return anyio.Event()
+
+    @functools.cached_property
+    def _is_open(self) -> anyio.Event:
+        return anyio.Event()
 
     @property
     def path(self) -> Path | None:

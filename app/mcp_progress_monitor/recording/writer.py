@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import anyio
-from anyio.lowlevel import current_token
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
@@ -279,7 +278,7 @@ class Order:
     def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.work = work
         self.arguments = arguments
-        loop: Any = current_token().native_token
+        loop: Any = anyio.lowlevel.current_token().native_token
         # Not `anyio.from_thread`: it waits for the loop, which may be waiting for this thread.
         self._tell_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
         self.done = anyio.Event()  # for the loop; set a moment after the work is done
