@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from mcp_progress_monitor.formatting import visible
-from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, in_row, order_tabs, viewport_of
 from mcp_progress_monitor.gui.theme import GAP_S, monospaced
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _NoticeText(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         # Transparent, to show the bar's background.
-        self.viewport().setAutoFillBackground(False)
+        viewport_of(self).setAutoFillBackground(False)
 
     def begin(self) -> None:
         self.verticalScrollBar().setValue(0)

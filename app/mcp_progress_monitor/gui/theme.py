@@ -73,7 +73,8 @@ class DrawnIcon(QIconEngine):
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         """Paint the drawing in the middle of `rect`, sharp on any screen."""
-        ratio = painter.device().devicePixelRatio()
+        # Not `painter.device()`: PySide makes fifty classes for it, 10 ms before the window shows.
+        ratio = abs(painter.deviceTransform().m11()) or 1.0
         pixmap = QPixmap(self.pixmap(rect.size() * ratio, mode, state))
         if pixmap.isNull():
             return

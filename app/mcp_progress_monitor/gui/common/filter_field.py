@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from PySide6 import QtGui
 from PySide6.QtCore import (
     QAbstractTableModel,
     QCoreApplication,
@@ -17,7 +18,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QTextCharFormat
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -328,8 +329,8 @@ class FilterField(QLineEdit):
         if self._mistake is not None and self.text():
             position, length = self._mistake
             start = min(position, len(self.text()) - 1)
-            words = QTextCharFormat()
-            words.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+            words = QtGui.QTextCharFormat()
+            words.setUnderlineStyle(QtGui.QTextCharFormat.UnderlineStyle.WaveUnderline)
             words.setUnderlineColor(self._appearance.colour(Tone.BAD))
             words.setFontUnderline(True)
             words.setForeground(self._appearance.colour(Tone.BAD))

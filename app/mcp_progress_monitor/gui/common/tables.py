@@ -42,7 +42,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.layout import in_column, viewport_of
 from mcp_progress_monitor.gui.theme import row_grounds
 
 _AWAY: Final = 24
@@ -125,7 +125,7 @@ class RowHover(QObject):
         self._settled.setInterval(_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         view.setMouseTracking(True)
-        view.viewport().installEventFilter(self)
+        viewport_of(view).installEventFilter(self)
 
     @property
     def row(self) -> int:
@@ -203,6 +203,7 @@ class FlatHeader(QHeaderView):
 
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(Qt.Orientation.Horizontal, view)
+        viewport_of(self)
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
         self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -274,7 +275,7 @@ class EmptyWords(QObject):
         super().__init__(view)
         self._view = view
         self._words = words
-        view.viewport().installEventFilter(self)
+        viewport_of(view).installEventFilter(self)
 
     def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:
         """Paint the words: the list paints nothing over them."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QSizePolicy, QStyleOptionVie
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
-from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.layout import in_column, viewport_of
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
 from mcp_progress_monitor.gui.jobs.filter_model import COUNT, GROUP, GroupsModel, JobGroup
 from mcp_progress_monitor.gui.theme import GAP, Tone
@@ -104,7 +104,7 @@ class _FittingList(QListView):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.viewport().setAutoFillBackground(False)
+        viewport_of(self).setAutoFillBackground(False)
 
     def sizeHint(self) -> QSize:
         return QSize(170, self.model().rowCount() * max(self.sizeHintForRow(0), 1) + 2)

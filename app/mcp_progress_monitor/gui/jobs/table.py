@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from PySide6 import QtGui
 from PySide6.QtCore import (
     QElapsedTimer,
     QEvent,
@@ -17,7 +18,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAccessible, QAction, QPainter
+from PySide6.QtGui import QAction, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
 
 from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
@@ -165,7 +166,7 @@ class JobTable(QTreeView):
         Rows are of `JobsModel`, which says of a change in the first column alone that the badge of
         a job is another.
         """
-        if QAccessible.isActive():
+        if QtGui.QAccessible.isActive():
             super().dataChanged(first, last, list(roles))  # notifies screen readers as well
             return
         self._changed.append((first.row(), last.row()))

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
-from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs, viewport_of
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import EmptyWords, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
@@ -313,7 +313,7 @@ class ServerList(QWidget):
         view.setEditTriggers(view.EditTrigger.NoEditTriggers)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
-        view.viewport().setAutoFillBackground(False)
+        viewport_of(view).setAutoFillBackground(False)
         EmptyWords(view, "No servers")
         view.setAccessibleName("Servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

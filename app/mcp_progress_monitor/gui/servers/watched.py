@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QListView, QMenu, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
-from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.layout import in_column, viewport_of
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
 from mcp_progress_monitor.gui.common.tables import RowKeys
 from mcp_progress_monitor.gui.theme import GAP, Tone
@@ -276,7 +276,7 @@ class WatchedList(QWidget):
         view.setEditTriggers(view.EditTrigger.NoEditTriggers)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
-        view.viewport().setAutoFillBackground(False)
+        viewport_of(view).setAutoFillBackground(False)
         view.setAccessibleName("Watched servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowKeys(view)
