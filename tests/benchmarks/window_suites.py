@@ -76,7 +76,7 @@ def many_servers(size: Size) -> list[Figure]:
 
 def floods(size: Size) -> list[Figure]:
     """Servers that flood the window with all that costs something, and 1,000 calls at once."""
-    seconds = size.pick(10.0, 3.0, 0.2)
+    seconds = size.pick(10.0, 3.0, 0.05)
     figures: list[Figure] = []
     rows = []
     alone = size.pick([*FLOODS], [*FLOODS], [*FLOODS][:1])
