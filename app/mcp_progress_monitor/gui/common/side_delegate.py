@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFont, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
+from mcp_progress_monitor.gui.common.layout import viewport_of
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, SELECTED, UNDER_MOUSE, Appearance, Tone
 
@@ -79,3 +80,14 @@ class SideDelegate(QStyledItemDelegate):
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
         painter.drawText(area, flags, face.elided(words, area.width()))
+
+
+def dress_side_list(view: QListView, delegate: SideDelegate, name: str) -> None:
+    """Let a list show rows of `delegate` on the background of the window; `name` is spoken."""
+    view.setItemDelegate(delegate)
+    view.setFrameShape(view.Shape.NoFrame)
+    view.setMouseTracking(True)
+    view.setEditTriggers(view.EditTrigger.NoEditTriggers)
+    view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    viewport_of(view).setAutoFillBackground(False)
+    view.setAccessibleName(name)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from PySide6.QtGui import QPaintEvent
+    from PySide6.QtWidgets import QTreeWidget
 
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -71,6 +72,10 @@ class TitledTable(QAbstractTableModel):
         super().__init__(parent)
         self._titles = tuple(titles)
         self._numbers = frozenset(numbers)
+        self._rows: Sequence[Any] = ()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        return 0 if parent.isValid() else len(self._rows)
 
     def alignment(self, column: int) -> int:
         return _RIGHT if column in self._numbers else _LEFT
@@ -188,6 +193,25 @@ def dress_rows(view: QListView | QTreeView) -> None:
     """Give a plain list or tree the rows of other tables: their height, tinted under the mouse."""
     view.setItemDelegate(_RoomyRows(view))
     RowHover(view)
+
+
+def dress_tree(tree: QTreeWidget, titles: Sequence[str], name: str) -> None:
+    """Give a tree flat titles and rows of one height; `name` is spoken."""
+    tree.setHeader(FlatHeader(tree))
+    dress_rows(tree)
+    tree.setHeaderLabels(list(titles))
+    tree.setUniformRowHeights(True)
+    tree.setAllColumnsShowFocus(True)
+    tree.setAccessibleName(name)
+
+
+def row_action(view: QWidget, name: str, text: str, *keys: str) -> QAction:
+    """An action on the rows of `view`, called `name` where keys are set; keys work in `view`."""
+    action = QAction(text, view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
+    action.setObjectName(name)
+    action.setShortcuts([QKeySequence(key) for key in keys if key])
+    view.addAction(action)
+    return action
 
 
 _ROOM: Final = 6  # pixels by which a row is higher than its text

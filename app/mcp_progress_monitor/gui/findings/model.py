@@ -114,9 +114,6 @@ class FindingsModel(TitledTable):
         found["job"] = dict.fromkeys(each.job for each in self._rows if each.job is not None)
         return found
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
@@ -270,9 +267,6 @@ class RulesModel(TitledTable):
         elif list(rows) != self._rows:
             self._rows = list(rows)
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(RULE_TITLES) - 1))
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
@@ -27,7 +27,7 @@ from mcp_progress_monitor.gui.common.controls import (
 )
 from mcp_progress_monitor.gui.common.filter_field import FilterField
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
-from mcp_progress_monitor.gui.common.tables import PlainTable, RowKeys
+from mcp_progress_monitor.gui.common.tables import PlainTable, RowKeys, row_action
 from mcp_progress_monitor.gui.findings.groups import GROUP, FindingsFilter
 from mcp_progress_monitor.gui.findings.model import (
     FINDING,
@@ -196,15 +196,11 @@ class FindingsPane(QWidget):
 
     def _set_up_actions(self) -> None:
         for key, text, _icon, shortcut, tip in _ACTIONS:
-            action = QAction(text, self.tree)
-            action.setObjectName(f"findings.{key}")
-            action.setShortcut(QKeySequence(shortcut))
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action = row_action(self.tree, f"findings.{key}", text, shortcut)
             action.setToolTip(plain_tip(tip))
             action.setData(key)
             action.triggered.connect(self._on_triggered)
             self._actions[key] = action
-            self.tree.addAction(action)
             self._menu.addAction(action)
         self._menu.setToolTipsVisible(True)
         self.ignored_menu.setToolTipsVisible(True)

@@ -37,7 +37,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import controls_in, in_column, in_row, order_tabs
-from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.questions.bodies import (
     ElicitationBody,
@@ -335,15 +335,10 @@ class QuestionPanel(QWidget):
     def _set_up_list(self) -> None:
         view = self.list
         view.setModel(self._questions)
-        view.setItemDelegate(QuestionDelegate(self._appearance, view))
-        view.setFrameShape(view.Shape.NoFrame)
-        view.setMouseTracking(True)
+        delegate = QuestionDelegate(self._appearance, view)
+        dress_side_list(view, delegate, "Open questions from servers")
         view.setUniformItemSizes(True)
-        view.setEditTriggers(view.EditTrigger.NoEditTriggers)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setMinimumWidth(view.fontMetrics().averageCharWidth() * 16)
-        view.viewport().setAutoFillBackground(False)
-        view.setAccessibleName("Open questions from servers")
         view.selectionModel().currentChanged.connect(self._show_current)
 
     def _lay_out(self) -> None:

@@ -22,7 +22,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import show_warning_sign
 from mcp_progress_monitor.gui.common.layout import fit_to_screen, in_column, in_row, open_dialog
 from mcp_progress_monitor.gui.common.recording_limits import RecordingLimits
-from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.key_table import give_keys
 from mcp_progress_monitor.gui.theme import GAP
 
@@ -53,8 +53,6 @@ class RecordingsDialog(QDialog):
         self._folder = folder
         self._items: list[_RecordingItem] = []
         self.tree = QTreeWidget(self)
-        self.tree.setHeader(FlatHeader(self.tree))
-        dress_rows(self.tree)
         self.total = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.open_button = QPushButton("&Open", self)
         self.folder_button = QPushButton("&Show folder", self)
@@ -93,14 +91,11 @@ class RecordingsDialog(QDialog):
 
     def _set_up_tree(self) -> None:
         tree = self.tree
-        tree.setHeaderLabels(["Started", "Size", "Parts", "State", "File"])
+        dress_tree(tree, ("Started", "Size", "Parts", "State", "File"), "Recordings")
         for column in (_SIZE, _PARTS):
             tree.headerItem().setTextAlignment(column, _RIGHT)
         tree.setRootIsDecorated(False)
-        tree.setUniformRowHeights(True)
-        tree.setAllColumnsShowFocus(True)
         tree.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        tree.setAccessibleName("Recordings")
         tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         tree.header().setStretchLastSection(True)
         tree.sortByColumn(_BEGUN, Qt.SortOrder.DescendingOrder)

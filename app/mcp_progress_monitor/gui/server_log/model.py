@@ -103,9 +103,6 @@ class ServerLogModel(TitledTable):
     def rank(self, row: int) -> int:
         return _rank(self._rows[row].params.get("level"))
 
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, the rank of the level, or the frame's number."""
         if not index.isValid():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
 from mcp_progress_monitor.formatting import clock, count, one_line
 from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.tables import row_action
 from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
 from mcp_progress_monitor.snapshots.servers import ServerState
 
@@ -160,13 +161,9 @@ class ServerActions(QObject):
         self._appearance = appearance
         self._actions: dict[ServerAction, QAction] = {}
         for request, text, _icon, keys in _MADE:
-            action = QAction(text, view)
-            action.setObjectName(f"servers.{request.value}")
-            action.setShortcuts([QKeySequence(key) for key in keys])
-            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action = row_action(view, f"servers.{request.value}", text, *keys)
             action.setData(request.value)
             action.triggered.connect(self._on_triggered)
-            view.addAction(action)
             self._actions[request] = action
         self._actions[ServerAction.AT_START].setCheckable(True)
         appearance.changed.connect(self._recolour)

@@ -46,7 +46,7 @@ from mcp_progress_monitor.gui.common.layout import (
     open_dialog,
     order_tabs,
 )
-from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.common.tables import dress_rows, dress_tree
 from mcp_progress_monitor.gui.servers.editor_pages import FieldBox
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone
 from mcp_progress_monitor.wording.imports import (
@@ -575,14 +575,9 @@ class ImportDialog(QDialog):
 
     def _make_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
-        tree.setHeader(FlatHeader(tree))
-        dress_rows(tree)
-        tree.setHeaderLabels(["Server", "State", "Command or URL"])
+        dress_tree(tree, ("Server", "State", "Command or URL"), "Servers to import")
         tree.setRootIsDecorated(False)
-        tree.setUniformRowHeights(True)
-        tree.setAllColumnsShowFocus(True)
         tree.header().setSectionResizeMode(_WHAT, QHeaderView.ResizeMode.Stretch)
-        tree.setAccessibleName("Servers to import")
         return tree
 
     def _add_buttons(self) -> None:

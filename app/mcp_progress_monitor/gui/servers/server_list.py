@@ -20,8 +20,8 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
-from mcp_progress_monitor.gui.common.layout import in_column, order_tabs, viewport_of
-from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
+from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
 from mcp_progress_monitor.gui.common.tables import EmptyWords, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
@@ -305,17 +305,11 @@ class ServerList(QWidget):
     def _set_up_view(self) -> None:
         view = self.view
         view.setModel(self.shown)
-        view.setItemDelegate(ServerDelegate(self._appearance, view))
-        view.setFrameShape(view.Shape.NoFrame)
-        view.setMouseTracking(True)
+        dress_side_list(view, ServerDelegate(self._appearance, view), "Servers")
         view.setUniformItemSizes(True)
         view.setSelectionMode(view.SelectionMode.ExtendedSelection)
-        view.setEditTriggers(view.EditTrigger.NoEditTriggers)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
-        viewport_of(view).setAutoFillBackground(False)
         EmptyWords(view, "No servers")
-        view.setAccessibleName("Servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowKeys(view)
 

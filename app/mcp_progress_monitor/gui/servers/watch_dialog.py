@@ -25,7 +25,7 @@ from mcp_progress_monitor.gui.common.controls import (
     set_text_colour,
 )
 from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, in_column, order_tabs
-from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
 from mcp_progress_monitor.wording.taps import (
     RECORDING_IS_OFF,
@@ -213,13 +213,8 @@ class WatchDialog(QDialog):
 
     def _make_tree(self) -> QTreeWidget:
         tree = QTreeWidget(self)
-        tree.setHeader(FlatHeader(tree))
-        dress_rows(tree)
-        tree.setHeaderLabels(["Server", "State"])
-        tree.setUniformRowHeights(True)
-        tree.setAllColumnsShowFocus(True)
+        dress_tree(tree, ("Server", "State"), "Servers of other clients")
         tree.header().setSectionResizeMode(_STATE, QHeaderView.ResizeMode.Stretch)
-        tree.setAccessibleName("Servers of other clients")
         return tree
 
     def _lay_out(self) -> None:

@@ -16,14 +16,14 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QListView, QMenu, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
-from mcp_progress_monitor.gui.common.layout import in_column, viewport_of
-from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
-from mcp_progress_monitor.gui.common.tables import RowKeys
+from mcp_progress_monitor.gui.common.layout import in_column
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
+from mcp_progress_monitor.gui.common.tables import RowKeys, row_action
 from mcp_progress_monitor.gui.theme import GAP, Tone
 from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 from mcp_progress_monitor.wording import watched as watched_texts
@@ -259,25 +259,16 @@ class WatchedList(QWidget):
         return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
 
     def _action(self, key: str, text: str, _icon: str, shortcut: str) -> QAction:
-        action = QAction(text, self.view, shortcutContext=Qt.ShortcutContext.WidgetShortcut)
-        action.setObjectName(f"watched.{key}")
-        action.setShortcut(QKeySequence(shortcut))
+        action = row_action(self.view, f"watched.{key}", text, shortcut)
         action.setData(key)
         action.triggered.connect(self._on_triggered)
-        self.view.addAction(action)
         return action
 
     def _set_up_view(self) -> None:
         view = self.view
         view.setModel(self._model)
-        view.setItemDelegate(WatchedDelegate(self._appearance, view))
-        view.setFrameShape(view.Shape.NoFrame)
-        view.setMouseTracking(True)
-        view.setEditTriggers(view.EditTrigger.NoEditTriggers)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        dress_side_list(view, WatchedDelegate(self._appearance, view), "Watched servers")
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
-        viewport_of(view).setAutoFillBackground(False)
-        view.setAccessibleName("Watched servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowKeys(view)
 
@@ -354,14 +345,8 @@ class WatchedList(QWidget):
             self.dismiss_requested.emit(tuple(over))
         elif current is None:
             return
-        elif key == "traffic":
-            self.traffic_requested.emit(current.name)
-        elif key == "jobs":
-            self.jobs_requested.emit(current.name)
-        elif key == "stderr":
-            self.stderr_requested.emit(current.name)
-        elif key == "findings":
-            self.findings_requested.emit(current.name)
+        elif key in {"traffic", "jobs", "stderr", "findings"}:
+            getattr(self, f"{key}_requested").emit(current.name)
         elif key == "recording":
             self.recording_requested.emit(current.path)
         elif key == "copy":

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
 from mcp_progress_monitor.gui.common.layout import in_column, in_row
-from mcp_progress_monitor.gui.common.tables import FlatHeader, dress_rows
+from mcp_progress_monitor.gui.common.tables import dress_tree
 from mcp_progress_monitor.gui.shortcuts import FIXED, Command, Shortcuts, native
 from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone, emphasised
 
@@ -92,12 +92,7 @@ class KeysPage(QWidget):
         self.search.setAccessibleName("Search commands and keys")
         self.search.setToolTip("Show only commands with this name or key")
         tree = self.tree
-        tree.setHeader(FlatHeader(tree))
-        dress_rows(tree)
-        tree.setHeaderLabels(["Command", "Key", "Works in"])
-        tree.setAccessibleName("Commands and their keys")
-        tree.setUniformRowHeights(True)
-        tree.setAllColumnsShowFocus(True)
+        dress_tree(tree, ("Command", "Key", "Works in"), "Commands and their keys")
         tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         tree.header().setStretchLastSection(True)
         tree.setMinimumSize(QSize(300, 140))

@@ -54,23 +54,20 @@ class ServerTasksModel(TitledTable):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(TITLES, parent)
-        self._tasks: Sequence[ListedTask] = ()
+        self._rows: Sequence[ListedTask] = ()
 
     def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
         self.beginResetModel()
-        self._tasks = tasks
+        self._rows = tasks
         self.endResetModel()
 
     def row_of(self, task: str) -> int | None:
-        return next((row for row, each in enumerate(self._tasks) if each.view.id == task), None)
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._tasks)
+        return next((row for row, each in enumerate(self._rows) if each.view.id == task), None)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
-        listed = self._tasks[index.row()]
+        listed = self._rows[index.row()]
         if role == LISTED:
             return listed
         return _words(listed)[index.column()] if role == Qt.ItemDataRole.DisplayRole else None
