@@ -84,7 +84,8 @@ class QuestionView(QWidget):
         self.body = _BODIES[question.kind](question, appearance, self)
         self.body.remade.connect(self.remade)
         self.body.link_opened.connect(self.link_opened)
-        self.head = plain_label(self, self._head_words())
+        server = formatting.one_line(question.server, 80)
+        self.head = plain_label(self, f"{server} {kind_text(question.kind)}")
         self.head.setFont(emphasised(self.head.font()))
         self.about = plain_label(self)
         set_text_colour(self.about, appearance, Tone.MUTED)
@@ -121,10 +122,6 @@ class QuestionView(QWidget):
         self.body.show_refusal(problem.detail)
         text = "\n".join(part for part in (problem.what, problem.detail, problem.hint) if part)
         self._show_note(text, Tone.BAD)
-
-    def _head_words(self) -> str:
-        server = formatting.one_line(self.question.server, 80)
-        return f"{server} {kind_text(self.question.kind)}"
 
     def _button(self, text: str, slot: object) -> QPushButton:
         button = push_button(self, text)
@@ -315,8 +312,9 @@ class QuestionPanel(QWidget):
 
     def focus(self) -> None:
         view = self.current()
-        fields = [] if view is None else [each for each in controls_in(view.body) if _is_used(each)]
-        (fields[0] if fields else self.list).setFocus(Qt.FocusReason.ShortcutFocusReason)
+        controls = [] if view is None else controls_in(view.body)
+        fields = (each for each in controls if each.isEnabled() and not each.isHidden())
+        next(fields, self.list).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -422,7 +420,3 @@ class QuestionPanel(QWidget):
             self._controls = controls
             if view is not None:
                 order_tabs(view)
-
-
-def _is_used(control: QWidget) -> bool:
-    return control.isEnabled() and not control.isHidden()

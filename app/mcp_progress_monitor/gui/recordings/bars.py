@@ -254,7 +254,9 @@ class RecordingBanner(QWidget):
         self._said = " · ".join(
             (
                 formatting.one_line(self._path.name),
-                "date unknown" if begun_when is None else _date(begun_when),
+                "date unknown"
+                if begun_when is None
+                else formatting.date_and_clock(begun_when)[:19],
                 formatting.duration(length_s),
                 formatting.size(size),
                 "read-only",
@@ -319,8 +321,3 @@ class RecordingBanner(QWidget):
 def _put(label: QLabel, text: str, mode: Qt.TextElideMode) -> None:
     label.setText(label.fontMetrics().elidedText(text, mode, label.width()))
     label.setAccessibleDescription(text)
-
-
-def _date(when: float) -> str:
-    """Date and time of day, in whole seconds."""
-    return formatting.date_and_clock(when)[:19]

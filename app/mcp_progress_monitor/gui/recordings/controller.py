@@ -247,7 +247,7 @@ class RecordingsController(QObject):
         self._tasks.start("dissociate recordings", self._associate, False)
 
     async def _associate(self, is_wanted: bool) -> None:
-        outcome = await anyio.to_thread.run_sync(_associated if is_wanted else _dissociated)
+        outcome = await anyio.to_thread.run_sync(_set_association, is_wanted)
         box = _message(self._window, "File association")
         done = "Done." if not outcome.to_do else "One more step is needed."
         box.setText(done)
@@ -264,16 +264,11 @@ def _must_be_recording(path: Path) -> None:
         RecordingReader(path)
 
 
-def _associated() -> AssociationResult:
+def _set_association(is_wanted: bool) -> AssociationResult:
     from mcp_progress_monitor.file_association import association_here
 
-    return association_here().add()
-
-
-def _dissociated() -> AssociationResult:
-    from mcp_progress_monitor.file_association import association_here
-
-    return association_here().remove()
+    association = association_here()
+    return association.add() if is_wanted else association.remove()
 
 
 def _message(window: MainWindow, title: str) -> QMessageBox:

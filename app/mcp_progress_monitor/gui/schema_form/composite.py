@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -63,7 +64,9 @@ class ValueField(FormField):
         return self._inner.value()
 
     def set_value(self, value: object) -> None:
-        fits = value is UNSET or self._fits(value)
+        is_long = isinstance(value, list) and len(value) > MOST_ITEMS
+        is_fitting = not is_long and fits_kind(self._kind, self.context.schema, value)
+        fits = value is UNSET or is_fitting
         is_raw = isinstance(self._inner, JsonField)
         if fits == is_raw and not self._is_always_raw:
             self._swap(
@@ -89,11 +92,6 @@ class ValueField(FormField):
 
     def show_problems(self, problems: Sequence[SchemaViolation]) -> None:
         self._inner.show_problems(problems)
-
-    def _fits(self, value: object) -> bool:
-        if isinstance(value, list) and len(value) > MOST_ITEMS:
-            return False
-        return fits_kind(self._kind, self.context.schema, value)
 
     def _swap(self, field: FormField) -> None:
         self.column.replaceWidget(self._inner, field)
@@ -169,8 +167,7 @@ class ArrayField(FormField):
         while isinstance(least, int) and len(self._fields) < min(least, _MOST_BEGUN):
             self._append().set_initial()
 
-    def set_initial_required(self) -> None:
-        self.set_initial()
+    set_initial_required = set_initial
 
     def own_problems(self) -> list[SchemaViolation]:
         return [
@@ -274,8 +271,7 @@ class SelectionField(FormField):
         super().set_initial()
         self._is_set = True
 
-    def set_initial_required(self) -> None:
-        self.set_initial()
+    set_initial_required = set_initial
 
     def controls(self) -> list[QWidget]:
         return [box for box, _ in self._boxes]
@@ -535,7 +531,8 @@ class ObjectField(FormField):
         self._members.setSpacing(self.column.spacing())
         self.column.addLayout(self._members)
         for name in names:
-            context.work.make(self, self, name, resolved(properties[name], context.root))
+            make = partial(self._make_member, name)
+            context.work.make(self, make, resolved(properties[name], context.root))
         self._others = MemberRow(
             "", self._others_context(len(properties) - len(names)), self, is_required=False
         )
@@ -572,8 +569,7 @@ class ObjectField(FormField):
             self.set_value(default)
         self._is_set = True
 
-    def set_initial_required(self) -> None:
-        self.set_initial()
+    set_initial_required = set_initial
 
     def own_problems(self) -> list[SchemaViolation]:
         self._make_all()
@@ -596,7 +592,7 @@ class ObjectField(FormField):
         ]
         super().show_problems([*problems, *elsewhere])
 
-    def make_part(self, name: str) -> None:
+    def _make_member(self, name: str) -> None:
         context = self.context.below(resolved(self._properties[name], self.context.root))
         row = MemberRow(name, context, self, is_required=name in self._required)
         row.changed.connect(self._on_row_changed)

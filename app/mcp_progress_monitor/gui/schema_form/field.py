@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QLabel, QLayout, QVBoxLayout, QWidget
@@ -50,9 +50,8 @@ class FormBuild(QObject):
         self.watch = Stopwatch(_CHOOSING_S)
         self._fields_left = MOST_FIELDS
         self._allowance = _AT_ONCE
-        self._waiting: collections.deque[tuple[QObject, FieldContainer, str, int]] = (
-            collections.deque()
-        )
+        self._waiting: collections.deque[tuple[QObject, Callable[[], None], int]]
+        self._waiting = collections.deque()
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._on_turn)
 
@@ -66,14 +65,14 @@ class FormBuild(QObject):
         self._fields_left -= granted
         return granted
 
-    def make(self, widget: QObject, container: FieldContainer, name: str, schema: Schema) -> None:
-        """Create a part, now or later; never if `widget` is deleted before."""
+    def make(self, widget: QObject, part: Callable[[], None], schema: Schema) -> None:
+        """Call `part`, now or later; never if `widget` is deleted before."""
         cost = _cost(schema)
         if self._allowance > 0 and not self._waiting:
             self._allowance -= cost
-            container.make_part(name)
+            part()
         else:
-            self._waiting.append((widget, container, name, cost))
+            self._waiting.append((widget, part, cost))
         self._timer.start()
 
     def finish(self) -> None:
@@ -88,9 +87,9 @@ class FormBuild(QObject):
         self._timer.stop()
 
     def _make_next(self) -> int:
-        widget, container, name, cost = self._waiting.popleft()
+        widget, part, cost = self._waiting.popleft()
         if isValid(widget):
-            container.make_part(name)
+            part()
         return cost
 
     @Slot()
@@ -112,13 +111,6 @@ def _cost(schema: Schema) -> int:
     listed = [schema.get(name) for name in ("enum", "oneOf", "anyOf")]
     longest = max(len(each) if isinstance(each, list) else 0 for each in listed)
     return 1 + longest // _CHOICES_PER_FIELD
-
-
-class FieldContainer(Protocol):
-    """A field whose parts are created later."""
-
-    def make_part(self, name: str) -> None:
-        """Make the part of that name."""
 
 
 class FieldContext(NamedTuple):

@@ -110,7 +110,8 @@ def choices(schema: Schema) -> list[tuple[str, Any]]:
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
         if isinstance(branches, list) and _are_constants(branches):
-            return [(_title(branch, branch["const"]), branch["const"]) for branch in branches]
+            titled = ((string_member(each, "title"), each["const"]) for each in branches)
+            return [(title or title_of_value(value), value) for title, value in titled]
     return []
 
 
@@ -262,10 +263,6 @@ def variant_title(schema: Schema, root: Schema) -> str:
 
 def _as_schema(value: object) -> Schema:
     return cast("Schema", value) if isinstance(value, dict) else {}
-
-
-def _title(schema: Schema, value: object) -> str:
-    return string_member(schema, "title") or title_of_value(value)
 
 
 def _beside(beside: Schema, branch: object) -> Schema:

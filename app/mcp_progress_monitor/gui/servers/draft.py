@@ -341,14 +341,10 @@ class _Reader:
         }
         definition = self._made(fields)
         if not name:
-            self._require_name("url" if is_url else "command")
+            self._problems.pop("name", None)
+            if ("url" if is_url else "command") not in self._problems:  # it provides the default
+                self._problems["name"] = "Enter a name."
         return DraftResult(None if self._problems else definition, self._problems, self._secrets)
-
-    def _require_name(self, source: str) -> None:
-        """Require a name only if the field that provides the default name is valid."""
-        self._problems.pop("name", None)
-        if source not in self._problems:
-            self._problems["name"] = "Enter a name."
 
     def _common(self) -> dict[str, Any]:
         draft, base = self._draft, self._base

@@ -150,7 +150,7 @@ class ServerEditor(QDialog):
         self._is_saving = False
         self._refusal = ""
         self.handed_over: EditedServer | None = None  # the last entry that was to be saved
-        self.setWindowTitle(_title(self, entry))
+        self.setWindowTitle("Add server" if entry is None else f"Edit {one_line(entry.name, 60)}")
         self.server = ServerPage(appearance, self)
         self.connection = ConnectionPage(appearance, self)
         self.restart = RestartPage(appearance, self)
@@ -343,9 +343,3 @@ class ServerEditor(QDialog):
     def _on_changed(self) -> None:
         self._refusal = ""
         self._timer.start()
-
-
-def _title(dialog: QDialog, entry: CatalogueEntry | None) -> str:
-    if entry is None:
-        return "Add server"
-    return f"Edit {one_line(entry.name, 60)}"

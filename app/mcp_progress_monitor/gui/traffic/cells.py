@@ -535,7 +535,10 @@ class TrafficCells:
         columns = self._timeline.columns
         source = self._timeline.source(segment, row)
         kind = FrameKind(segment.kinds[row] & Segment.KIND)
-        duration_s = self._timeline.duration_s(place)
+        took_s = self._timeline.duration_s(place)
+        took = "" if took_s is None else formatting.duration(took_s)
+        if took_s is not None and 0 <= took_s < 0.001:
+            took = "< 1 ms"  # `0 ms` would not look like a measured time
         text = (
             formatting.clock(columns.when(place, segment.ats[row])),
             "",
@@ -546,7 +549,7 @@ class TrafficCells:
             "",
             "",
             f"{segment.sizes[row]:,}",
-            "" if duration_s is None else _duration(duration_s),
+            took,
             formatting.number(self._timeline.number(place)),
         )
         method = columns.methods.value(segment.methods[row]) or ""
@@ -576,11 +579,6 @@ def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:
     if len(rows) >= _REMEMBERED:
         del rows[next(iter(rows))]
     rows[place] = row
-
-
-def _duration(seconds: float) -> str:
-    """`0 ms` would not look like a measured time."""
-    return "< 1 ms" if 0 <= seconds < 0.001 else formatting.duration(seconds)
 
 
 class TrafficColumn(enum.IntEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
@@ -197,8 +198,8 @@ class TrafficCommands(QObject):
         self._actions = actions
         self.place: int | None = None
         self._does: dict[str, Callable[[], None]] = {
-            "filter": self._filter,
-            "exclude": self._exclude,
+            "filter": partial(self._narrow, is_excluded=False),
+            "exclude": partial(self._narrow, is_excluded=True),
             "show_job": self._show_job,
             "edit": self._edit,
             "go_to": self._ask_for_number,
@@ -206,8 +207,8 @@ class TrafficCommands(QObject):
             "copy_value": self._copy_value,
             "mark": self._mark,
             "note": self._edit_note,
-            "next_mark": self._go_to_next_mark,
-            "previous_mark": self._go_to_previous_mark,
+            "next_mark": lambda: self._go_to_mark(notes.after(self._number())),
+            "previous_mark": lambda: self._go_to_mark(notes.before(self._number())),
             "copy_line": self.copy_lines,
             "copy_json": self._copy_json,
             "copy_raw": self._copy_raw,
@@ -370,12 +371,6 @@ class TrafficCommands(QObject):
             return ""
         return cell_term(self._model.timeline, frame, place, index.column())
 
-    def _filter(self) -> None:
-        self._narrow(is_excluded=False)
-
-    def _exclude(self) -> None:
-        self._narrow(is_excluded=True)
-
     def _narrow(self, *, is_excluded: bool) -> None:
         term = self._cell_term()
         if term:
@@ -417,12 +412,6 @@ class TrafficCommands(QObject):
         editor = NoteEditor(self._number(), self._notes.note(self._number()), self._view)
         editor.saved.connect(self._notes.set_note)
         editor.show()
-
-    def _go_to_next_mark(self) -> None:
-        self._go_to_mark(self._notes.after(self._number()))
-
-    def _go_to_previous_mark(self) -> None:
-        self._go_to_mark(self._notes.before(self._number()))
 
     def _go_to_mark(self, frame_number: int | None) -> None:
         if frame_number is None:

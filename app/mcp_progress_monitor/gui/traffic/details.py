@@ -440,7 +440,7 @@ class MessageDetails(QWidget):
         job = job_at(self._timeline, self.place, self.frame, envelope, self._jobs)
         if job is not None:
             self._job = job.id
-            self._open_job.setText(f"Job: {_escaped(job.name)}")
+            self._open_job.setText(f"Job: {one_line(job.name, 60).replace('&', '&&')}")
             self._open_job.show()
 
     @Slot()
@@ -476,11 +476,6 @@ class MessageDetails(QWidget):
         self._value.show_bytes(text.encode(errors="surrogatepass"), keep_lines=True)
         self._tabs.setTabVisible(_VALUE, True)
         self._tabs.setCurrentIndex(_VALUE)
-
-
-def _escaped(name: str) -> str:
-    """A server's text on a button, without mnemonics."""
-    return one_line(name, 60).replace("&", "&&")
 
 
 _SIZE: Final = QSize(760, 560)

@@ -16,7 +16,7 @@ from mcp_progress_monitor.filtering.language import path_text, term, text_term
 from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
 from mcp_progress_monitor.protocol.frames import Channel, server_name
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Envelope, Kind, decode
 from mcp_progress_monitor.protocol.messages import TASK_PATHS, TOKEN_PATHS
 from mcp_progress_monitor.recording.index import NONE
 from mcp_progress_monitor.wording.json_values import searchable
@@ -113,7 +113,7 @@ def cell_term(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
             kind = timeline.kind(place)
             return "" if kind is None else _term("kind", (), kind.word)
         case TrafficColumn.METHOD:
-            method = _method(frame)
+            method = _envelope(frame).method
             return _term("method", (), method) if method else ""
         case TrafficColumn.NUMBER:
             return _term("number", (), frame.number)
@@ -183,9 +183,7 @@ def _is_written(value: float) -> bool:
 
 def _first(frame: Frame, places: Sequence[Sequence[str]]) -> Any:
     """The first value found at several places in a message."""
-    if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
-        return None
-    envelope = decode(frame.raw, is_complete=frame.is_complete)
+    envelope = _envelope(frame)
     for root, *keys in places:
         value: Any = envelope.params if root == "params" else envelope.result
         for key in keys:
@@ -195,16 +193,15 @@ def _first(frame: Frame, places: Sequence[Sequence[str]]) -> Any:
     return None
 
 
-def _method(frame: Frame) -> str:
+def _envelope(frame: Frame) -> Envelope:
+    """The decoded message; an empty envelope for other frames and very large ones."""
     if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
-        return ""
-    return decode(frame.raw, is_complete=frame.is_complete).method or ""
+        return Envelope(Kind.GARBAGE)
+    return decode(frame.raw, is_complete=frame.is_complete)
 
 
 def _id_term(frame: Frame) -> str:
-    if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
-        return ""
-    identity = decode(frame.raw, is_complete=frame.is_complete).id
+    identity = _envelope(frame).id
     if identity is None or not (isinstance(identity, str) or _is_written(identity)):
         return ""
     return _term("id", (), identity)

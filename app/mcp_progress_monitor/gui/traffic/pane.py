@@ -112,17 +112,15 @@ class TrafficPane(QWidget):
 
     def wanted_for_export(self) -> TrafficFilter:
         """The filter in use, narrowed to the selected messages where there are several."""
-        wanted, number_of = self.bar.filter(), self._number_of
+        wanted, model = self.bar.filter(), self._model
         if self.view.selected_count() < 2:
             return wanted
-        spans = self.view.selected_spans()
-        chosen = " or ".join(
-            f"number >= {number_of(first)} and number <= {number_of(last)}" for first, last in spans
+        spans = (
+            [model.timeline.number(model.place(row)) for row in span]
+            for span in self.view.selected_spans()
         )
+        chosen = " or ".join(f"number >= {first} and number <= {last}" for first, last in spans)
         return wanted._replace(text=f"({wanted.text}) and ({chosen})" if wanted.text else chosen)
-
-    def _number_of(self, row: int) -> int:
-        return self._model.timeline.number(self._model.place(row))
 
     def set_read_only(self) -> None:
         """Offer nothing that needs a server."""

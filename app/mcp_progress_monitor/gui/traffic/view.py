@@ -539,7 +539,8 @@ class TrafficView(QTableView):
             self.copy_requested.emit()
             return
         if event.key() == Qt.Key.Key_End:
-            self._choose_last()
+            if last := self._model.rowCount():
+                self.setCurrentIndex(self._model.index(last - 1, TrafficColumn.SUMMARY))
             self.follow()
             return
         if event.key() in _UPWARDS:
@@ -625,11 +626,6 @@ class TrafficView(QTableView):
             self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtBottom)
         self._is_moving = False
         self._since_end.start()
-
-    def _choose_last(self) -> None:
-        last = self._model.rowCount() - 1
-        if last >= 0:
-            self.setCurrentIndex(self._model.index(last, TrafficColumn.SUMMARY))
 
     def _choose_again(self) -> None:
         row = None if self._place is None else self._model.row_of(self._place)
