@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
+from tests.integration.forked import fork_servers
 
 _HERE = Path(__file__).parent
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtWidgets import QApplication
+
+fork_servers()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from mcp_progress_monitor.engine.call import Call, CallSeries
 from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
+from mcp_progress_monitor.gui.servers.model import ROW
 from mcp_progress_monitor.snapshots.definitions import demo_definition
 from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
@@ -197,6 +198,12 @@ async def test_several_servers_at_once_are_one_question(qapp: QApplication, data
             program.calls.call_series(CallSeries((Call(name, "tools/call", LONG),)))
         await until(lambda: [job_state(program, n) for n in (0, 1)] == [JobState.RUNNING] * 2)
         view = program.window.servers.view
+
+        def are_shown() -> bool:  # a moment later
+            rows = [view.model().index(row, 0).data(ROW) for row in range(view.model().rowCount())]
+            return [row.server.state for row in rows] == [ServerState.CONNECTED] * 2
+
+        await until(are_shown)
         view.selectAll()
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.protocol import eras
+from tests.integration.forked import fork_servers
 from tests.integration.resumable import Place
 from tests.patience import PATIENCE_S
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+fork_servers()
 
 
 @pytest.fixture(autouse=True)

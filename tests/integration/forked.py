@@ -27,7 +27,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
-from tests.integration.forked_scripts import end_with, fork_scripts, take_environment, take_streams
+from tests.integration.forked_scripts import (
+    Script,
+    be_alone,
+    end_with,
+    fork_scripts,
+    import_scripts,
+    run_script,
+    start_scripts,
+    take_environment,
+    take_streams,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,9 +49,11 @@ _IMPORTED_LATE: Final = ("anyio._backends._asyncio", "jsonschema", "sqlite3")
 """What most commands import of others while they run."""
 _SERVER: Final = "import sys; from tests.integration.forked import serve; sys.exit(serve())"
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_turn: Final = threading.Lock()
+"""One at a time asks: who adopts is a matter of the whole process."""
 
 
-class _Asked(NamedTuple):
+class _Command(NamedTuple):
     words: Sequence[str]
     folder: str
     environment: Mapping[str, str]
@@ -56,34 +68,48 @@ class Forked(subprocess.Popen[AnyStr]):
     # What Popen calls once it has made the pipes: the one step that is another here.
     def _execute_child(self, args: Any, *others: Any) -> None:
         folder, environment, pipes = others[4], others[5], others[9:15]
-        streams = (pipes[0], pipes[3], pipes[5])
-        inherited = [number if end == -1 else end for number, end in enumerate(streams)]
-        asked = _Asked(args, str(folder), dict(os.environ if environment is None else environment))
-        self.pid = _fork_server().fork(asked, inherited)
+        command = _Command(
+            args, str(folder), dict(os.environ if environment is None else environment)
+        )
+        self.pid = _fork_server(_COMMANDS).fork(command, (pipes[0], pipes[3], pipes[5]))
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+def fork_servers() -> None:
+    """From now on have a process that has them imported fork the scripts of ours that start here.
+
+    Not this process itself: it has threads, and all that pytest and the tests have made.
+    """
+    if CAN_FORK:
+        start_scripts(_ask_for)
+
+
+def _ask_for(script: Script, streams: Sequence[int]) -> int:
+    folder = str(Path(script.folder).absolute())
+    return _fork_server(_SCRIPTS).fork(script._replace(folder=folder), streams)
 
 
 class _ForkServer:
     """The process that forks, from the side of those who ask it."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
         self._link, theirs = socket.socketpair()
-        self._turn = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(theirs.fileno())],
+                [sys.executable, "-c", _SERVER, kind, str(theirs.fileno())],
                 cwd=Path(__file__).parents[2],
                 pass_fds=[theirs.fileno()],
             )
 
-    def fork(self, asked: _Asked, streams: Sequence[int]) -> int:
-        """Have it fork once; the new process's pid."""
+    def fork(self, asked: _Command | Script, streams: Sequence[int]) -> int:
+        """Have it fork once, with these streams or, for -1, our own; the new process's pid."""
+        inherited = [number if end == -1 else end for number, end in enumerate(streams)]
         message = pickle.dumps(asked)
-        with self._turn:
+        with _turn:
             _adopt(is_wanted=True)
             try:
-                socket.send_fds(self._link, [len(message).to_bytes(4, "big")], streams)
+                socket.send_fds(self._link, [len(message).to_bytes(4, "big")], inherited)
                 self._link.sendall(message)
                 pid = int.from_bytes(_received(self._link, 4), "big")
             finally:
@@ -105,8 +131,8 @@ def _adopt(*, is_wanted: bool) -> None:
 
 
 @functools.cache
-def _fork_server() -> _ForkServer:
-    server = _ForkServer()
+def _fork_server(kind: str) -> _ForkServer:
+    server = _ForkServer(kind)
     atexit.register(server.close)
     return server
 
@@ -120,10 +146,11 @@ def _received(link: socket.socket, size: int) -> bytes:
 
 
 def serve() -> int:
-    """Fork when asked, until nobody is left to ask; in what was forked, be the command."""
+    """Fork when asked, until nobody is left to ask; in what was forked, be what was asked for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it comes to all that share a terminal
-    _import_everything()
-    with socket.socket(fileno=int(sys.argv[1])) as link:
+    _IMPORTS[sys.argv[1]]()
+    gc.freeze()  # what the forked share stays shared
+    with socket.socket(fileno=int(sys.argv[2])) as link:
         while True:
             header, streams, _, _ = socket.recv_fds(link, 4, 3)
             if not header:
@@ -135,7 +162,11 @@ def serve() -> int:
             link.sendall(pid.to_bytes(4, "big"))
             for stream in streams:
                 os.close(stream)
-    return _be_the_command(pickle.loads(message), streams)  # noqa: S301  # from our own tests
+    asked = pickle.loads(message)  # noqa: S301  # from our own tests
+    if isinstance(asked, Script):
+        be_alone(streams)
+        run_script(asked)
+    return _be_the_command(asked, streams)
 
 
 def _fork_away() -> int:
@@ -159,7 +190,7 @@ def _fork_away() -> int:
     return child
 
 
-def _be_the_command(asked: _Asked, streams: Sequence[int]) -> NoReturn:
+def _be_the_command(asked: _Command, streams: Sequence[int]) -> NoReturn:
     import fcntl
     import termios
 
@@ -178,7 +209,7 @@ def _be_the_command(asked: _Asked, streams: Sequence[int]) -> NoReturn:
     end_with(int(program.main()))
 
 
-def _import_everything() -> None:
+def _import_commands() -> None:
     package = importlib.import_module("mcp_progress_monitor")
     prefixes = tuple(f"{package.__name__}.{name}" for name in _IMPORTED)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -187,4 +218,8 @@ def _import_everything() -> None:
     for name in _IMPORTED_LATE:
         importlib.import_module(name)
     fork_scripts()
-    gc.freeze()  # what the forked share stays shared
+
+
+_COMMANDS, _SCRIPTS = "commands", "scripts"
+_IMPORTS: Final = {_COMMANDS: _import_commands, _SCRIPTS: import_scripts}
+"""What each kind of process that forks imports first."""

@@ -19,14 +19,14 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from mcp_progress_monitor import paths
 from mcp_progress_monitor.sessions.transport.watchdog import MARK
 from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _SCRIPTS: Final = {
     tuple(paths.internal_command(paths.DEMO)): "mcp_progress_monitor.demo.__main__",
@@ -36,41 +36,79 @@ _SCRIPTS: Final = {
     COMMAND: "tests.servers.__main__",
 }
 """The module of each script, by the words that start it."""
+_LATE: Final = ("tests.servers.http.serving",)
+"""What a script imports when it is asked to."""
 _ENVIRONMENT_AT: Final = 47
 """Where the third part of /proc/self/stat has the start of the environment, and then its end."""
+_USER: Final = os.geteuid() if hasattr(os, "geteuid") else 0
 _execute_child: Final[Any] = vars(subprocess.Popen)["_execute_child"]
+
+
+class Script(NamedTuple):
+    """A script of ours as it is to be started."""
+
+    module: str
+    words: list[str]
+    folder: str
+    environment: Mapping[str, str]
+    leads_session: bool
+
+
+def import_scripts() -> None:
+    """Import all that a script of ours imports."""
+    for name in (*_SCRIPTS.values(), *_LATE):
+        importlib.import_module(name)
 
 
 def fork_scripts() -> None:
     """From now on fork what `Popen` would start, where it is a script of ours."""
-    for name in _SCRIPTS.values():
-        importlib.import_module(name)
-    setattr(subprocess.Popen, "_execute_child", _fork_or_execute)  # noqa: B010  # not ours
+    import_scripts()
+    start_scripts(_fork)
 
 
-def _fork_or_execute(process: Any, args: Any, *others: Any) -> None:
+def start_scripts(start: Callable[[Script, Sequence[int]], int]) -> None:
+    """From now on have `start` begin a script of ours that `Popen` would start.
+
+    It is given the ends of pipes for the three standard streams, -1 for one that is inherited, and
+    returns the pid of a child of this process.
+    """
+
+    def begin(process: Any, args: Any, *others: Any) -> None:
+        script = _script(args, others)
+        if script is None:
+            _execute_child(process, args, *others)
+            return
+        pipes = others[9:15]
+        process.pid = start(script, (pipes[0], pipes[3], pipes[5]))
+        process._child_created = True  # noqa: SLF001  # as the method does that this stands for
+        process._close_pipe_fds(*pipes)  # noqa: SLF001
+
+    setattr(subprocess.Popen, "_execute_child", begin)  # noqa: B010  # not ours
+
+
+def _script(args: Any, others: Sequence[Any]) -> Script | None:
+    """What `Popen` is to start, if it is a script of ours that is started in the usual way."""
     words: list[Any] = [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
-    script = next((each for each in _SCRIPTS if tuple(words[: len(each)]) == each), None)
+    start = next((each for each in _SCRIPTS if tuple(words[: len(each)]) == each), None)
     executable, prepare, _, passed, folder, environment, _, _, is_shell = others[:9]
     is_unusual = executable or prepare or passed or is_shell or not Path(folder or ".").is_dir()
-    if script is None or is_unusual:
-        _execute_child(process, args, *others)
-        return
-    pipes = others[9:15]
+    if start is None or is_unusual or os.geteuid() != _USER:
+        return None
+    variables = dict(os.environ if environment is None else environment)
+    return Script(
+        _SCRIPTS[start], words[len(start) :], str(folder or "."), variables, bool(others[20])
+    )
+
+
+def _fork(script: Script, streams: Sequence[int]) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            if others[20]:
-                os.setsid()
-            os.chdir(folder or ".")
-            be_alone((pipes[0], pipes[3], pipes[5]))
-            take_environment(os.environ if environment is None else environment)
-            _run(_SCRIPTS[script], words[len(script) :])
+            be_alone(streams)
+            run_script(script)
         finally:
             os._exit(1)
-    process.pid = pid
-    process._child_created = True  # noqa: SLF001  # as the method does that this stands for
-    process._close_pipe_fds(*pipes)  # noqa: SLF001
+    return pid
 
 
 def be_alone(streams: Sequence[int]) -> None:
@@ -117,11 +155,16 @@ def take_environment(environment: Mapping[str, str]) -> None:
     ctypes.memmove(start, shown, min(len(shown), end - start - 1))
 
 
-def _run(name: str, words: list[str]) -> NoReturn:
-    module = importlib.import_module(name)
-    sys.argv = [str(module.__file__), *words]
+def run_script(script: Script) -> NoReturn:
+    """Be this script to its end."""
+    if script.leads_session:
+        os.setsid()
+    os.chdir(script.folder)
+    take_environment(script.environment)
+    module = importlib.import_module(script.module)
+    sys.argv = [str(module.__file__), *script.words]
     try:
-        code = int(module.main(words))
+        code = int(module.main(script.words))
     except SystemExit as ending:  # of argparse, which has written why
         code = int(ending.code or 0)
     except BaseException:  # noqa: BLE001  # as an interpreter does
