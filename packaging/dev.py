@@ -70,9 +70,11 @@ _SOURCE = "tests/architecture"
 _SHARES = 4
 _LINT = "lint"
 _OTHERS = "all other tests"
-_AT_A_TIME = 3 + (os.cpu_count() or 1)
-"""Parts wait for processes and clocks for almost half of their time: so many keep two processors
-busy. With all at once each would be slow enough to run into the limits of its tests."""
+_PROCESSORS = os.cpu_count() or 1
+_AT_A_TIME = {False: 2 + _PROCESSORS, True: _PROCESSORS}
+"""How many parts that wait for processes and clocks for half of their time, and beside them how
+many that only compute and take what those leave of the processors. With all at once each would be
+slow enough to run into the limits of its tests."""
 _TERSE = ("--assert=plain", "--showlocals")
 """Rewriting every assertion takes longer than many of the tests: only those that failed are run
 again with it, and till then the values of variables tell why."""
@@ -180,7 +182,7 @@ def _coverage(environment: Environment, tests: Sequence[str]) -> int:
 def _test_parts() -> dict[str, list[str]]:
     """Divide the tests: the paths of each part, by its name.
 
-    Those that wait the most come first, and what only computes last: it fills what they leave.
+    Those that wait the most come first; what only computes fills what they leave.
     """
     not_shared = (f"{_REAL_PROCESSES}/", f"{_WINDOWS}/", f"{_SOURCE}/")
     rest = [each for each in _test_files("tests") if not each.startswith(not_shared)]
@@ -211,11 +213,14 @@ def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]
     failed: list[Beside] = []
     try:
         while waiting or running:
-            while waiting and len(running) < _AT_A_TIME:
-                name, command = waiting.pop(0)
+            for name, command in list(waiting):
+                alike = [each for each in running if _fills(each.name) is _fills(name)]
+                if len(alike) == _AT_A_TIME[_fills(name)]:
+                    continue
+                waiting.remove((name, command))
                 python = [str(environment.python), *command]
                 running.append(Beside(name, python, ROOT, _environ()))
-                if name == _LINT or _OTHERS in name:
+                if _fills(name):
                     running[-1].give_way()
             for part in [each for each in running if each.has_ended()]:
                 running.remove(part)
@@ -228,6 +233,11 @@ def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]
             part.stop()
         raise
     return failed
+
+
+def _fills(name: str) -> bool:
+    """Whether this part only computes."""
+    return name == _LINT or _OTHERS in name
 
 
 def _environ() -> dict[str, str]:
