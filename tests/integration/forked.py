@@ -28,10 +28,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final, NamedTuple, NoReturn
 
 from tests.integration.forked_scripts import (
+    OFFICIAL,
     Script,
     be_alone,
     end_with,
     fork_scripts,
+    import_official,
     import_scripts,
     run_script,
     start_scripts,
@@ -68,10 +70,11 @@ class Forked(subprocess.Popen[AnyStr]):
     # What Popen calls once it has made the pipes: the one step that is another here.
     def _execute_child(self, args: Any, *others: Any) -> None:
         folder, environment, pipes = others[4], others[5], others[9:15]
+        kind = _OFFICIAL_COMMANDS if any(OFFICIAL in word for word in args) else _COMMANDS
         command = _Command(
             args, str(folder), dict(os.environ if environment is None else environment)
         )
-        self.pid = _fork_server(_COMMANDS).fork(command, (pipes[0], pipes[3], pipes[5]))
+        self.pid = _fork_server(kind).fork(command, (pipes[0], pipes[3], pipes[5]))
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
@@ -87,17 +90,18 @@ def fork_servers() -> None:
 
 def _ask_for(script: Script, streams: Sequence[int]) -> int:
     folder = str(Path(script.folder).absolute())
-    return _fork_server(_SCRIPTS).fork(script._replace(folder=folder), streams)
+    kind = _SCRIPTS if script.module else _OFFICIAL
+    return _fork_server(kind).fork(script._replace(folder=folder), streams)
 
 
 class _ForkServer:
     """The process that forks, from the side of those who ask it."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: int) -> None:
         self._link, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, kind, str(theirs.fileno())],
+                [sys.executable, "-c", _SERVER, str(kind), str(theirs.fileno())],
                 cwd=Path(__file__).parents[2],
                 pass_fds=[theirs.fileno()],
             )
@@ -131,7 +135,7 @@ def _adopt(*, is_wanted: bool) -> None:
 
 
 @functools.cache
-def _fork_server(kind: str) -> _ForkServer:
+def _fork_server(kind: int) -> _ForkServer:
     server = _ForkServer(kind)
     atexit.register(server.close)
     return server
@@ -148,7 +152,7 @@ def _received(link: socket.socket, size: int) -> bytes:
 def serve() -> int:
     """Fork when asked, until nobody is left to ask; in what was forked, be what was asked for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it comes to all that share a terminal
-    _IMPORTS[sys.argv[1]]()
+    _IMPORTS[int(sys.argv[1])]()
     gc.freeze()  # what the forked share stays shared
     with socket.socket(fileno=int(sys.argv[2])) as link:
         while True:
@@ -220,6 +224,11 @@ def _import_commands() -> None:
     fork_scripts()
 
 
-_COMMANDS, _SCRIPTS = "commands", "scripts"
-_IMPORTS: Final = {_COMMANDS: _import_commands, _SCRIPTS: import_scripts}
+def _import_official_commands() -> None:
+    _import_commands()
+    import_official()
+
+
+_COMMANDS, _SCRIPTS, _OFFICIAL, _OFFICIAL_COMMANDS = range(4)
+_IMPORTS: Final = (_import_commands, import_scripts, import_official, _import_official_commands)
 """What each kind of process that forks imports first."""

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -38,6 +39,14 @@ _SCRIPTS: Final = {
 """The module of each script, by the words that start it."""
 _LATE: Final = ("tests.servers.http.serving",)
 """What a script imports when it is asked to."""
+OFFICIAL: Final = "from mcp.server import MCPServer"
+"""In a program that is started with `-c`: it is a server made with the official SDK."""
+_IMPORTED_OFFICIAL: Final = (
+    "anyio._backends._asyncio",
+    "mcp.server.mcpserver.resolve",
+    "mcp.server.streamable_http_manager",
+    "uvicorn",
+)
 _ENVIRONMENT_AT: Final = 47
 """Where the third part of /proc/self/stat has the start of the environment, and then its end."""
 _USER: Final = os.geteuid() if hasattr(os, "geteuid") else 0
@@ -48,6 +57,7 @@ class Script(NamedTuple):
     """A script of ours as it is to be started."""
 
     module: str
+    """Empty for a program in the first of `words`, made with the official SDK."""
     words: list[str]
     folder: str
     environment: Mapping[str, str]
@@ -57,6 +67,12 @@ class Script(NamedTuple):
 def import_scripts() -> None:
     """Import all that a script of ours imports."""
     for name in (*_SCRIPTS.values(), *_LATE):
+        importlib.import_module(name)
+
+
+def import_official() -> None:
+    """Import what a server made with the official SDK imports, which takes a second."""
+    for name in _IMPORTED_OFFICIAL:
         importlib.import_module(name)
 
 
@@ -92,12 +108,16 @@ def _script(args: Any, others: Sequence[Any]) -> Script | None:
     start = next((each for each in _SCRIPTS if tuple(words[: len(each)]) == each), None)
     executable, prepare, _, passed, folder, environment, _, _, is_shell = others[:9]
     is_unusual = executable or prepare or passed or is_shell or not Path(folder or ".").is_dir()
-    if start is None or is_unusual or os.geteuid() != _USER:
+    if is_unusual or os.geteuid() != _USER:
+        return None
+    if start is not None:
+        module, words = _SCRIPTS[start], words[len(start) :]
+    elif words[:2] == [sys.executable, "-c"] and OFFICIAL in words[2]:
+        module, words = "", words[2:]
+    else:
         return None
     variables = dict(os.environ if environment is None else environment)
-    return Script(
-        _SCRIPTS[start], words[len(start) :], str(folder or "."), variables, bool(others[20])
-    )
+    return Script(module, words, str(folder or "."), variables, bool(others[20]))
 
 
 def _fork(script: Script, streams: Sequence[int]) -> int:
@@ -161,16 +181,27 @@ def run_script(script: Script) -> NoReturn:
         os.setsid()
     os.chdir(script.folder)
     take_environment(script.environment)
-    module = importlib.import_module(script.module)
-    sys.argv = [str(module.__file__), *script.words]
     try:
-        code = int(module.main(script.words))
+        code = _main_of_module(script) if script.module else _official(*script.words)
     except SystemExit as ending:  # of argparse, which has written why
         code = int(ending.code or 0)
     except BaseException:  # noqa: BLE001  # as an interpreter does
         traceback.print_exc()
         code = 1
     end_with(code)
+
+
+def _main_of_module(script: Script) -> int:
+    module = importlib.import_module(script.module)
+    sys.argv = [str(module.__file__), *script.words]
+    return int(module.main(script.words))
+
+
+def _official(program: str, *words: str) -> int:
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.argv = ["-c", *words]
+    exec(compile(program, "<string>", "exec"), vars(main))  # noqa: S102  # as `-c` does
+    return 0
 
 
 def end_with(code: int) -> NoReturn:
