@@ -98,7 +98,7 @@ def _session_folders() -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(_session_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(_session_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home folder of the test's own, so that no test reads or writes the developer's settings."""
     # pytest's own factory looks through all folders it made before it makes the next.
     home = _session_folders / "homes" / str(next(_numbers))
@@ -115,7 +115,9 @@ def isolated_home(_session_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
         monkeypatch.setenv(name, str(home / below))
     monkeypatch.setenv("XDG_CACHE_HOME", str(_session_folders / "cache"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(_session_folders / "runtime"))
-    return home
+    yield home
+    with contextlib.suppress(OSError):  # most have nothing in it; ten thousand are slow to remove
+        home.rmdir()
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,7 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.integration.forked_scripts import fork_scripts
 from tests.integration.resumable import Place, export
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def _runs(pid: int) -> bool:
 
 def main() -> None:
     """Play the programs that stdin asks for."""
+    fork_scripts()
     for line in sys.stdin:
         folder, job, count = line.split()
         children = [_fork(Place(Path(folder)), job) for _ in range(int(count))]
