@@ -393,10 +393,11 @@ def _is_simple(run: FactRun) -> bool:
 
 def _without_facts(frames: Sequence[Frame]) -> list[Frame]:
     """Events and first elements of batches: the frames that are checked themselves."""
+    event = Channel.EVENT  # members of an enum are slow to look up
     return [
         frame
         for frame in frames
-        if frame.channel is Channel.EVENT or (frame.part is not None and frame.part.index == 1)
+        if frame[2] is event or ((part := frame[6]) is not None and part[0] == 1)
     ]
 
 

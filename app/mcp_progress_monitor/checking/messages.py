@@ -78,10 +78,10 @@ _MIGRATION: Final = {
 def take_batch(connection: JudgedConnection, frame: Frame) -> Iterator[Evidence]:
     """Check for a batch, by its first element: only one revision has batches."""
     revision = connection.revision
+    if revision in {None, _BATCH_REVISION} or frame.part is None or frame.part.index != 1:
+        return
     if not frame.raw.startswith(b"{"):
         return  # a list of something other than messages, which another rule reports
-    if frame.part is None or frame.part.index != 1 or revision in {None, _BATCH_REVISION}:
-        return
     rule = rules.BATCH_EARLY if revision == HANDSHAKE_REVISIONS[0] else rules.BATCH
     by = Side.CLIENT if frame.channel is Channel.SENT else Side.SERVER
     yield connection.breaks(rule, frame.number - 1, frame.part.count, by=by)
