@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -17,6 +16,8 @@ def begin_beside(path: Path) -> tuple[BinaryIO, Path]:
 
     `OSError` if it cannot be created.
     """
+    import tempfile  # a twentieth of the start of a command that writes nothing
+
     # mkstemp creates it readable only by its owner.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:_LONGEST_NAME]}.", dir=path.parent)
     return os.fdopen(descriptor, "wb"), Path(name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import dataclasses
 import gc
 import importlib.util
 import os
@@ -140,7 +139,6 @@ def open_window(
         require_toolkit()
         from mcp_progress_monitor.crash_reports import crash_trace
         from mcp_progress_monitor.gui.application import run_window
-        from mcp_progress_monitor.sessions.transport.process_guard import guard
 
         stack.enter_context(crash_trace(folder))
         return run_window(
@@ -158,8 +156,15 @@ def open_window(
                 is_safe=is_safe,
                 resets_layout=resets_layout,
             ),
-            guard.end_all,
+            _end_servers,
         )
+
+
+def _end_servers() -> None:
+    """End the servers of this process; who starts one has loaded what ends it."""
+    from mcp_progress_monitor.sessions.transport.process_guard import guard
+
+    guard.end_all()
 
 
 def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, ErrorDetails | None]:
@@ -191,7 +196,7 @@ def _record(common: CommonOptions) -> Path | None:
 
 
 def _definitions(common: CommonOptions) -> tuple[ServerDefinition, ...]:
-    if dataclasses.replace(common, data_dir=None, record=None, log_level=None) == CommonOptions():
+    if common._replace(data_dir=None, record=None, log_level=None) == CommonOptions():
         return ()
     from mcp_progress_monitor.cli.calls.target import named_servers
 

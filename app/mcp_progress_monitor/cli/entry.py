@@ -17,6 +17,7 @@ from mcp_progress_monitor import __version__
 from mcp_progress_monitor.cli.calls.commands import prompt, prompts, read, request, resources, tasks
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.options import (
+    DELAY_ALONE,
     CommonOptions,
     Invocation,
     OwnCommand,
@@ -30,14 +31,8 @@ from mcp_progress_monitor.cli.options import (
     own_options,
     request_options,
     resume_limit,
-    server_log,
-)
-from mcp_progress_monitor.cli.orders import (
-    DELAY_ALONE,
-    CallOrder,
-    OpenOrder,
-    ResumeOrder,
     saved_ids,
+    server_log,
 )
 from mcp_progress_monitor.cli.servers.commands import servers
 from mcp_progress_monitor.cli.tap import tap
@@ -315,6 +310,8 @@ def tools(invocation: Invocation, as_json: bool) -> int:
 )
 def call(invocation: Invocation, /, **chosen: Any) -> int:
     """Call TOOL. Progress goes to standard error, the result to standard output."""
+    from mcp_progress_monitor.cli.orders import CallOrder
+
     order = CallOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import call_tool
@@ -352,6 +349,8 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     "-- SERVER_COMMAND [ARG]...", --url, --server, --config or --demo. Several IDs are resumed at
     the same time.
     """
+    from mcp_progress_monitor.cli.orders import ResumeOrder
+
     order = ResumeOrder(**chosen)
     order.check()
     if order.is_list:
@@ -398,6 +397,8 @@ def open_(invocation: Invocation, /, **chosen: Any) -> int:
     FILE can also be a HAR file, a session log of mcpsnoop or mcp-rec (JSON Lines), or a log of
     Claude Desktop (mcp*.log). The window says what such a file does not have.
     """
+    from mcp_progress_monitor.cli.orders import OpenOrder
+
     order = OpenOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.open import open_recording

@@ -6,9 +6,10 @@ import dataclasses
 import functools
 import inspect
 import math
+import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import click
 
@@ -24,10 +25,10 @@ TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
 PROGRAM_LOG_LEVELS = ("debug", "info", "warning", "error")
 _LEFT_OUT = (None, False, ())
+DELAY_ALONE = "--screenshot-delay needs --screenshot FILE."
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CommonOptions:
+class CommonOptions(NamedTuple):
     """The values of the shared options; None, () or False for those not given.
 
     `command` is what follows `--`, None without `--`. Times in seconds.
@@ -61,14 +62,38 @@ class CommonOptions:
 
         An empty string counts as given, so that a script's empty variable is reported.
         """
-        names = [field.name for field in dataclasses.fields(self)]
-        merged = {name: getattr(self, name) for name in names}
-        for name in names:
+        merged = self._asdict()
+        for name in self._fields:
             if merged[name] in _LEFT_OUT:
                 merged[name] = getattr(outer, name)
         merged["env"] = outer.env + self.env
         merged["header"] = outer.header + self.header
         return CommonOptions(**merged)
+
+
+class SavedId(NamedTuple):
+    """The ID of a saved job; resume chains and tasks are numbered separately."""
+
+    number: int
+    is_task: bool = False
+
+    def __str__(self) -> str:
+        return f"t{self.number}" if self.is_task else str(self.number)
+
+
+def saved_ids(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> tuple[SavedId, ...]:
+    """Parse IDs; a usage error for anything else."""
+    return tuple(_saved_id(value, ctx, param) for value in values)
+
+
+def _saved_id(value: str, ctx: click.Context, param: click.Parameter) -> SavedId:
+    found = re.fullmatch(r"(t?)([1-9][0-9]{0,17})", value, re.ASCII | re.IGNORECASE)
+    if found is None:
+        message = f"{value!r} is not a job ID such as 3 or t3. To list jobs: resume --list"
+        raise click.BadParameter(message, ctx, param)
+    return SavedId(int(found[2]), bool(found[1]))
 
 
 class Seconds(click.FloatRange):
@@ -240,7 +265,7 @@ class Invocation:
     """
 
     started_at: float = dataclasses.field(default_factory=time.monotonic)
-    common: CommonOptions = CommonOptions()
+    common: CommonOptions = dataclasses.field(default_factory=CommonOptions)
 
 
 _HOW_TO_CHOOSE: Final = (
@@ -280,7 +305,7 @@ class OwnCommand(click.Command):
         common = invocation.common
         if common.command is not None and any(isinstance(p, click.Argument) for p in self.params):
             args = [*args, "--", *common.command]
-            common = dataclasses.replace(common, command=None)
+            common = common._replace(command=None)
             ctx.obj = dataclasses.replace(invocation, common=common)
         return super().parse_args(ctx, args)
 
@@ -345,7 +370,7 @@ def _with_options(
 
 
 _OWN_NAMES = ("data_dir", "log_level")
-_NAMES = tuple(field.name for field in dataclasses.fields(CommonOptions) if field.name != "command")
+_NAMES = tuple(name for name in CommonOptions._fields if name != "command")
 
 
 _AUTO_RESUME = click.option(

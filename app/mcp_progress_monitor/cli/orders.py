@@ -1,51 +1,24 @@
 """The options of each command as typed, checked for contradictions but not resolved.
 
-Loaded at every start. The classes are neither comparable nor frozen: generating those methods would
-take two thirds of the time to load this module.
+Loaded when one of these commands runs. The classes are neither comparable nor frozen: generating
+those methods would take two thirds of the time to load this module.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
+from mcp_progress_monitor.cli.options import DELAY_ALONE
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
+    from mcp_progress_monitor.cli.options import SavedId
     from mcp_progress_monitor.engine.call import AutoResume
     from mcp_progress_monitor.snapshots.limits import LogLevel
-
-DELAY_ALONE = "--screenshot-delay needs --screenshot FILE."
-_FORM = re.compile(r"(t?)([1-9][0-9]{0,17})", re.ASCII | re.IGNORECASE)
-
-
-class SavedId(NamedTuple):
-    """The ID of a saved job; resume chains and tasks are numbered separately."""
-
-    number: int
-    is_task: bool = False
-
-    def __str__(self) -> str:
-        return f"t{self.number}" if self.is_task else str(self.number)
-
-
-def saved_ids(
-    ctx: click.Context, param: click.Parameter, values: Sequence[str]
-) -> tuple[SavedId, ...]:
-    """Parse IDs; a usage error for anything else."""
-    return tuple(_read(value, ctx, param) for value in values)
-
-
-def _read(value: str, ctx: click.Context, param: click.Parameter) -> SavedId:
-    found = _FORM.fullmatch(value)
-    if found is None:
-        message = f"{value!r} is not a job ID such as 3 or t3. To list jobs: resume --list"
-        raise click.BadParameter(message, ctx, param)
-    return SavedId(int(found[2]), bool(found[1]))
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)

@@ -5,7 +5,6 @@ Loaded by `--help`. `tap -- COMMAND` itself is run without this module (`cli.tap
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import click
@@ -144,10 +143,10 @@ def _check_seed(script: str | None, seed: int | None) -> None:
 
 def _refuse_others(common: CommonOptions) -> None:
     """Refuse what was given before `tap`, and says nothing about one."""
-    for field in dataclasses.fields(common):
-        is_own = field.name in {"command", "data_dir", "log_level"}
-        if not is_own and getattr(common, field.name):
-            option = f"--{field.name.replace('_', '-')}"
+    for name, value in common._asdict().items():
+        is_own = name in {"command", "data_dir", "log_level"}
+        if not is_own and value:
+            option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")
 
 

@@ -6,8 +6,8 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.filtering.completion import Vocabulary, completed
+from mcp_progress_monitor.filtering.expressions import And, Not, Or, Text
 from mcp_progress_monitor.filtering.fields import FieldDefinition, FieldType
-from mcp_progress_monitor.filtering.filter import And, Not, Or, Text
 from mcp_progress_monitor.filtering.language import FilterBuilder, parse
 from mcp_progress_monitor.findings.advice import ADVICE
 from mcp_progress_monitor.timed_regex import is_match
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.checking.report import ReportedResult
     from mcp_progress_monitor.filtering.completion import Completion
-    from mcp_progress_monitor.filtering.filter import Comparison, Expression
+    from mcp_progress_monitor.filtering.expressions import Comparison, Expression
 
 SEVERITY: Final = ("note", "warning", "error")  # levels of findings, least severe first
 _PATTERN_S: Final = 0.02

@@ -9,7 +9,7 @@ from itertools import chain, compress, product
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from mcp_progress_monitor.filtering.filter import Moment, utc_offset_s
+from mcp_progress_monitor.filtering.expressions import Moment, utc_offset_s
 from mcp_progress_monitor.filtering.matching import ABSENT, ValueJudge
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import decode_in_slices

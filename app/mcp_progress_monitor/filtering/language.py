@@ -9,13 +9,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from mcp_progress_monitor.filtering.fields import FIELDS, ROOTS, FieldDefinition, FieldType
-from mcp_progress_monitor.filtering.filter import (
+from mcp_progress_monitor.filtering.expressions import (
     BYTES,
     SECONDS,
     And,
     Comparison,
-    FilterError,
     Not,
     Or,
     Text,
@@ -26,6 +24,8 @@ from mcp_progress_monitor.filtering.filter import (
     quoted,
     value_text,
 )
+from mcp_progress_monitor.filtering.fields import FIELDS, ROOTS, FieldDefinition, FieldType
+from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from lark import Lark, Token
 
-    from mcp_progress_monitor.filtering.filter import Expression, Path, Scalar
+    from mcp_progress_monitor.filtering.expressions import Expression, Path, Scalar
 
 __all__ = ["path_text", "term", "text_term", "with_term", "written"]
 

@@ -7,8 +7,8 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.filtering.expressions import Comparison, Moment, Scalar
 from mcp_progress_monitor.filtering.fields import LEVELS
-from mcp_progress_monitor.filtering.filter import Comparison, Moment, Scalar
 from mcp_progress_monitor.protocol.lenient_json import Elided
 from mcp_progress_monitor.timed_regex import compiled_pattern
 

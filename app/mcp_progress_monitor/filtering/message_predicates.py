@@ -17,7 +17,7 @@ from mcp_progress_monitor.protocol.outline import array_elements, finish, object
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.filtering.filter import Path
+    from mcp_progress_monitor.filtering.expressions import Path
     from mcp_progress_monitor.filtering.index_predicates import Rows, Stride, Work
     from mcp_progress_monitor.protocol.frames import FrameKind
 

@@ -9,8 +9,8 @@ import time
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.filtering.expressions import And, Comparison, Moment, Not, Or, Text
 from mcp_progress_monitor.filtering.fields import FIELDS, FieldType
-from mcp_progress_monitor.filtering.filter import And, Comparison, Moment, Not, Or, Text
 from mcp_progress_monitor.filtering.index_predicates import (
     CONNECTIONS,
     DIRECTIONS,
@@ -47,7 +47,8 @@ from mcp_progress_monitor.protocol.messages import TASK_PATHS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from mcp_progress_monitor.filtering.filter import Expression, Path, TrafficFilter
+    from mcp_progress_monitor.filtering.expressions import Expression, Path
+    from mcp_progress_monitor.filtering.filter import TrafficFilter
     from mcp_progress_monitor.recording.timeline import Timeline
 
 

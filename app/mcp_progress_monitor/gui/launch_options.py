@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WindowOptions:
+class WindowOptions(NamedTuple):
     """How to open the window.
 
     `definitions` are the servers to connect to at once, including the demo server if `is_demo`.
@@ -46,8 +44,7 @@ class WindowOptions:
         return folder is not None and problem.where.startswith(f"{folder.where}{os.sep}")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RecordingOptions:
+class RecordingOptions(NamedTuple):
     """How to open the window of a recording.
 
     `speed` is the factor of the replay's speed; None shows everything at once. `filter_text` is the

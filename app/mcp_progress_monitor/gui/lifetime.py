@@ -19,7 +19,6 @@ from PySide6.QtGui import QIcon
 from mcp_progress_monitor import __version__, paths
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.common.controls import EnterPresses
-from mcp_progress_monitor.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
     import asyncio
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from PySide6.QtWidgets import QApplication, QWidget
+
+    from mcp_progress_monitor.signal_watch import SignalWatch
 
 _log = logging.getLogger(__name__)
 
@@ -145,6 +146,8 @@ class Lifetime(QObject):
         Signals quit it from now on until the process ends. If that takes too long, the process ends
         after `end_servers`, which a window without servers does not have.
         """
+        from mcp_progress_monitor.signal_watch import SignalWatch  # with sockets: after painting
+
         self._end_servers = end_servers
         self._signals = SignalWatch(self._on_signal)
         self._signals.__enter__()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import json
 import math
@@ -65,8 +64,7 @@ class SavedProgress(NamedTuple):
     message: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SavedAttempt:
+class SavedAttempt(NamedTuple):
     """One request of a chain. `number` counts from 1; `_when` are seconds since the epoch.
 
     `ended_when` is None while it runs, and for good when it was interrupted: nobody was there to

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -52,8 +51,7 @@ class TaskStanding(NamedTuple):
     progress: SavedProgress = SavedProgress()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SavedTask:
+class SavedTask(NamedTuple):
     """A task as it lies on disk. Times are wall seconds.
 
     `task` is the server's id of it. `began_when` is when the server said that it had begun,

@@ -7,8 +7,8 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from mcp_progress_monitor.filtering.expressions import And, Comparison, Moment, Not, Or, Text
 from mcp_progress_monitor.filtering.fields import LEVELS
-from mcp_progress_monitor.filtering.filter import And, Comparison, Moment, Not, Or, Text
 from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
     RequestAnswered,
@@ -21,7 +21,7 @@ from mcp_progress_monitor.protocol.frames import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcp_progress_monitor.filtering.filter import Expression
+    from mcp_progress_monitor.filtering.expressions import Expression
     from tests.unit.filtering.logs import Entry
 
 _MISSING = object()

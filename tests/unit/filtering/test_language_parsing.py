@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.filtering.filter import (
+from mcp_progress_monitor.filtering.expressions import (
     And,
     Comparison,
     Expression,
-    FilterError,
     Moment,
     Not,
     Or,
     Text,
 )
+from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.filtering.language import DEEPEST, LONGEST, parse
 from tests.unit.filtering.strategies import EXPRESSIONS
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.filtering.filter import And, Comparison, Not, Or, Text, path_text
+from mcp_progress_monitor.filtering.expressions import And, Comparison, Not, Or, Text, path_text
 from mcp_progress_monitor.filtering.language import parse, term, text_term, with_term
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -11,7 +11,7 @@ from tests.unit.filtering.logs import Log, all_of
 from tests.unit.filtering.strategies import EXPRESSIONS, logs
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.filtering.filter import Expression
+    from mcp_progress_monitor.filtering.expressions import Expression
 
 
 @given(logs(), EXPRESSIONS)

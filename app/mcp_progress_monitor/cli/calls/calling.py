@@ -16,7 +16,7 @@ from mcp_progress_monitor.cli.calls.visit import (
 )
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.orders import RequestOrder, SavedId, automatic
+from mcp_progress_monitor.cli.orders import RequestOrder, automatic
 from mcp_progress_monitor.cli.output.fronts import USUAL_RESULT_FORMAT, early_failures
 from mcp_progress_monitor.engine.call import Call, Outcome
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -28,7 +28,7 @@ from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcp_progress_monitor.cli.options import Invocation
+    from mcp_progress_monitor.cli.options import Invocation, SavedId
     from mcp_progress_monitor.cli.output.front import Front
     from mcp_progress_monitor.engine.call import Outcome
     from mcp_progress_monitor.engine.engine import Engine

@@ -21,7 +21,6 @@ from mcp_progress_monitor.cli.options import (
     request_options,
     server_log,
 )
-from mcp_progress_monitor.cli.orders import PromptOrder, RawOrder, ReadOrder, TaskOrder
 from mcp_progress_monitor.snapshots.limits import OTHER_IDLE_S, TOOL_IDLE_S
 
 _RESOURCES_EXAMPLES = """\b
@@ -89,6 +88,8 @@ def read(invocation: Invocation, /, **chosen: Any) -> int:
 
     The server need not list the URI. Binary data is not printed; save it with -o.
     """
+    from mcp_progress_monitor.cli.orders import ReadOrder
+
     order = ReadOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import read_resource
@@ -120,6 +121,8 @@ def prompts(invocation: Invocation, as_json: bool) -> int:
 @request_options()
 def prompt(invocation: Invocation, /, **chosen: Any) -> int:
     """Get the prompt NAME and print its messages, each below its role."""
+    from mcp_progress_monitor.cli.orders import PromptOrder
+
     order = PromptOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import get_prompt
@@ -138,6 +141,8 @@ def prompt(invocation: Invocation, /, **chosen: Any) -> int:
 @request_options()
 def request(invocation: Invocation, /, **chosen: Any) -> int:
     """Send a request with any METHOD and print its result as JSON."""
+    from mcp_progress_monitor.cli.orders import RawOrder
+
     order = RawOrder(**chosen)
     order.check()
     from mcp_progress_monitor.cli.calls.call import send_request
@@ -195,6 +200,7 @@ def list_(invocation: Invocation, as_json: bool) -> int:
 def get(invocation: Invocation, /, **chosen: Any) -> int:
     """Show the status of a task, as the server reports it."""
     from mcp_progress_monitor.cli.calls.tasks import get_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
 
     return get_task(invocation, TaskOrder(no_token=True, **chosen))
 
@@ -212,6 +218,7 @@ def follow(invocation: Invocation, /, **chosen: Any) -> int:
     Questions of the task are asked on the terminal, or answered by --answers.
     """
     from mcp_progress_monitor.cli.calls.tasks import follow_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
 
     return follow_task(invocation, TaskOrder(no_token=True, **chosen))
 
@@ -224,5 +231,6 @@ def follow(invocation: Invocation, /, **chosen: Any) -> int:
 def cancel(invocation: Invocation, /, **chosen: Any) -> int:
     """Ask the server to cancel a task. In 2026-07-28, the task may keep running for a while."""
     from mcp_progress_monitor.cli.calls.tasks import cancel_task
+    from mcp_progress_monitor.cli.orders import TaskOrder
 
     return cancel_task(invocation, TaskOrder(no_token=True, **chosen))

@@ -21,7 +21,8 @@ from mcp_progress_monitor.cli.calls.visit import (
 )
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.orders import ResumeOrder, SavedId, automatic
+from mcp_progress_monitor.cli.options import SavedId
+from mcp_progress_monitor.cli.orders import ResumeOrder, automatic
 from mcp_progress_monitor.cli.output.fronts import early_failures
 from mcp_progress_monitor.cli.output.stdout import show_warnings
 from mcp_progress_monitor.cli.servers.approval import require_approval

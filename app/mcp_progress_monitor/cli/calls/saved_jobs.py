@@ -11,7 +11,7 @@ import anyio
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.diagnostics import log_to_stderr
 from mcp_progress_monitor.cli.exits import ExitCode, failing
-from mcp_progress_monitor.cli.orders import SavedId
+from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.cli.output.stdout import aligned, print_out, show_warnings
 from mcp_progress_monitor.engine.origins import split_watched_key

@@ -15,7 +15,7 @@ import anyio
 from mcp_progress_monitor.cli.asking.asker import NO_MEANS, Asker, WindowRules, means_of
 from mcp_progress_monitor.cli.calls.stores import NOTHING_SAVED, saved_jobs
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.orders import SavedId
+from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.front import Front, SignInNotices, StartNotices
 from mcp_progress_monitor.cli.output.fronts import front_of
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command

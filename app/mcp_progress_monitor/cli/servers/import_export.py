@@ -313,7 +313,7 @@ def _told(names: list[str], common: CommonOptions) -> str:
     if not names:
         return "Nothing was saved.\n"
     saved = ", ".join(one_line(name, 60) for name in names)
-    hint = trusting_command(names[0], dataclasses.replace(common, config=None))
+    hint = trusting_command(names[0], common._replace(config=None))
     return f"Saved: {saved}.\nApprove each server before it can run, for example: {hint}\n"
 
 

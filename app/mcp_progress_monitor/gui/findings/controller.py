@@ -64,7 +64,7 @@ class FindingsController(QObject):
 
     @Slot(str)
     def show_of_server(self, server: str) -> None:
-        from mcp_progress_monitor.filtering.filter import quoted  # late: not needed at startup
+        from mcp_progress_monitor.filtering.expressions import quoted  # late: not needed at startup
 
         self._list(f"server == {quoted(server)}")
 

@@ -471,7 +471,7 @@ class FindingsPane(QWidget):
             self.ignored_changed.emit((*self.model.ignored, pair))
 
     def _narrow(self, field: str, value: str) -> None:
-        from mcp_progress_monitor.filtering.filter import quoted  # late: not needed at startup
+        from mcp_progress_monitor.filtering.expressions import quoted  # late: not needed at startup
 
         plain = value if value.replace("-", "").isalnum() else quoted(value)
         self.set_filter(f"{field} == {plain}")

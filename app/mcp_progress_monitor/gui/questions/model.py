@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.wording import questions as question_texts
 from mcp_progress_monitor.wording.jobs import line
 from mcp_progress_monitor.wording.jobs import name as job_name
 
@@ -111,6 +110,8 @@ class QuestionsModel(QAbstractListModel):
         else:
             job = self._source.snapshot(question.job)
         now = question.asked_at if self._source is None else self._source.now()
+        from mcp_progress_monitor.wording import questions as question_texts
+
         phase = question_texts.phase_of(question, job)
         return question_texts.about(question, self._job_words(job), now, phase)
 
@@ -121,6 +122,9 @@ class QuestionsModel(QAbstractListModel):
         """The question as a line for display, the rest for the delegate."""
         if not index.isValid():
             return None
+        # Late: no window opens with a question, and their texts load the patterns of secrets.
+        from mcp_progress_monitor.wording import questions as question_texts
+
         question = self._questions[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return question_texts.head(question)

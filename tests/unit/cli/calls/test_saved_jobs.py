@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import math
@@ -219,7 +218,7 @@ def saved_task(**changes: Any) -> SavedTask:
         updated_when=NOW - 14.5,
         is_elsewhere=False,
     )
-    return dataclasses.replace(plain, **changes)
+    return plain._replace(**changes)
 
 
 def test_tasks_have_rows_of_their_own() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_progress_monitor.cli.calls.visit import resume_command, show_resume_command
-from mcp_progress_monitor.cli.orders import SavedId
+from mcp_progress_monitor.cli.options import SavedId
 from mcp_progress_monitor.cli.output.stdout import StandardOutput
 
 
