@@ -368,6 +368,8 @@ class StderrPane(QWidget):
         self.text.setPlaceholderText("No output on standard error yet.")
         self.text.setToolTip("")
         self.text.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        kept = f"The newest {number(LINES)} lines of each server are kept"
+        self.state_label.setToolTip(plain_tip(f"{kept}; Traffic has all of them"))
         self.server_choice.setAccessibleName("Server whose standard error is shown")
         self.server_choice.setToolTip("Show the lines of one server or of all servers")
         self.times.setCheckable(True)
@@ -432,11 +434,6 @@ class StderrPane(QWidget):
         text = f"{number(gone)} older dropped" if gone else ""
         is_cleared = self._cleared >= 0
         self.state_label.setText(text)
-        self.state_label.setToolTip(
-            plain_tip(
-                f"The newest {number(LINES)} lines of each server are kept; Traffic has all of them"
-            )
-        )
         self.clear_button.setText("Show all" if is_cleared else "Clear")
         style = Qt.ToolButtonStyle
         shown = style.ToolButtonTextBesideIcon if is_cleared else style.ToolButtonIconOnly

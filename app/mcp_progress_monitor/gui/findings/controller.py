@@ -85,19 +85,11 @@ class FindingsController(QObject):
 
     @Slot()
     def _next(self) -> None:
-        if self._finding is None:
-            self._begin()
-        else:
-            self._at = min(self._at + 1, len(_frames(self._finding)) - 1)
-            self._show()
+        self._step(1)
 
     @Slot()
     def _previous(self) -> None:
-        if self._finding is None:
-            self._begin()
-        else:
-            self._at = max(self._at - 1, 0)
-            self._show()
+        self._step(-1)
 
     @Slot()
     def _back(self) -> None:
@@ -107,9 +99,12 @@ class FindingsController(QObject):
             pane.select(self._finding)
         pane.tree.setFocus()
 
-    def _begin(self) -> None:
-        finding = self._window.findings_pane.current()
-        if finding is not None:
+    def _step(self, by: int) -> None:
+        """Show the next or previous message; without a finding, start with the selected one."""
+        if self._finding is not None:
+            self._at = max(0, min(self._at + by, len(_frames(self._finding)) - 1))
+            self._show()
+        elif (finding := self._window.findings_pane.current()) is not None:
             self.jump(finding)
 
     def _show(self) -> None:

@@ -87,8 +87,10 @@ class NotificationsController(QObject):
         self.tray.shown.connect(self.come_to_front)
         self.tray.job_opened.connect(self.open_job)
         self.tray.icon_changed.connect(self._on_icon_changed)
-        self._due = self._timer(GATHERED_MS, self._on_due)
-        self._share_due = self._timer(SHARE_MS, self.show_share)
+        self._due = QTimer(self, singleShot=True, interval=GATHERED_MS)
+        self._due.timeout.connect(self._on_due)
+        self._share_due = QTimer(self, singleShot=True, interval=SHARE_MS)
+        self._share_due.timeout.connect(self.show_share)
         models.feed.jobs_changed.connect(self._on_jobs_changed)
         models.groups.dataChanged.connect(self._show_counts)
         settings.notifications_changed.connect(self._apply)
@@ -132,12 +134,6 @@ class NotificationsController(QObject):
             self._window.filter_edit.clear()
             self._window.job_filters.select(JobGroup.ALL)
         self._open_job(job)
-
-    def _timer(self, interval_ms: int, due: Callable[[], None]) -> QTimer:
-        timer = QTimer(self, singleShot=True)
-        timer.setInterval(interval_ms)
-        timer.timeout.connect(due)
-        return timer
 
     def _begin(self) -> None:
         jobs = self._models.jobs

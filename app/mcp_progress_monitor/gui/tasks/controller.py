@@ -58,7 +58,7 @@ class TasksController(QObject):
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.refresh_requested.connect(self._on_refresh_requested)
             dialog.cancel_requested.connect(self._on_cancel_requested)
-            dialog.job_opened.connect(self._on_job_opened)
+            dialog.job_opened.connect(self._open_job)
             dialog.finished.connect(self._on_finished)
             self._dialogs[server] = dialog
             dialog.show()
@@ -128,10 +128,6 @@ class TasksController(QObject):
         if dialog is not None:
             name = f"cancel a task of {dialog.server}"
             self._tasks.start(name, self._cancel, dialog.server, listed)
-
-    @Slot(object)
-    def _on_job_opened(self, job: JobId) -> None:
-        self._open_job(job)
 
     @Slot()
     def _on_finished(self) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPoint
 
+    from mcp_progress_monitor.gui.models import JobsFollowed
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.traffic.model import TrafficModel, TrafficNotes
-    from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.gui.traffic.view import TrafficView
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
@@ -187,7 +187,7 @@ class TrafficCommands(QObject):
         model: TrafficModel,
         view: TrafficView,
         notes: TrafficNotes,
-        jobs: JobFinder,
+        jobs: JobsFollowed,
         actions: TrafficActions,
     ) -> None:
         super().__init__(view)

@@ -51,9 +51,9 @@ from mcp_progress_monitor.wording.json_values import pretty
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mcp_progress_monitor.gui.models import JobsFollowed
     from mcp_progress_monitor.gui.theme import Appearance
     from mcp_progress_monitor.gui.traffic.model import TrafficNotes
-    from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.protocol.lenient_json import LenientJson
     from mcp_progress_monitor.protocol.outline import Slices
@@ -224,7 +224,7 @@ class MessageDetails(QWidget):
 
     def __init__(
         self,
-        jobs: JobFinder,
+        jobs: JobsFollowed,
         notes: TrafficNotes,
         appearance: Appearance,
         parent: QWidget | None = None,

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.filtering.completion import Completion
     from mcp_progress_monitor.gui.common.json_view import FilterRequest
+    from mcp_progress_monitor.gui.models import JobsFollowed
     from mcp_progress_monitor.gui.traffic.details import MessageDetails
     from mcp_progress_monitor.gui.traffic.model import TrafficModel
-    from mcp_progress_monitor.gui.traffic.related import JobFinder
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _WIDE = 900  # from this width on, in device-independent pixels, table and details are side by side
@@ -59,7 +59,7 @@ class TrafficPane(QWidget):
     def __init__(
         self,
         model: TrafficModel,
-        jobs: JobFinder,
+        jobs: JobsFollowed,
         appearance: Appearance,
         parent: QWidget | None = None,
         notes: TrafficNotes | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
@@ -11,28 +11,16 @@ from mcp_progress_monitor.protocol.jsonrpc import Envelope, Kind
 from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS, PROGRESS_TOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from mcp_progress_monitor.gui.models import JobsFollowed
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.recording.timeline import Timeline
-    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
-
-
-class JobFinder(Protocol):
-    """Finds jobs; `Engine` fits."""
-
-    def ids(self) -> Sequence[JobId]:
-        """Return all jobs in order of their start."""
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """Return the snapshot of a job; None if it is gone."""
-
-    def job_of(self, request: int) -> JobId | None:
-        """Return the job whose request is the frame with that number."""
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
 def job_at(
-    timeline: Timeline, place: int, frame: Frame, envelope: Envelope | None, jobs: JobFinder
+    timeline: Timeline, place: int, frame: Frame, envelope: Envelope | None, jobs: JobsFollowed
 ) -> JobSnapshot | None:
     """Return the job of the frame at `place`; `envelope` is None until it is read.
 
@@ -46,7 +34,7 @@ def job_at(
     return None if envelope is None else job_of_frame(frame, envelope, jobs)
 
 
-def job_of_frame(frame: Frame, envelope: Envelope, jobs: JobFinder) -> JobSnapshot | None:
+def job_of_frame(frame: Frame, envelope: Envelope, jobs: JobsFollowed) -> JobSnapshot | None:
     """Return the job whose request, tick, cancel or reply is `frame`.
 
     Ids and tokens may be reused: the last job begun before the frame counts.

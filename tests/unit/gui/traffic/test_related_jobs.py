@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.gui.models import JobsFollowed
 from mcp_progress_monitor.gui.traffic.related import job_at, job_of_frame
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import Channel
@@ -26,7 +27,7 @@ _JOB = JobSnapshot(
 )  # fmt: skip
 
 
-class Jobs:
+class Jobs(JobsFollowed):
     """Three jobs: two with one token and id, one after the other, and one the server asked for."""
 
     def __init__(self) -> None:
