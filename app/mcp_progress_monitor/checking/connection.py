@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
-import heapq
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from mcp_progress_monitor.findings.finding import Finding, Rule
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
-MOST_A_SECOND: Final = 50  # ticks of a request
-_BURST_S: Final = 1.0
 ENDED_KEPT: Final = 4096  # of ended requests, tasks, ids and resume tokens, each
 
 
@@ -54,13 +52,10 @@ class JudgedCall:
 
     __slots__ = (
         "at",
-        "burst",
-        "burst_at",
         "by",
         "cancelled_at",
         "id",
         "is_asked",
-        "is_flooding",
         "is_timeout",
         "message_at",
         "message_number",
@@ -95,8 +90,6 @@ class JudgedCall:
         self.tick_at: float | None = None
         self.progress: int | float | None = None
         self.total: int | float | None = None
-        self.burst, self.burst_at = 0, fact.at
-        self.is_flooding = False
         self.is_asked = False  # the other side has asked a question meanwhile
         self.cancelled_at: float | None = None
         self.is_timeout = False
@@ -120,26 +113,12 @@ class JudgedCall:
         self.message_number = number
         self.is_asked = False
 
-    def take_ticks(
-        self,
-        count: int,
-        number: int,
-        at: float,
-        progress: int | float | None,
-        total: int | float | None,
-    ) -> bool:
-        """Take so many ticks, the last with `number`; whether they begin a flood."""
-        self.message_at = self.tick_at = at
-        self.message_number = number
-        self.is_asked = False
+    def hear_tick(
+        self, number: int, at: float, progress: int | float | None, total: int | float | None
+    ) -> None:
+        self.note_message(number, at)
+        self.tick_at = at
         self.progress, self.total = progress, total
-        if at - self.burst_at >= _BURST_S:
-            self.burst, self.burst_at, self.is_flooding = 0, at, False
-        self.burst += count
-        if self.burst <= MOST_A_SECOND or self.is_flooding:
-            return False
-        self.is_flooding = True
-        return True
 
     def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
         return Evidence(Finding(rule, arguments), frame, self.number, by)
@@ -198,10 +177,12 @@ class JudgedConnection:
         self.is_initialized = False
         self.calls: dict[int, JudgedCall] = {}
         self.last_ticks: dict[int, PlainTick] = {}
-        """The newest ticks of requests that flood, until `hear_ticks`."""
+        """The newest ticks by their requests, until `hear_ticks`."""
+        self.ticks_of_second: collections.Counter[int] = collections.Counter()
+        """The ticks of each request in the second that began with the first of them."""
         self.flooding: set[int] = set()
-        """The requests that flood: until a second after its begin, ticks cannot change that."""
-        self._floods: list[tuple[float, int]] = []
+        """The requests with too many."""
+        self._second_at = -math.inf
         self._of_client: dict[int, JudgedCall] = {}
         self._alike: dict[bytes, dict[int, JudgedCall]] = {}
         self.ended: collections.OrderedDict[int, JudgedCall] = collections.OrderedDict()
@@ -223,23 +204,21 @@ class JudgedConnection:
     def hear_ticks(self) -> None:
         """Let the calls know of their newest ticks, before anything else is made of them."""
         for request in list(self.last_ticks):
-            self._hear_tick(request)
+            self.heard(request)
 
-    def _hear_tick(self, request: int) -> None:
+    def heard(self, request: int) -> JudgedCall | None:
+        """An open request that knows of its newest tick."""
         tick, call = self.last_ticks.pop(request, None), self.calls.get(request)
         if tick is not None and call is not None:
-            call.take_ticks(0, tick[0], at_of(tick), tick[4], tick[5])
+            call.hear_tick(tick[0], at_of(tick), tick[4], tick[5])
+        return call
 
-    def begin_flood(self, call: JudgedCall) -> None:
-        self.flooding.add(call.number)
-        heapq.heappush(self._floods, (call.burst_at, call.number))
-
-    def end_floods(self, at: float) -> None:
-        """Forget the floods that began a second ago: their next tick may begin others."""
-        while self._floods and at - self._floods[0][0] >= _BURST_S:
-            _, request = heapq.heappop(self._floods)
-            self.flooding.discard(request)
-            self._hear_tick(request)
+    def begin_second(self, at: float) -> None:
+        """Count ticks anew, if the last second that had some is over."""
+        if at - self._second_at >= 1.0:
+            self._second_at = at
+            self.ticks_of_second.clear()
+            self.flooding.clear()
 
     def call_of(self, number: int | None) -> JudgedCall | None:
         """An open or recently ended request, by the number of its frame."""
@@ -289,8 +268,6 @@ class JudgedConnection:
     def close(self) -> None:
         self.calls.clear()
         self.last_ticks.clear()
-        self.flooding.clear()
-        self._floods.clear()
         self._of_client.clear()
         self._alike.clear()
         self.logging.clear()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import collections
 import itertools
 import re
 from typing import TYPE_CHECKING, Final
 
-from mcp_progress_monitor.checking.connection import MOST_A_SECOND
 from mcp_progress_monitor.findings import clients, rules
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.paths import APPLICATION
@@ -20,7 +18,8 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.messages import CALL_TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from mcp_progress_monitor.checking.connection import Evidence, JudgedCall, JudgedConnection
     from mcp_progress_monitor.findings.finding import Rule
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     )
     from mcp_progress_monitor.protocol.frames import FactRun, PlainTick
 
+MOST_A_SECOND: Final = 50
 LONG_S: Final = 10.0  # a call that runs longer should report progress
 _SOME_CALLS: Final = 3  # calls without a token after which the client is taken never to send one
 _CROSSING_S: Final = 1.0  # a message this soon after a cancel may have crossed it in transit
@@ -44,39 +44,42 @@ _TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline",
 
 
 def take_run(connection: JudgedConnection, run: FactRun, places: slice) -> Iterator[Evidence]:
-    """Check some ticks of a run. Those of requests that are flooding are only remembered."""
-    ticks, requests, at = run.ticks[places], run.requests[places], run.at
-    connection.end_floods(at)
-    last = dict(zip(requests, ticks, strict=True))
-    if connection.flooding.issuperset(last):
-        connection.last_ticks.update(last)
+    """Check some ticks of a run: in a few steps for all, but the first of a request in a second."""
+    ticks, requests = run.ticks[places], run.requests[places]
+    several = {requests[0]}
+    if requests.count(requests[0]) < len(requests):
+        several = set(requests)
+    yield from _count(connection, requests, several, ticks[0][0], run.at)
+    if len(several) == 1:
+        connection.last_ticks[requests[0]] = ticks[-1]
     else:
-        yield from _slow_ticks(connection, collections.Counter(requests), last, ticks[0][0], at)
+        connection.last_ticks.update(zip(requests, ticks, strict=True))
     if not run.has_no_message:
         yield from _run_texts(connection, ticks)
 
 
-def _slow_ticks(
+def _count(
     connection: JudgedConnection,
-    counts: Mapping[int, int],
-    last: Mapping[int, PlainTick],
-    first: int,
+    requests: Sequence[int],
+    several: AbstractSet[int],
+    number: int,
     at: float,
 ) -> Iterator[Evidence]:
-    """Check ticks of requests of which some do not flood: how many, and the last of each."""
-    for request, count in counts.items():
-        tick = last[request]
-        if request in connection.flooding:
-            connection.last_ticks[request] = tick
-            continue
-        call = connection.calls.get(request)
-        if call is None:
-            continue
-        if at - call.message_at > clients.USUAL_S:
-            yield from _silence(connection, call, at)
-        if call.take_ticks(count, tick[0], at, tick[4], tick[5]):
-            connection.begin_flood(call)
-            yield _flood(call, first)
+    """Count a tick for each of `requests`, `several` different ones, from frame `number` on."""
+    connection.begin_second(at)
+    if several <= connection.flooding:
+        return
+    counts = connection.ticks_of_second
+    if not counts.keys() >= several:
+        for request in dict.fromkeys(requests):
+            if request not in counts and (call := connection.heard(request)) is not None:
+                yield from _silence(connection, call, at)
+    counts.update(requests)
+    calm = several - connection.flooding
+    for request in sorted(each for each in calm if counts[each] > MOST_A_SECOND):
+        connection.flooding.add(request)
+        if (call := connection.calls.get(request)) is not None:
+            yield call.breaks(rules.TICK_FLOOD, number, MOST_A_SECOND, by=_other(call.by))
 
 
 def _run_texts(connection: JudgedConnection, ticks: Sequence[PlainTick]) -> Iterator[Evidence]:
@@ -95,18 +98,12 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
     if call is None:
         return
     if fact.standing is RequestStanding.ACTIVE:
-        if fact.at - call.message_at > clients.USUAL_S:
-            yield from _silence(connection, call, fact.at)
-        if call.take_ticks(1, fact.number, fact.at, fact.progress, fact.total):
-            yield _flood(call, fact.number)
+        yield from _count(connection, [call.number], {call.number}, fact.number, fact.at)
+        call.hear_tick(fact.number, fact.at, fact.progress, fact.total)
     if fact.message is not None:
         yield from _text(connection, call, fact.number, fact.message, fact.sender)
     if fact.standing is RequestStanding.CANCELLED:
         yield from _after_cancel(connection, call, fact, rules.TICK_SENT_AFTER_CANCEL)
-
-
-def _flood(call: JudgedCall, number: int) -> Evidence:
-    return call.breaks(rules.TICK_FLOOD, number, MOST_A_SECOND, by=_other(call.by))
 
 
 def _text(
