@@ -17,11 +17,10 @@ from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.findings.finding import Finding
-    from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.tracker.snapshot import JobId
 
@@ -39,12 +38,6 @@ APART_MS: Final = 33
 
 
 _LOGGED: Final = 10_000  # newest log messages of a batch: as many as are shown
-
-
-def _logged(facts: Sequence[Fact]) -> Iterator[NotificationReceived]:
-    for fact in facts:
-        if isinstance(fact, NotificationReceived) and fact.method == LOG_MESSAGE:
-            yield fact
 
 
 class Publisher(Protocol):
@@ -239,9 +232,11 @@ class Feed(QObject):
             self._stderr.extend(frames)
         elif frames and frames[0].channel is Channel.EVENT:
             self._stderr.extend(filter(is_of_life, frames))
-        others = others_of(update.facts)
-        if NotificationReceived in set(map(type, others)):
-            self._logged.extend(_logged(others))
+        self._logged += [
+            fact
+            for fact in others_of(update.facts)
+            if type(fact) is NotificationReceived and fact.method == LOG_MESSAGE
+        ]
         if update.changes.marked:
             self._marked.update(update.changes.marked)
         if frames or update.changes.marked:
