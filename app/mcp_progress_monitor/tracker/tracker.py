@@ -219,6 +219,7 @@ class Tracker:
             return [first] * len(ticks)
         jobs = list(map(running.get, run.requests))
         ended: list[Job | None] = []
+        looks = self._looks if at == self._looked_at else _LOOKS
         texts = itertools.repeat(None) if run.has_no_message else [tick[6] for tick in ticks]
         columns = ticks, jobs, run.values, run.totals, texts
         for tick, job, progress, total, message in zip(*columns, strict=False):
@@ -232,10 +233,10 @@ class Tracker:
             job.last = tick
             job.tick_count += 1
             job.ticks.append(tick)
-            if message is not None and message != job.message:
-                job.message = message
-                if self._looks or at != self._looked_at:
-                    self._look(job, at)
+            if message is not None:
+                is_new, job.message = looks and message != job.message, message
+                if is_new:
+                    looks = self._look(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
         found = iter(ended)
@@ -252,12 +253,13 @@ class Tracker:
         if job.state is not state:
             delta.move(job)
 
-    def _look(self, job: Job, at: float) -> None:
-        """Compare a job's newest message with its phase, if it is one of the first at `at`."""
+    def _look(self, job: Job, at: float) -> int:
+        """Compare a job's newest message with its phase; how often that may still be done."""
         if at != self._looked_at:
             self._looked_at, self._looks = at, _LOOKS
         self._looks -= 1
         job.look(at)
+        return self._looks
 
     def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Job | None:
         """Apply any tick; returns its job, None if it has none."""
