@@ -16,6 +16,7 @@ from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
     NotificationReceived,
     ProgressReceived,
+    RequestMade,
     RequestStanding,
     Side,
 )
@@ -226,9 +227,11 @@ class RunFacts:
         """Whether it takes a few milliseconds to handle them."""
         return self._weight >= _MOST_WEIGHT
 
-    def take(self, facts: Iterable[Fact]) -> None:
+    def take(self, facts: Sequence[Fact]) -> None:
+        """Add the facts of one message."""
         self._others += [(len(self._ticks), fact) for fact in facts]
-        self._weight += _WEIGHT
+        is_request = type(facts[0]) is RequestMade if facts else False
+        self._weight += _REQUEST_WEIGHT if is_request else _WEIGHT
 
     def take_plain(
         self, run: FrameRun, ledger: Ledger, further: FurtherMembers, here: int | None
@@ -418,6 +421,7 @@ _NOT_PLAIN: Final = STATUS_METHODS | {CANCELLED}
 _MOST_WEIGHT: Final = 256
 """Plain notifications, other than ticks, that are handled at once: 3 ms of work …"""
 _WEIGHT: Final = 8  # … and how much longer another message takes
+_REQUEST_WEIGHT: Final = 16  # a request becomes a job, and a question
 
 
 def _column(values: list[Any]) -> tuple[list[Any], int]:

@@ -26,7 +26,7 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState
 from mcp_progress_monitor.wording.jobs import fresh_stream_note, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
     from mcp_progress_monitor.tracker.tracker import Jobs
@@ -133,7 +133,7 @@ class JobsModel(QAbstractTableModel):
             self.endInsertRows()
         known = [job for job in changes.progressed if job in self._rows]
         self._outdated.update(known)
-        for job in changes.moved:
+        for job in changes.moved.difference(added):  # these have their newest state
             self._take_state(job)
         self._announce([self._rows[job] for job in known])
         if added or changes.removed or changes.moved:
@@ -246,8 +246,7 @@ class JobsModel(QAbstractTableModel):
         of_jobs = (known for job, known in self._snapshots.items() if job not in apart)
         # By value: hashing an enumeration's member is slow, and there may be ten thousand.
         counts = Counter({JobState(v): n for v, n in Counter(map(_state_of, of_jobs)).items()})
-        left = (self.settled_state(job) for job in self._parents if self._counts(job))
-        counts.update(state for state in left if state is not None)
+        counts.update(self._states_left_behind())
         return counts
 
     @property
@@ -390,12 +389,16 @@ class JobsModel(QAbstractTableModel):
         self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
-    def _counts(self, job: JobId) -> bool:
-        """Whether a row counts in a group: jobs do, and questions whose job is over."""
-        parent = self.parent_of(job)
-        if parent is None:
-            return True
-        return self.grouping_state(job) is not self.settled_state(parent)
+    def _states_left_behind(self) -> Iterator[JobState]:
+        """The states of open server requests whose job is over, and of those without one."""
+        are_over: dict[JobId | None, bool] = {None: True}
+        for job in self._parents:
+            own, parent = self.settled_state(job), self.parent_of(job)
+            if parent not in are_over:
+                state = self.settled_state(parent) if parent is not None else None
+                are_over[parent] = state is not None and state.is_over
+            if own is not None and are_over[parent] and not (own.is_over and parent is not None):
+                yield own
 
     def _sorted(self) -> list[JobId]:
         order = self._by_column()
