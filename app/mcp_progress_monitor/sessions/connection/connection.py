@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_TURN_S: Final = 0.002  # how long a flood of messages may block the loop before other tasks run
+_TURN_S: Final = 0.001  # how long a flood of messages may block the loop before other tasks run
 _STDERR_TAIL: Final = 20
 _TAIL_BYTES: Final = 4096
 """How much of a line of standard error is kept for quoting; the recording has all of it."""
