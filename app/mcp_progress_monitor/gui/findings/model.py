@@ -291,8 +291,8 @@ _MOST_AT_ONCE: Final = 250  # findings published at once: some 30 ms of work for
 _PASSING_MS: Final = 5_000  # interval between checks for silence, at most
 _LATER_MS: Final = 500
 """Delay of the check after a deadline: a tap's recording is read a little later than written."""
-_WORK_S: Final = 0.004
-_WORK_MS: Final = 100
+_WORK_S: Final = 0.002
+_WORK_MS: Final = 50
 _IDLE_WORK_MS: Final = 1
 """Interval between slices of schema checks while messages arrive, and afterwards."""
 

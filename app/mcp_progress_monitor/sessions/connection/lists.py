@@ -108,7 +108,7 @@ class ServerLists:
         self._reloading = anyio.Lock()
         self._reloads = 0
         self._finished = anyio.Event()
-        connection.outbox.watchers.append(self._watch)
+        connection.outbox.watch(_CHANGES, self._watch)
 
     def schema_of(self, name: str) -> JsonObject | None:
         return next((tool.input_schema for tool in self.tools if tool.name == name), None)
@@ -164,8 +164,8 @@ class ServerLists:
             await anyio.sleep(_PAUSE_S)
 
     def _watch(self, fact: NotificationReceived) -> None:
-        capability = _CHANGES.get(fact.method)
-        for kind in self._kinds if capability is not None else ():
+        capability = _CHANGES[fact.method]
+        for kind in self._kinds:
             if kind.capability == capability and kind.capability in self._followed:
                 self._stale.add(kind)
                 self._wake.set()

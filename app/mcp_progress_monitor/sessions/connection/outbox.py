@@ -37,7 +37,7 @@ from mcp_progress_monitor.protocol.tasks import related_task
 from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from mcp_progress_monitor.clock import Clock
     from mcp_progress_monitor.protocol.conversation import Conversation
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.peer import TokenChoice, TokenSource
     from mcp_progress_monitor.sessions.connection.clocks import CallClock
     from mcp_progress_monitor.sessions.transport.base import Loss
+
+    _Watcher = Callable[[NotificationReceived], None]
 
 METHOD_NOT_FOUND: Final = -32601
 _MOST_QUEUED: Final = 1000
@@ -98,8 +100,6 @@ class Outbox:
 
     def __init__(self, conversation: Conversation, tokens: TokenSource, clock: Clock) -> None:
         self.peer = Peer(tokens, conversation.is_token_active)
-        self.watchers: list[Callable[[NotificationReceived], None]] = []
-        """Called with each notification of the server except progress and cancels."""
         self.on_request: Callable[[RequestMade, bytes], None] = self.refuse
         """Called with each request of the server except pings, and its bytes.
 
@@ -121,6 +121,7 @@ class Outbox:
         self.is_concurrent = False
         """Whether the server has answered a request before an earlier one: it reads while it works.
         """
+        self._watchers: dict[str, list[_Watcher]] = {}
         self._clock = clock
         self._is_closed = False
         self.task_clocks: dict[str, CallClock] = {}
@@ -322,10 +323,25 @@ class Outbox:
         touched = {fact[6]: fact[2] for fact in others if type(fact) is progress}
         for request, at in touched.items():
             self._touch(request, at)
-        for fact in [fact for fact in others if type(fact) is not progress]:
+        is_of_tasks = bool(self.task_clocks)
+        for fact in others:
+            if isinstance(fact, NotificationReceived) and not is_of_tasks:
+                if fact.method not in self._watchers:
+                    continue  # log messages come in floods, too
+            elif type(fact) is progress:
+                continue
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 handler(fact, frames)
+
+    def watch(self, methods: Iterable[str], watcher: _Watcher) -> None:
+        """Call `watcher` with each notification of the server with one of these methods."""
+        for method in methods:
+            self._watchers[method] = [*self._watchers.get(method, ()), watcher]
+
+    def unwatch(self, methods: Iterable[str], watcher: _Watcher) -> None:
+        for method in methods:
+            self._watchers[method] = [w for w in self._watchers[method] if w != watcher]
 
     def stop(self) -> None:
         self._is_closed = True
@@ -414,7 +430,7 @@ class Outbox:
         if fact.sender is Side.SERVER:
             if self.task_clocks:
                 self._touch_task(related_task(fact.params), fact.at)
-            for watcher in self.watchers:
+            for watcher in self._watchers.get(fact.method, ()):
                 watcher(fact)
 
     def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:

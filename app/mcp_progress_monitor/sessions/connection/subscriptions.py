@@ -99,7 +99,7 @@ class Subscriptions:
         self._updated = anyio.Event()
         self._level: str | None = None
         self._wake = anyio.Event()
-        connection.outbox.watchers.append(self._watch)
+        connection.outbox.watch([RESOURCE_UPDATED], self._watch)
 
     @property
     def subscriptions(self) -> tuple[str, ...]:

@@ -296,7 +296,7 @@ class ServerRequests:
         outbox = connection.outbox
         outbox.on_request = self._take
         outbox.withdrawal_watchers.append(self._withdraw)
-        outbox.watchers.append(self._watch)
+        outbox.watch([ELICITATION_COMPLETE], self._watch)
 
     def begin(self, era: Era) -> None:
         """The connection was opened in this era; it decides what was declared."""
@@ -410,7 +410,7 @@ class ServerRequests:
 
     def _watch(self, fact: NotificationReceived) -> None:
         identity = fact.params.get("elicitationId")
-        if fact.method == ELICITATION_COMPLETE and isinstance(identity, str):
+        if isinstance(identity, str):
             self._context.questions.complete(self._connection.id, identity)
 
     # Shared by both eras

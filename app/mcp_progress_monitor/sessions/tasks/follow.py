@@ -340,7 +340,7 @@ class TaskRun:
     async def run(self) -> None:
         """Follow the task to its end, or to the connection's."""
         outbox = self.connection.outbox
-        outbox.watchers.append(self._watch)
+        outbox.watch(STATUS_METHODS, self._watch)
         outbox.task_clocks[self.view.id] = self.clock
         try:
             with self._scope:
@@ -348,7 +348,7 @@ class TaskRun:
         except anyio.ClosedResourceError:
             pass  # the connection has ended, as reported below
         finally:
-            outbox.watchers.remove(self._watch)
+            outbox.unwatch(STATUS_METHODS, self._watch)
             if outbox.task_clocks.get(self.view.id) is self.clock:
                 del outbox.task_clocks[self.view.id]
             self._finish(self._fate_without_end())
@@ -568,7 +568,7 @@ class TaskRun:
     # Called from outside
 
     def _watch(self, fact: NotificationReceived) -> None:
-        view = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
+        view = read_task(fact.params, flat=True)
         if view is None or view.id != self.view.id:
             return
         is_step = view.status != self.view.status or view.status == TaskStatus.INPUT_REQUIRED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import anyio
 
 from mcp_progress_monitor.clock import Clock
@@ -15,6 +17,9 @@ from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Pendi
 from mcp_progress_monitor.sessions.connection.outbox import Outbox
 from mcp_progress_monitor.sessions.transport.base import Loss
 from mcp_progress_monitor.snapshots.limits import Limits
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import NotificationReceived
 
 
 def _early() -> float:
@@ -135,16 +140,23 @@ async def test_progress_of_a_string_and_of_a_number_are_two_tokens() -> None:
     await request_broker.close()
 
 
-async def test_other_notifications_are_passed_on_and_progress_is_not() -> None:
-    request_broker = Desk()
+async def test_notifications_are_passed_on_to_those_who_watch_their_method() -> None:
+    request_broker, method = Desk(), "notifications/tools/list_changed"
     heard: list[str] = []
-    request_broker.outbox.watchers.append(lambda fact: heard.append(fact.method))
+
+    def watch(fact: NotificationReceived) -> None:
+        heard.append(fact.method)
+
+    request_broker.outbox.watch([method, "notifications/progress"], watch)
     request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/message"}')
     request_broker.hear(
         b'{"jsonrpc":"2.0","method":"notifications/progress",'
         b'"params":{"progressToken":7,"progress":1}}'
     )
-    assert heard == ["notifications/tools/list_changed"]
+    request_broker.outbox.unwatch([method], watch)
+    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    assert heard == [method]
     await request_broker.close()
 
 
