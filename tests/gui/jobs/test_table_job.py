@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtCore import QEvent, QObject, QRect
 from PySide6.QtGui import QPaintEvent
+from PySide6.QtTest import QTest
 
 from mcp_progress_monitor.gui.jobs.columns import Column
 from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
@@ -16,6 +17,7 @@ from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.jobs.table import ROWS_AT_ONCE, JobTable
 from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from tests.gui.jobs.job_lists import place_of
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
@@ -164,6 +166,19 @@ def test_a_change_repaints_the_cells_that_show_it(
     header = table.header()
     assert watch.areas[0].left() == header.sectionViewportPosition(Column.PROGRESS)
     assert watch.areas[0].width() == header.sectionSize(Column.PROGRESS)
+
+
+def test_a_button_under_the_mouse_repaints_its_row_alone(
+    qtbot: QtBot, pane: JobList, table: JobTable
+) -> None:
+    QTest.mouseMove(table.viewport(), place_of(pane, 2, Column.STATUS))
+    qtbot.wait(20)
+    watch = PaintWatch(table)
+    for column in (Column.ACTIONS, Column.STATUS):
+        QTest.mouseMove(table.viewport(), place_of(pane, 2, column))
+        qtbot.waitUntil(lambda: bool(watch.rows))
+        assert watch.rows == [range(2, 3)]
+        watch.rows.clear()
 
 
 def test_a_row_of_which_a_part_was_painted_is_painted_again_as_a_whole(

@@ -38,7 +38,7 @@ from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording.watched import why_read_only
 
@@ -458,14 +458,15 @@ class JobDelegate(QStyledItemDelegate):
     """Paints a `JobSnapshot` in the columns of `JobsModel`; reports clicked buttons."""
 
     action_clicked = Signal(object, object)  # the `JobId` and the `RowAction`
+    buttons_changed = Signal(object)  # the `JobId` whose buttons look different
 
     def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._cells = JobCells(appearance)
         self._is_read_only = False
-        self._hovered: tuple[int, str] | None = None
-        self._pressed: tuple[int, str] | None = None
+        self._hovered: tuple[JobId, str] | None = None
+        self._pressed: tuple[JobId, str] | None = None
 
     def set_read_only(self) -> None:
         self._is_read_only = True
@@ -502,7 +503,7 @@ class JobDelegate(QStyledItemDelegate):
         action = self._action_at(event.position(), option.rect, index, job)
         place = None if action is None else (job.id, action.key)
         if event.type() is QEvent.Type.MouseMove:
-            self.hover(option.widget, place)
+            self.hover(place)
             return False
         if event.button() is not Qt.MouseButton.LeftButton:
             return False
@@ -514,12 +515,12 @@ class JobDelegate(QStyledItemDelegate):
             self._pressed = place
         return action is not None
 
-    def hover(self, widget: object, place: tuple[int, str] | None) -> None:
-        """Highlight the button at `place`; None for none."""
-        if place != self._hovered:
-            self._hovered = place
-            if isinstance(widget, QAbstractItemView):
-                widget.viewport().update()
+    def hover(self, place: tuple[JobId, str] | None) -> None:
+        """Highlight the button at `place`: its job and key; None for none."""
+        before, self._hovered = self._hovered, place
+        if place != before:
+            for job in {each[0] for each in (before, place) if each is not None}:
+                self.buttons_changed.emit(job)
 
     def helpEvent(
         self,

@@ -572,7 +572,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_left_rows(self) -> None:
-        self.table.delegate.hover(self.table, None)
+        self.table.delegate.hover(None)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Update the rows every second again."""

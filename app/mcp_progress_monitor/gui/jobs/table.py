@@ -116,6 +116,7 @@ class JobTable(QTreeView):
         self.setModel(shown)
         self.delegate: Final = JobDelegate(appearance, self)
         self.setItemDelegate(self.delegate)
+        self.delegate.buttons_changed.connect(self._on_buttons_changed)
         self._set_up_columns()
         appearance.changed.connect(self.viewport().update)
 
@@ -209,6 +210,11 @@ class JobTable(QTreeView):
         for column, left, wide in cells:
             if column in changed:
                 viewport.update(left, place.top(), wide, place.height())
+
+    @Slot(object)
+    def _on_buttons_changed(self, job: JobId) -> None:
+        index = self._shown.index_of(job)
+        self.viewport().update(self.visualRect(index.siblingAtColumn(Column.ACTIONS)))
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         """Rebuild snapshots of rows that come into sight before they are painted."""
