@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.snapshots.questions import Answer, Kind
 
-SAYINGS: Final = ("accept", "decline", "cancel", "text", "result")
+REPLIES: Final = ("accept", "decline", "cancel", "text", "result")
 """The members that hold an answer; an entry has exactly one of them."""
-OF_TEXT: Final = ("model", "stopReason")  # the optional members beside `text`
-KINDS: Final = ("form", "url", "sampling", "roots")
+TEXT_OPTIONS: Final = ("model", "stopReason")  # optional, together with `text`
+KINDS: Final[tuple[Kind, ...]] = ("form", "url", "sampling", "roots")
 MODEL: Final = "human"  # the default model name: a person, or a file written by one, answers
 _SHOWN: Final = 60
 
 
 class ScriptedReply(NamedTuple):
-    """One member of `SAYINGS` with its value, and the members beside `text`."""
+    """One of `REPLIES` with its value, and the options of a text."""
 
     what: str
     value: Any
-    more: Mapping[str, str]
+    options: Mapping[str, str]
 
     def answer(self, kind: Kind) -> Answer | None:
         """The answer to a question of this kind; None if it does not apply."""
@@ -48,7 +48,7 @@ class ScriptedReply(NamedTuple):
             case _ if kind != "sampling":
                 return None
             case "text":
-                return sampled(self.value, **self.more)
+                return sampled(self.value, **self.options)
             case _:
                 return Sampled(self.value)
 
@@ -60,36 +60,36 @@ def sampled(text: str, model: str = MODEL, stopReason: str = "endTurn") -> Sampl
     return Sampled(result)
 
 
-def read_saying(members: Mapping[str, Any]) -> ScriptedReply:
+def read_reply(members: Mapping[str, Any]) -> ScriptedReply:
     """The answer in an entry's members; `ValueError` with a message if they are invalid."""
-    said = [name for name in SAYINGS if name in members]
-    if len(said) != 1:
-        seen = f"both {' and '.join(said)}" if said else "no answer"
-        raise ValueError(f"{seen}; expected exactly one of {', '.join(SAYINGS)}")
-    name, value = said[0], members[said[0]]
-    if not _is_sound(name, value):
-        raise ValueError(f"{name}: expected {_DUE[name]}, got {_brief(value)}")
-    more = {other: members[other] for other in OF_TEXT if other in members}
-    for other, text in more.items():
+    given = [name for name in REPLIES if name in members]
+    if len(given) != 1:
+        seen = f"both {' and '.join(given)}" if given else "no answer"
+        raise ValueError(f"{seen}; expected exactly one of {', '.join(REPLIES)}")
+    name, value = given[0], members[given[0]]
+    if not _is_valid(name, value):
+        raise ValueError(f"{name}: expected {_EXPECTED[name]}, got {_brief(value)}")
+    options = {other: members[other] for other in TEXT_OPTIONS if other in members}
+    for other, text in options.items():
         if name != "text" or not isinstance(text, str):
             raise ValueError(f"{other}: expected a string, and only together with text")
-    return ScriptedReply(name, value, more)
+    return ScriptedReply(name, value, options)
 
 
-def check_kind(kind: Kind, saying: ScriptedReply) -> None:
-    """`ValueError` with a message if `saying` can never answer a question of `kind`."""
+def check_kind(kind: Kind, reply: ScriptedReply) -> None:
+    """`ValueError` with a message if `reply` can never answer a question of `kind`."""
     from mcp_progress_monitor.sessions.questions.answers import problems_of
 
-    answer = saying.answer(kind)
+    answer = reply.answer(kind)
     if answer is None:
-        value = "" if saying.what != "accept" else f" {_brief(saying.value)}"
-        raise ValueError(f"{saying.what}{value} cannot answer a {kind} question")
+        value = "" if reply.what != "accept" else f" {_brief(reply.value)}"
+        raise ValueError(f"{reply.what}{value} cannot answer a {kind} question")
     found = problems_of(_probe(kind), answer)
     if found:
-        raise ValueError(f"{saying.what}: {'; '.join(found)}")
+        raise ValueError(f"{reply.what}: {'; '.join(found)}")
 
 
-_DUE: Final = {
+_EXPECTED: Final = {
     "accept": "true, an object with a form's content, or a list of roots",
     "decline": "true, or a reason as a string",
     "cancel": "true",
@@ -98,7 +98,7 @@ _DUE: Final = {
 }
 
 
-def _is_sound(name: str, value: Any) -> bool:
+def _is_valid(name: str, value: Any) -> bool:
     match name:
         case "accept":
             return value is True or isinstance(value, dict | list)
@@ -131,15 +131,15 @@ def _brief(value: Any) -> str:
 _ANY: Final = "any"
 _LIMIT_S: Final = 0.05
 _CONDITIONS: Final = ("kind", "message", "fields", "key", "times")
-_ENTRY_MEMBERS: Final = (*_CONDITIONS, *SAYINGS, *OF_TEXT)
+_ENTRY_MEMBERS: Final = (*_CONDITIONS, *REPLIES, *TEXT_OPTIONS)
 
 
 @dataclasses.dataclass(slots=True)
 class AnswerEntry:
-    """An answer with its conditions; `path` is its place in the file, `times` None for "any"."""
+    """An answer and its conditions. `path` is its JSON path; `times` is None for "any"."""
 
     path: str
-    saying: ScriptedReply
+    reply: ScriptedReply
     kind: Kind | None = None
     pattern: str | None = None
     fields: frozenset[str] = frozenset()
@@ -151,14 +151,14 @@ class AnswerEntry:
         """The answer if it matches the question and is not used up; counts as a use."""
         if self.times is not None and self.used_count >= self.times:
             return None
-        answer = self.saying.answer(question.kind) if self._is_for(question) else None
+        answer = self.reply.answer(question.kind) if self._matches_question(question) else None
         self.used_count += answer is not None
         return answer
 
     def fits(self, kind: Kind) -> bool:
-        return self.kind in {None, kind} and self.saying.answer(kind) is not None
+        return self.kind in {None, kind} and self.reply.answer(kind) is not None
 
-    def _is_for(self, question: Question) -> bool:
+    def _matches_question(self, question: Question) -> bool:
         properties = as_object(as_object(question.schema).get("properties"))
         return (
             self.kind in {None, question.kind}
@@ -189,26 +189,26 @@ def texts_of(question: Question) -> Iterator[str]:
 
 
 def read_entry(value: Any, path: str) -> AnswerEntry:
-    """Parse an entry of the file; `ValueError` says what is wrong, invalid patterns included."""
+    """Parse an entry of the file; `ValueError` with a message if it is invalid."""
     if not isinstance(value, dict):
-        raise ValueError(f"expected an object with one of {', '.join(SAYINGS)}")  # noqa: TRY004
+        raise ValueError(f"expected an object with one of {', '.join(REPLIES)}")  # noqa: TRY004
     unknown = [name for name in value if name not in _ENTRY_MEMBERS]
     if unknown:
         raise ValueError(f"unknown member {unknown[0]!r}; known: {', '.join(_ENTRY_MEMBERS)}")
-    entry = AnswerEntry(path, read_saying(value), times=_times(value.get("times", 1)))
+    entry = AnswerEntry(path, read_reply(value), times=_times(value.get("times", 1)))
     entry.kind = _kind(value)
     if entry.kind is not None:
-        check_kind(entry.kind, entry.saying)
-    elif not any(entry.saying.answer(_as_kind(kind)) for kind in KINDS):
-        raise ValueError(f"this value of {entry.saying.what} cannot answer any kind of question")
+        check_kind(entry.kind, entry.reply)
+    elif not any(map(entry.reply.answer, KINDS)):
+        raise ValueError(f"this value of {entry.reply.what} cannot answer any kind of question")
     pattern = _entry_text(value, "message")
-    entry.pattern = None if pattern is None else _usable(pattern)
+    entry.pattern = None if pattern is None else _case_insensitive(pattern)
     entry.fields = _names(value.get("fields", []))
     entry.key = _entry_text(value, "key")
     return entry
 
 
-def _usable(pattern: str) -> str:
+def _case_insensitive(pattern: str) -> str:
     """The pattern, made case-insensitive. `BadPatternError` if it is invalid."""
     try:
         compiled_pattern(f"(?i){pattern}")
@@ -219,17 +219,10 @@ def _usable(pattern: str) -> str:
 
 
 def _kind(value: dict[str, Any]) -> Kind | None:
-    kind = value.get("kind")
-    if kind is None:
-        return None
-    if kind not in KINDS:
+    kind: Kind | None = value.get("kind")
+    if kind is not None and kind not in KINDS:
         raise ValueError(f"kind: unknown kind {kind!r}; known: {', '.join(KINDS)}")
-    return _as_kind(kind)
-
-
-def _as_kind(kind: Any) -> Kind:
-    found: Kind = kind
-    return found
+    return kind
 
 
 def _entry_text(value: dict[str, Any], name: str) -> str | None:
@@ -263,21 +256,21 @@ _MEMBERS: Final = ("answers", "fields", *KINDS)
 
 
 class FoundAnswer(NamedTuple):
-    """An answer and its place in the file."""
+    """An answer and its JSON path in the file."""
 
     answer: Answer
     path: str
 
 
 class AnswerFile:
-    """The answers of one file and their use."""
+    """The answers of a file; counts their uses."""
 
     def __init__(
         self,
         name: str,
         entries: list[AnswerEntry],
         fields: Mapping[str, Any],
-        kinds: Mapping[str, ScriptedReply],
+        kinds: Mapping[Kind, ScriptedReply],
     ) -> None:
         """`entries` come first, in order; then `fields` for forms; then the answers by kind."""
         self.name = name
@@ -293,8 +286,8 @@ class AnswerFile:
         filled = self._filled(question)
         if filled is not None:
             return filled
-        saying = self._kinds.get(question.kind)
-        answer = None if saying is None else saying.answer(question.kind)
+        reply = self._kinds.get(question.kind)
+        answer = None if reply is None else reply.answer(question.kind)
         if answer is None:
             return None
         return FoundAnswer(_with_defaults(answer, question), f"$.{question.kind}")
@@ -305,7 +298,7 @@ class AnswerFile:
     def may_answer(self, kind: Kind) -> bool:
         """Whether an answer may match questions of a kind.
 
-        Requests for roots need an answer that names them: users do not expect those as questions.
+        For roots, the answer must name the kind: users do not think of them as questions.
         """
         if kind in self._kinds or any(entry.kind == kind for entry in self._entries):
             return True
@@ -327,13 +320,13 @@ class AnswerFile:
     def _filled(self, question: Question) -> FoundAnswer | None:
         properties = as_object(as_object(question.schema).get("properties"))
         content = {name: self._fields[name] for name in properties if name in self._fields}
-        is_for_it = question.kind == "form" and bool(content) and not self.missing(question)
-        answer = _with_defaults(Accept(content), question)
-        return FoundAnswer(answer, "$.fields") if is_for_it else None
+        if question.kind != "form" or not content or self.missing(question):
+            return None
+        return FoundAnswer(_with_defaults(Accept(content), question), "$.fields")
 
 
 def _with_defaults(answer: Answer, question: Question) -> Answer:
-    """The answer with the form's defaults for omitted fields, as on a terminal.
+    """The answer with the form's defaults for omitted fields, as on the terminal.
 
     Source: 2025-11-25 "Elicitation", "Requested Schema"; SEP-1034.
     """
@@ -349,33 +342,28 @@ def read_answers(path: Path) -> AnswerFile:
         CommandFailed: the file cannot be read, is not JSON, or is not in the format that
             docs/questions.md describes.
     """
-    text = _file_text(path)
+    try:
+        text = read_typed(path)
+    except OSError as error:
+        _refuse("Cannot read the answer file", str(path), error.strerror or str(error))
+    except ValueError as error:
+        _refuse("Cannot read the answer file", str(path), str(error))
     try:
         value = strict_json(text)
     except (ValueError, RecursionError) as error:
         _refuse("The answers are not valid JSON", str(path), str(error))
     try:
         return _answers(str(path), value)
-    except _WrongError as wrong:
-        _refuse("Invalid answers", f"{path}, {wrong.path}", wrong.words)
+    except _AnswerError as error:
+        _refuse("Invalid answers", f"{path}, {error.path}", str(error))
 
 
-class _WrongError(ValueError):
-    """An error in the file and its place."""
+class _AnswerError(ValueError):
+    """An error at `path`, a JSON path in the file."""
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__(text)
         self.path = path
-        self.words = text
-
-
-def _file_text(path: Path) -> str:
-    try:
-        return read_typed(path)
-    except OSError as error:
-        _refuse("Cannot read the answer file", str(path), error.strerror or str(error))
-    except ValueError as error:
-        _refuse("Cannot read the answer file", str(path), str(error))
 
 
 def _refuse(what: str, where: str, detail: str) -> NoReturn:
@@ -386,22 +374,22 @@ def _answers(name: str, value: Any) -> AnswerFile:
     if isinstance(value, list):
         return AnswerFile(name, list(_entries(value, "$")), {}, {})
     if not isinstance(value, dict):
-        raise _WrongError("$", "expected a list or an object")
-    if any(member in value for member in SAYINGS):
+        raise _AnswerError("$", "expected a list or an object")
+    if any(member in value for member in REPLIES):
         single = {"times": "any", **value}
         return AnswerFile(name, [_entry(single, "$")], {}, {})
     for member in value:
         if member not in _MEMBERS:
             hint = f'for a form field, write "fields": {{"{member}": …}}'
             what = f"unknown member; known: {', '.join(_MEMBERS)}; {hint}"
-            raise _WrongError(f"$.{member}", what)
+            raise _AnswerError(f"$.{member}", what)
     entries = value.get("answers", [])
     if not isinstance(entries, list):
-        raise _WrongError("$.answers", "expected a list")
+        raise _AnswerError("$.answers", "expected a list")
     fields = value.get("fields", {})
     if not isinstance(fields, dict):
-        raise _WrongError("$.fields", "expected an object")
-    kinds = {kind: _of_kind(kind, value[kind]) for kind in KINDS if kind in value}
+        raise _AnswerError("$.fields", "expected an object")
+    kinds = {kind: _kind_reply(kind, value[kind]) for kind in KINDS if kind in value}
     return AnswerFile(name, list(_entries(entries, "$.answers")), fields, kinds)
 
 
@@ -414,18 +402,18 @@ def _entry(value: Any, path: str) -> AnswerEntry:
     try:
         return read_entry(value, path)
     except BadPatternError as error:
-        raise _WrongError(f"{path}.message", f"invalid regular expression: {error}") from error
+        raise _AnswerError(f"{path}.message", f"invalid regular expression: {error}") from error
     except ValueError as error:
-        raise _WrongError(path, str(error)) from error
+        raise _AnswerError(path, str(error)) from error
 
 
-def _of_kind(kind: Any, value: Any) -> ScriptedReply:
+def _kind_reply(kind: Any, value: Any) -> ScriptedReply:
     path = f"$.{kind}"
     if not isinstance(value, dict):
-        raise _WrongError(path, f"expected an object with one of {', '.join(SAYINGS)}")
+        raise _AnswerError(path, f"expected an object with one of {', '.join(REPLIES)}")
     try:
-        saying = read_saying(value)
-        check_kind(kind, saying)
+        reply = read_reply(value)
+        check_kind(kind, reply)
     except ValueError as error:
-        raise _WrongError(path, str(error)) from error
-    return saying
+        raise _AnswerError(path, str(error)) from error
+    return reply

@@ -1,4 +1,4 @@
-"""Answers every server question: from the answer file, by a rule, by the user, or by declining."""
+"""Answers server questions: from the answer file, by a rule, by the user, or by declining."""
 
 from __future__ import annotations
 
@@ -52,40 +52,40 @@ class RuledAnswer(NamedTuple):
 class WindowRules(SettingsFile):
     """The rules and roots of all servers as set in the window, read once and never written.
 
-    The level of log messages set in the window does not apply: commands have an option for it
-    (`log_level`). For a kind of question that the answer file may answer, `of` has no rule, so that
-    the file comes first; `automatic` has the rule for those it does not answer.
+    The log level set in the window does not apply: commands have an option for it (`log_level`).
+    For a kind of question that the answer file may answer, `of` returns no rule, so that the file
+    takes precedence; `automatic` returns the rule for questions that it does not answer.
     """
 
     def __init__(
         self, folder: Path | None, answers: AnswerFile | None, log_level: LogLevel | None = None
     ) -> None:
-        """Read the data folder's rules, none for None. `log_level` is requested from servers."""
+        """Read the rules from the data folder, if any. `log_level` is requested from servers."""
         super().__init__(None if folder is None else folder / SERVER_SETTINGS)
         self._path = None  # changes last only as long as the command
         self._answers = answers
         self._log_level = log_level
 
     def of(self, fingerprint: str) -> ServerSettings:
-        kept = self._set_for(fingerprint)
-        rules = {kind: self._asking(kind, kept.rules.of(kind)) for kind in KINDS}
+        settings = self._settings_of(fingerprint)
+        rules = {kind: self._rule_or_ask(kind, settings.rules.of(kind)) for kind in KINDS}
         rules_now = QuestionRules(**rules)
-        return ServerSettings(rules=rules_now, roots=kept.roots, log_level=self._log_level)
+        return ServerSettings(rules=rules_now, roots=settings.roots, log_level=self._log_level)
 
     def automatic(self, fingerprint: str, kind: Kind) -> RuledAnswer | None:
         """The rule's answer to a kind of question; None if the user must be asked."""
-        kept = self._set_for(fingerprint)
-        answer = kept.rules.automatic(kind, kept.roots)
-        return None if answer is None else RuledAnswer(answer, kept.rules.of(kind).delay_s)
+        settings = self._settings_of(fingerprint)
+        answer = settings.rules.automatic(kind, settings.roots)
+        return None if answer is None else RuledAnswer(answer, settings.rules.of(kind).delay_s)
 
-    def _set_for(self, fingerprint: str) -> ServerSettings:
+    def _settings_of(self, fingerprint: str) -> ServerSettings:
         """The settings of a server in any era, so that `--era` does not change them."""
         nothing = ServerSettings()
         found = map(super().of, in_all_eras(fingerprint))
         return next((each for each in found if each != nothing), nothing)
 
-    def _asking(self, kind: Kind, rule: QuestionRule) -> QuestionRule:
-        """The rule, or one that leaves the question to the answer file."""
+    def _rule_or_ask(self, kind: Kind, rule: QuestionRule) -> QuestionRule:
+        """The rule, or one that asks, so that the answer file comes first."""
         if self._answers is None or not self._answers.may_answer(kind):
             return rule
         is_open_first = rule.mode != "undeclared" and rule.delay_s > 0
@@ -93,7 +93,7 @@ class WindowRules(SettingsFile):
 
 
 class AnswerMeans(NamedTuple):
-    """Where answers come from: the file first, then the user, if there is a terminal."""
+    """The sources of answers: the file, then the user if there is a terminal."""
 
     answers: AnswerFile | None = None
     dialogue: Dialogue | None = None
@@ -124,10 +124,6 @@ _RULE: Final = "by this server's rule in the window"
 _NAME: Final = 40
 
 
-def _no_rule(_question: Question) -> None:
-    """No rule for any server."""
-
-
 class Asker:
     """Answers questions while `run` runs; `on_update` must receive all updates."""
 
@@ -137,7 +133,7 @@ class Asker:
         snapshot: Callable[[JobId], JobSnapshot | None],
         front: Front,
         means: AnswerMeans,
-        ruled: Callable[[Question], RuledAnswer | None] = _no_rule,
+        ruled: Callable[[Question], RuledAnswer | None] = lambda _question: None,
     ) -> None:
         """Take answers from `means`, and report those given without the user to `front`.
 
@@ -151,20 +147,20 @@ class Asker:
         self._answers = means.answers
         self._dialogue = means.dialogue
         self._seen: set[int] = set()
-        self._turn: collections.deque[Question] = collections.deque()
-        self._news = anyio.Event()
-        self._next = anyio.Event()
+        self._queue: collections.deque[Question] = collections.deque()
+        self._changed = anyio.Event()
+        self._turn_added = anyio.Event()
         self._prompt = _Prompt()
         self._is_stopped = False
 
     def on_update(self, update: Update) -> None:
-        """Look for new questions, and end the prompt of one that needs no answer any more."""
+        """Look for new questions, and end the prompt if its question no longer needs an answer."""
         if not update.questions:
             return
-        self._news.set()
+        self._changed.set()
         for question in map(self._questions.find, sorted(update.questions)):
-            if question is not None and is_told_rule(question):
-                self._tell_ruled(question)
+            if question is not None and is_reported_rule(question):
+                self._report_ruled(question)
         asked = self._prompt.question
         if asked is not None and asked.id in update.questions and not self._is_open(asked):
             self._prompt.scope.cancel()
@@ -178,8 +174,8 @@ class Asker:
                     if question.id not in self._seen:
                         self._seen.add(question.id)
                         self._consider(question)
-                await self._news.wait()
-                self._news = anyio.Event()
+                await self._changed.wait()
+                self._changed = anyio.Event()
 
     def interrupt(self) -> bool:
         """Cancel the question at the prompt; False when there is none. For a signal handler."""
@@ -189,8 +185,8 @@ class Asker:
         """Stop asking: cancel open questions and those that follow."""
         self._is_stopped = True
         self._prompt.interrupt()
-        while self._turn:
-            self._turn_away(self._turn.popleft())
+        while self._queue:
+            self._dismiss(self._queue.popleft())
 
     def report_unused(self) -> None:
         unused = [] if self._answers is None else self._answers.unused()
@@ -201,24 +197,24 @@ class Asker:
 
     def _consider(self, question: Question) -> None:
         if self._is_stopped:
-            self._turn_away(question)
+            self._dismiss(question)
         elif not self._answered_by_file(question) and not self._answered_by_rule(question):
             self._pass_on(question)
 
     def _answered_by_rule(self, question: Question) -> bool:
-        """Whether a rule has answered the question, or will after the time left to the user."""
+        """Answer by a rule unless the user may answer first; returns whether it succeeded."""
         found = self._ruled(question)
         if found is None or (found.delay_s and self._dialogue is not None):
             return False
         if self._give(question, found.answer) is not None:
             return False
-        self._tell(question, found.answer, _RULE)
+        self._report(question, found.answer, _RULE)
         return True
 
-    def _tell_ruled(self, question: Question) -> None:
+    def _report_ruled(self, question: Question) -> None:
         found = self._ruled(question)
         if found is not None:
-            self._tell(question, found.answer, _RULE)
+            self._report(question, found.answer, _RULE)
 
     def _answered_by_file(self, question: Question) -> bool:
         found = None if self._answers is None else self._answers.take(question)
@@ -227,23 +223,23 @@ class Asker:
         where = f"{self._answers.name}, {found.path}"
         problem = self._give(question, found.answer)
         if problem is None:
-            self._tell(question, found.answer, f"by {where}")
+            self._report(question, found.answer, f"by {where}")
             return True
         if not self._is_open(question):
             return True
         what = "An answer from the file does not fit its question"
         self._front.warn(ErrorDetails(what, where, detail=problem.detail or problem.what))
-        misfits = "; ".join((problem.detail or problem.what).splitlines())
-        self._pass_on(question, f"the answer in {where} does not fit: {misfits}")
+        reasons = "; ".join((problem.detail or problem.what).splitlines())
+        self._pass_on(question, f"the answer in {where} does not fit: {reasons}")
         return True
 
     def _pass_on(self, question: Question, why: str = "") -> None:
-        """Have the user asked or, without a terminal, decline."""
+        """Queue the question for the user or, without a terminal, decline it."""
         if self._dialogue is not None:
-            self._turn.append(question)
-            self._next.set()
+            self._queue.append(question)
+            self._turn_added.set()
         else:
-            self._say_no(question, why or self._no_answer(question))
+            self._decline(question, why or self._no_answer(question))
 
     def _no_answer(self, question: Question) -> str:
         if self._answers is None:
@@ -252,15 +248,15 @@ class Asker:
         names = f": its fields lack {', '.join(missing)}" if missing else ""
         return f"no matching answer in {self._answers.name}{names}"
 
-    def _say_no(self, question: Question, why: str) -> None:
+    def _decline(self, question: Question, why: str) -> None:
         answer = refusal(question.kind)
         if self._give(question, answer) is None:
-            self._tell(question, answer, why)
+            self._report(question, answer, why)
 
-    def _turn_away(self, question: Question) -> None:
-        answer = turning_away(question.kind)
+    def _dismiss(self, question: Question) -> None:
+        answer = dismissal(question.kind)
         if self._give(question, answer) is None:
-            self._tell(question, answer, "together with the call")
+            self._report(question, answer, "together with the call")
 
     def _give(self, question: Question, answer: Answer) -> ErrorDetails | None:
         """Answer a question; returns the error if the answer is invalid."""
@@ -273,7 +269,7 @@ class Asker:
             self._front.warn(ErrorDetails(what, question.server, detail="\n".join(unchecked)))
         return None
 
-    def _tell(self, question: Question, answer: Answer, text: str) -> None:
+    def _report(self, question: Question, answer: Answer, text: str) -> None:
         self._front.report_answer(question, action_of(answer), text)
 
     def _is_open(self, question: Question) -> bool:
@@ -283,19 +279,19 @@ class Asker:
 
     async def _ask_in_turn(self) -> None:
         while True:
-            await self._next.wait()
-            self._next = anyio.Event()
-            while self._turn:
-                question = self._turn.popleft()
+            await self._turn_added.wait()
+            self._turn_added = anyio.Event()
+            while self._queue:
+                question = self._queue.popleft()
                 if self._dialogue is not None and self._is_open(question):
                     with self._front.quiet():
                         await self._ask(question, self._dialogue)
 
     async def _ask(self, question: Question, dialogue: Dialogue) -> None:
-        """Ask until there is a valid answer, or none is needed any more."""
+        """Ask until there is a valid answer or the server no longer needs one."""
         earlier: JsonObject = {}
         while self._is_open(question):
-            answer = await self._prompted(question, dialogue, earlier)
+            answer = await self._ask_once(question, dialogue, earlier)
             if answer is None:
                 dialogue.break_off("The server no longer needs an answer.")
                 return
@@ -305,28 +301,28 @@ class Asker:
             dialogue.say(problem.as_text())
             earlier = answer.content if isinstance(answer, Accept) else {}
 
-    async def _prompted(
+    async def _ask_once(
         self, question: Question, dialogue: Dialogue, earlier: JsonObject
     ) -> Answer | None:
-        """The user's answer; None if the question needs no answer any more."""
+        """The user's answer; None if the server no longer needs one."""
         from mcp_progress_monitor.cli.asking.prompts import prompt  # late: most servers never ask
 
         answer: Answer | None = None
         try:
             with self._prompt.begin(question) as scope:
-                answer = await prompt(question, dialogue, self._call(question), earlier)
+                answer = await prompt(question, dialogue, self._call_name(question), earlier)
         except HungUpError:
             dialogue.say("Cancelled: end of input.")
-            return turning_away(question.kind)
+            return dismissal(question.kind)
         finally:
             was_interrupted = self._prompt.end()
         if scope.cancelled_caught and was_interrupted:
             hint = "" if self._is_stopped else " Press Ctrl+C again to cancel the call."
             dialogue.break_off(f"Cancelled the question.{hint}")
-            return turning_away(question.kind)
+            return dismissal(question.kind)
         return answer
 
-    def _call(self, question: Question) -> str:
+    def _call_name(self, question: Question) -> str:
         """The name of the tool or other target of the question's call, if known."""
         job = None if question.job is None else self._snapshot(question.job)
         if job is not None and job.parent is not None:
@@ -360,12 +356,12 @@ class _Prompt:
         return True
 
 
-def is_told_rule(question: Question) -> bool:
-    """Whether a rule has answered a question worth reporting, which roots are not."""
+def is_reported_rule(question: Question) -> bool:
+    """Whether a rule has answered a question; requests for roots are not worth reporting."""
     return question.ended == BY_RULE and question.kind != "roots"
 
 
-def turning_away(kind: Kind) -> Answer:
+def dismissal(kind: Kind) -> Answer:
     return Dismiss() if kind in {"form", "url"} else refusal(kind)
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.protocol.facts import JsonObject
 
-_BETWEEN: Final = ","
+_SEPARATOR: Final = ","
 _EMPTY: Final = '""'  # what to type for an empty string
-_WORDS: Final = 400
-_AROUND: Final = ("$schema", "$defs", "definitions")
+_DESCRIPTION: Final = 400
+_SHARED: Final = ("$schema", "$defs", "definitions")
 """The parts of a form's schema that a field's own may refer to."""
 _FORMATS: Final = {"email": "email address", "uri": "URL", "date": "YYYY-MM-DD"}
 _YES: Final = frozenset({"y", "yes", "true", "1"})
@@ -60,7 +60,7 @@ class PromptField(NamedTuple):
 
     def notes(self) -> list[str]:
         description = self.schema.get("description")
-        lines = [one_line(description, _WORDS)] if isinstance(description, str) else []
+        lines = [one_line(description, _DESCRIPTION)] if isinstance(description, str) else []
         lines += [f"{i}) {choice.title}" for i, choice in enumerate(self.choices, 1)]
         return lines
 
@@ -79,13 +79,13 @@ class PromptField(NamedTuple):
         return value
 
     def check(self, value: Any) -> Checked:
-        around: JsonObject = {name: self.form[name] for name in _AROUND if name in self.form}
-        alone = {**around, "type": "object", "properties": {self.name: self.schema}}
+        shared: JsonObject = {name: self.form[name] for name in _SHARED if name in self.form}
+        alone = {**shared, "type": "object", "properties": {self.name: self.schema}}
         return check_value(alone, {self.name: value})
 
     def written(self, value: Any) -> str:
         if self.takes_many and isinstance(value, list):
-            return f"{_BETWEEN} ".join(self._one_written(item) for item in value)
+            return f"{_SEPARATOR} ".join(self._one_written(item) for item in value)
         return self._one_written(value)
 
     def _one_written(self, value: Any) -> str:
@@ -99,7 +99,7 @@ class PromptField(NamedTuple):
     def _type(self) -> str:
         types = property_types(self.name, self.form)
         if self.choices:
-            many = f"numbers or names from above, separated by {_BETWEEN!r}"
+            many = f"numbers or names from above, separated by {_SEPARATOR!r}"
             return many if self.takes_many else "a number or name from above"
         if types == ["boolean"]:
             return "yes or no"
@@ -117,7 +117,7 @@ class PromptField(NamedTuple):
 
     def _typed(self, text: str) -> Any:
         if self.choices:
-            parts = [part.strip() for part in text.split(_BETWEEN)] if self.takes_many else [text]
+            parts = [part.strip() for part in text.split(_SEPARATOR)] if self.takes_many else [text]
             chosen = [self._chosen(part.strip()) for part in parts if part.strip()]
             return chosen if self.takes_many else chosen[0]
         if property_types(self.name, self.form) == ["boolean"]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _FORM_CHOICES: Final = ("answer", "decline", "cancel")
 _MOST_FIELDS: Final = 100  # a form with more fields is answered as JSON instead of field by field
-_LEFT_OUT: Final = "-"  # what to type to omit a field
+_OMIT: Final = "-"  # what to type to omit a field
 
 
 async def fill_in(question: Question, dialogue: Dialogue, earlier: JsonObject) -> Answer:
@@ -56,7 +56,7 @@ async def fill_in(question: Question, dialogue: Dialogue, earlier: JsonObject) -
 async def _fill(
     field: PromptField, dialogue: Dialogue, earlier: JsonObject, content: JsonObject
 ) -> None:
-    """Put a field's value into `content`, if it gets one."""
+    """Ask for a field's value and add it to `content`, unless it is omitted."""
     for note in field.notes():
         dialogue.say(note, indent="    ")
     default = earlier.get(field.name, field.schema.get("default"))
@@ -67,7 +67,7 @@ async def _fill(
         if not text and has_default:
             content[field.name] = default
             return
-        if text in {"", _LEFT_OUT} and not field.is_required:
+        if text in {"", _OMIT} and not field.is_required:
             return
         problem = _read(field, text, content)
         if not problem:
@@ -100,7 +100,7 @@ async def _object(dialogue: Dialogue) -> JsonObject:
         dialogue.say("Not a JSON object.", indent="    ")
 
 
-_GOES_ON: Final = "\\"
+_CONTINUATION: Final = "\\"
 _DETAILS: Final = (
     ("maxTokens", "at most {} tokens"),
     ("temperature", "temperature {}"),
@@ -112,12 +112,13 @@ _DETAILS: Final = (
 
 
 async def answer_as_model(question: Question, dialogue: Dialogue) -> Answer:
-    """The message that the user writes in place of a model; an empty line refuses."""
+    """The message that the user writes as the model; an empty line refuses."""
     for line in _lines(question.params):
         dialogue.say(line)
     dialogue.say(
-        f"Type the reply of the model, sent as {MODEL!r}. End a line with {_GOES_ON} to continue on"
-        " the next line. Start with { to enter a complete result as JSON. Leave empty to refuse."
+        f"Type the reply of the model, sent as {MODEL!r}. End a line with {_CONTINUATION} to"
+        " continue on the next line. Start with { to enter a complete result as JSON. Leave empty"
+        " to refuse."
     )
     while True:
         text = await _text(dialogue)
@@ -135,8 +136,8 @@ async def answer_as_model(question: Question, dialogue: Dialogue) -> Answer:
 
 async def _text(dialogue: Dialogue) -> str:
     lines = [await dialogue.ask("Reply")]
-    while lines[-1].endswith(_GOES_ON):
-        lines[-1] = lines[-1].removesuffix(_GOES_ON)
+    while lines[-1].endswith(_CONTINUATION):
+        lines[-1] = lines[-1].removesuffix(_CONTINUATION)
         lines.append(await dialogue.ask("…"))
     return "\n".join(lines)
 
@@ -185,23 +186,20 @@ async def visit_page(question: Question, dialogue: Dialogue) -> Answer:
     host, may_open = _host(url)
     dialogue.say(question.message)
     if host:
-        dialogue.say_whole(f"Host: {host}. The full URL, which is not opened automatically:")
+        dialogue.say_in_full(f"Host: {host}. The full URL, which is not opened automatically:")
     else:
-        dialogue.say_whole("The full URL (it has no host):")
-    dialogue.say_whole(url, indent="    ")
+        dialogue.say_in_full("The full URL (it has no host):")
+    dialogue.say_in_full(url, indent="    ")
     choices = (_OPEN, *_URL_CHOICES) if may_open else _URL_CHOICES
     text = "Open the URL, or accept and visit it yourself?" if may_open else "Accept?"
     choice = await dialogue.choose(text, choices)
-    if choice == _OPEN and not await _open(url):
-        dialogue.say("Cannot start a browser. Open the URL yourself.")
+    if choice == _OPEN:  # in a thread: browsers may start slowly
+        is_open = await anyio.to_thread.run_sync(webbrowser.open, url, abandon_on_cancel=True)
+        if not is_open:
+            dialogue.say("Cannot start a browser. Open the URL yourself.")
     if choice == "decline":
         return Decline()
     return Dismiss() if choice == "cancel" else Accept()
-
-
-async def _open(url: str) -> bool:
-    """Open a page in the user's browser, in a thread: it may start slowly."""
-    return await anyio.to_thread.run_sync(webbrowser.open, url, abandon_on_cancel=True)
 
 
 def _host(url: str) -> tuple[str, bool]:

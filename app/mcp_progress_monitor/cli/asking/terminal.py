@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from mcp_progress_monitor.formatting import elide, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import TextIO
 
-    from mcp_progress_monitor.cli.output.stdout import StandardOutput
-
-_LOOK_S = 0.05
+_POLL_S = 0.05
 _CHUNK = 65_536
 
 
@@ -77,9 +77,9 @@ class Keyboard:
         return piece or b"\n"
 
     async def _console_line(self) -> str:
-        """A line of a Windows console, which cannot be awaited and is polled instead."""
-        while not _is_key_down():  # noqa: ASYNC110  # nothing there can be awaited
-            await anyio.sleep(_LOOK_S)
+        """A line of a Windows console, which is polled because it cannot be awaited."""
+        while not _is_key_down():  # noqa: ASYNC110
+            await anyio.sleep(_POLL_S)
         line = self._stream.readline()
         if not line:
             raise HungUpError
@@ -116,9 +116,9 @@ def _is_in_foreground(descriptor: int) -> bool:
 
 
 _LONGEST: Final = 4_000
-"""The most characters shown of one text of a server, so that the question stays on screen.
+"""Characters shown of a server's text, so that the question stays on screen.
 
-URLs are never truncated.
+URLs are shown in full.
 """
 
 
@@ -138,7 +138,7 @@ class Dialogue:
         for line in shown.splitlines():
             self._errors.text(f"{indent}{line}\n")
 
-    def say_whole(self, line: str, *, indent: str = "  ") -> None:
+    def say_in_full(self, line: str, *, indent: str = "  ") -> None:
         self._errors.text(f"{indent}{visible(line)}\n")
 
     async def ask(self, prompt: str) -> str:
@@ -164,6 +164,21 @@ class Dialogue:
 
     def break_off(self, why: str) -> None:
         self._errors.text(f"\n  {visible(why)}\n")
+
+
+def confirm(
+    keyboard: Keyboard, title: str, lines: Iterable[str], prompt: str, *, default: str = ""
+) -> bool:
+    """Ask a yes-or-no question outside an event loop; the end of input means no."""
+    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
+    ask = partial(dialogue.choose, prompt, ("yes", "no"), default=default)
+    try:
+        dialogue.begin(title)
+        for line in lines:
+            dialogue.say_in_full(line)
+        return anyio.run(ask) == "yes"
+    except HungUpError:
+        return False
 
 
 def _marked(word: str, *, is_default: bool) -> str:

@@ -14,7 +14,7 @@ import anyio
 from mcp_progress_monitor.checking.judge import SessionChecker
 from mcp_progress_monitor.checking.results import text_of
 from mcp_progress_monitor.checking.schemas import SchemaChecks
-from mcp_progress_monitor.cli.asking.asker import is_told_rule
+from mcp_progress_monitor.cli.asking.asker import is_reported_rule
 from mcp_progress_monitor.cli.output.job_text import ReplyProblems
 from mcp_progress_monitor.cli.output.results import (
     as_json,
@@ -601,7 +601,7 @@ class JsonEvents:
         if not update.questions:
             return
         found = map(self._engine.questions.find, sorted(update.questions))
-        ruled = [each for each in found if each is not None and is_told_rule(each)]
+        ruled = [each for each in found if each is not None and is_reported_rule(each)]
         for question in (*ruled, *self._engine.questions.open()):
             if question.id not in self._asked:
                 self._asked.add(question.id)

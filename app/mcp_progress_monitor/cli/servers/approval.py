@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
-
-import anyio
 
 from mcp_progress_monitor.catalogue.secrets import bare_url, replaced
 from mcp_progress_monitor.catalogue.trust import FILE_NAME, EarlierApproval, Trust
-from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
-from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command, show_warnings
+from mcp_progress_monitor.cli.output.stdout import own_command, show_warnings
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.protocol.secrets import is_secret_setting
@@ -23,8 +20,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.entry import CatalogueEntry
     from mcp_progress_monitor.cli.asking.terminal import Keyboard
     from mcp_progress_monitor.cli.options import CommonOptions
-    from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.snapshots.definitions import HttpDefinition, ServerDefinition
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 _HIDDEN = "(hidden)"
 
@@ -43,7 +39,7 @@ def document(entry: CatalogueEntry, *, is_trusted: bool) -> dict[str, Any]:
     return {
         "name": entry.name,
         "transport": definition.transport,
-        **_reached(definition),
+        **_target(definition),
         "era": definition.era,
         "disabled": entry.is_disabled,
         "connectAtStart": entry.connects_at_start,
@@ -52,7 +48,7 @@ def document(entry: CatalogueEntry, *, is_trusted: bool) -> dict[str, Any]:
     }
 
 
-def _reached(definition: ServerDefinition) -> dict[str, Any]:
+def _target(definition: ServerDefinition) -> dict[str, Any]:
     if isinstance(definition, StdioDefinition):
         shown = replaced(definition, _hide, is_secret_setting)
         return {
@@ -61,10 +57,6 @@ def _reached(definition: ServerDefinition) -> dict[str, Any]:
             "cwd": definition.cwd,
             "env": sorted(definition.env),
         }
-    return _of_url(definition)
-
-
-def _of_url(definition: HttpDefinition) -> dict[str, Any]:
     return {
         "url": bare_url(definition.url)[0],
         "headers": sorted(definition.headers),
@@ -94,9 +86,9 @@ def require_approval(
 ) -> None:
     """Require the user's approval of exactly this definition; ask for it on a terminal.
 
-    `source` says where the definition is from, `hint` how to approve it without a terminal, if it
-    is not among the saved servers or in a file, `note` what it is for. `CommandFailed` without
-    approval.
+    `source` says where the definition is from, and `note` what it is for. `hint` says how to
+    approve a definition without a terminal that is neither saved nor in a file. `CommandFailed`
+    without approval.
     """
     trust = trust_of(common)
     if trust.is_trusted(definition):
@@ -105,8 +97,11 @@ def require_approval(
     keyboard = terminal_of_user()
     earlier = earlier_of(trust, definition)
     if keyboard is None:
-        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source, earlier, hint))
-    if not asked(definition, source, keyboard, earlier, note):
+        hint = hint or f"To review and approve it: {trust_command(definition.name, common)}"
+        shown = "\n".join(f"  {line}" for line in approval.lines(definition, earlier))
+        problem = approval.not_approved(definition.name, hint, source, shown)
+        raise CommandFailed(ExitCode.USAGE, problem)
+    if not ask_approval(definition, source, keyboard, earlier, note):
         raise CommandFailed(ExitCode.USAGE, approval.not_approved(definition.name, ""))
     approve(trust, definition)
 
@@ -116,36 +111,21 @@ def earlier_of(trust: Trust, definition: ServerDefinition) -> EarlierApproval | 
     return trust.earlier([definition])[0]
 
 
-def asked(
+def ask_approval(
     definition: ServerDefinition,
     source: str,
     keyboard: Keyboard,
     earlier: EarlierApproval | None,
     note: str = "",
 ) -> bool:
-    """Whether the user approves; hanging up means no."""
-    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
-    try:
-        return anyio.run(_answer, dialogue, definition, source, earlier, note)
-    except HungUpError:
-        return False
-
-
-async def _answer(
-    dialogue: Dialogue,
-    definition: ServerDefinition,
-    source: str,
-    earlier: EarlierApproval | None,
-    note: str,
-) -> bool:
-    dialogue.begin(approval.question(definition, source))
-    if note:
-        dialogue.say_whole(note)
-    dialogue.say_whole(f"Server: {one_line(definition.name, _LONGEST_NAME)}")
-    for line in approval.lines(definition, earlier):
-        dialogue.say_whole(line)
-    dialogue.say(approval.PROMISE)
-    return await dialogue.choose("Approve?", ("yes", "no")) == "yes"
+    """Ask the user; True if they approve."""
+    lines = (
+        *filter(None, [note]),
+        f"Server: {one_line(definition.name, _LONGEST_NAME)}",
+        *approval.lines(definition, earlier),
+        approval.PROMISE,
+    )
+    return confirm(keyboard, approval.question(definition, source), lines, "Approve?")
 
 
 def approve(trust: Trust, definition: ServerDefinition) -> None:
@@ -154,19 +134,7 @@ def approve(trust: Trust, definition: ServerDefinition) -> None:
         trust.approve(definition)
 
 
-def _not_agreed(
-    definition: ServerDefinition,
-    common: CommonOptions,
-    source: str,
-    earlier: EarlierApproval | None,
-    hint: str | None,
-) -> ErrorDetails:
-    hint = hint or f"To review and approve it: {trusting_command(definition.name, common)}"
-    shown = "\n".join(f"  {line}" for line in approval.lines(definition, earlier))
-    return approval.not_approved(definition.name, hint, source, shown)
-
-
-def trusting_command(name: str, common: CommonOptions) -> str:
+def trust_command(name: str, common: CommonOptions) -> str:
     """The command that shows a server and asks for approval, quoted for a shell."""
     is_like_option = name.startswith("-")
     arguments = ["servers", "trust", *([] if is_like_option else [name])]

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import anyio
 import click
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue, likely
@@ -28,11 +27,11 @@ from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
 from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
 from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables, kept_answers
 from mcp_progress_monitor.catalogue.writing import write_file
-from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import saved_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, show_warnings
-from mcp_progress_monitor.cli.servers.approval import address, trusting_command
+from mcp_progress_monitor.cli.servers.approval import address, trust_command
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.formatting import count, one_line, visible
 from mcp_progress_monitor.path_checks import absolute, expanded, here, home
@@ -51,11 +50,11 @@ _NOTHING = (
     "No configuration files of known clients found. To import another file: servers import FILE\n"
 )
 _HINT = 400
-_BRINGS = (ImportStatus.NEW, ImportStatus.CHANGED)
+_IMPORTABLE = (ImportStatus.NEW, ImportStatus.CHANGED)
 
 
 class ServersImport(NamedTuple):
-    """What the options of the command said."""
+    """The options of `servers import`."""
 
     file: Path | None = None
     names: tuple[str, ...] = ()
@@ -80,7 +79,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
             )
         return _list_files()
     client = None if order.client is None else client_of(order.client)
-    # Without the answers at first: only the file's inputs tell which of them are secrets.
+    # First without the answers: the file's inputs say which of them are secrets.
     variables = Variables(workspace=None if order.workspace is None else absolute(order.workspace))
     catalogue = saved_servers(common)
     with failing(ExitCode.USAGE):
@@ -95,7 +94,12 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     wanted = _wanted(order, rows)
     importer = _Importer(catalogue, config, order, variables)
     names = importer.save(wanted)
-    print_out(_told(names, common))
+    if not names:
+        print_out("Nothing was saved.\n")
+        return ExitCode.DONE
+    saved = ", ".join(one_line(name, 60) for name in names)
+    hint = trust_command(names[0], common._replace(config=None))
+    print_out(f"Saved: {saved}.\nApprove each server before it can run, for example: {hint}\n")
     return ExitCode.DONE
 
 
@@ -148,7 +152,7 @@ def _row(row: ImportRow) -> tuple[str, ...]:
 
 
 def _notes(row: ImportRow) -> list[str]:
-    """What to know about a server before it is saved."""
+    """Notes on a server: what changes, what it requires, whether it contains secrets."""
     if row.found is None:
         return []
     changes = f"changes: {', '.join(row.changes)}" if row.changes else ""
@@ -165,25 +169,16 @@ def _wanted(order: ServersImport, rows: list[ImportRow]) -> list[ImportRow]:
     """The rows to save; asks for them if the options do not say."""
     if order.names:
         return [_named(name, rows) for name in order.names]
-    brings = [row for row in rows if row.standing in _BRINGS]
-    if order.takes_all or not brings:
-        return brings
+    importable = [row for row in rows if row.standing in _IMPORTABLE]
+    if order.takes_all or not importable:
+        return importable
     keyboard = terminal_of_user()
     if keyboard is None:
         raise click.UsageError(
             "No servers chosen. Give their names, or --all; to only list them, use --dry-run."
         )
-    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
-    try:
-        answer = anyio.run(_choose, dialogue, f"Save {count(len(brings), 'server')}?")
-    except HungUpError:
-        answer = "no"
-    return brings if answer == "yes" else []
-
-
-async def _choose(dialogue: Dialogue, title: str) -> str:
-    dialogue.begin(title)
-    return await dialogue.choose("Save?", ("yes", "no"))
+    title = f"Save {count(len(importable), 'server')}?"
+    return importable if confirm(keyboard, title, (), "Save?") else []
 
 
 def _named(name: str, rows: list[ImportRow]) -> ImportRow:
@@ -210,23 +205,23 @@ class _Importer:
         self._variables = variables
         self._keyring = SystemKeyring()
         self._errors = StandardOutput(sys.stderr)
-        self._told_of_keyring = False
+        self._is_keyring_reported = False
 
     def save(self, rows: list[ImportRow]) -> list[str]:
         """Save all rows, or none without all answers; returns the names they are saved under."""
         asks = {ask.id: ask for row in rows if row.found is not None for ask in row.found.asks}
         if asks:
-            rows = self._answered(rows, list(asks.values()))
+            rows = self._with_answers(rows, list(asks.values()))
         known = candidate_keyring_secrets(self._config, self._catalogue, self._keyring)
         with failing(ExitCode.UNWRITABLE):
             made = [
-                (row, self._made(row, known))
+                (row, self._entry_of(row, known))
                 for row in rows
                 if row.standing is not ImportStatus.SAME
             ]
             return save_rows(made, self._catalogue) if made else []
 
-    def _made(self, row: ImportRow, known: Known) -> CatalogueEntry:
+    def _entry_of(self, row: ImportRow, known: Known) -> CatalogueEntry:
         for name, secret in renewed_secrets(row, self._catalogue, known).items():
             self._keyring.put(name, secret)
         entry = imported_entry(row, self._config, self._catalogue, known)
@@ -241,24 +236,24 @@ class _Importer:
         try:
             return in_keyring(definition, self._keyring)
         except UserError as error:
-            self._tell_of_keyring(error.details)
+            self._report_keyring(error.details)
         kept, variables = in_environment(definition)
         for variable, name in variables.items():
             text = f"{definition.name}: {name} is read from the environment. Set {variable}."
             self._errors.text(f"{visible(text)}\n")
         return kept
 
-    def _tell_of_keyring(self, problem: ErrorDetails) -> None:
-        if not self._told_of_keyring:
-            self._told_of_keyring = True
+    def _report_keyring(self, problem: ErrorDetails) -> None:
+        if not self._is_keyring_reported:
+            self._is_keyring_reported = True
             text = "Secrets are not saved. To save them as plain text, use --with-secrets."
             self._errors.text(f"{visible(problem.what)}. {text}\n")
 
-    def _answered(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
+    def _with_answers(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
         answers = dict(self._order.answers)
         answers |= self._asked([asked for asked in asks if asked.id not in answers])
         if not self._order.with_secrets:
-            answers = self._kept(asks, answers)
+            answers = self._stored(asks, answers)
         workspace = self._variables.workspace
         if WORKSPACE in answers:
             workspace = absolute(Path(answers[WORKSPACE]))
@@ -271,7 +266,7 @@ class _Importer:
             known = candidate_keyring_secrets(again, self._catalogue, self._keyring)
             return rows_named(preview(again, self._catalogue, known), wanted)
 
-    def _kept(self, asks: list[Input], answers: dict[str, str]) -> dict[str, str]:
+    def _stored(self, asks: list[Input], answers: dict[str, str]) -> dict[str, str]:
         try:
             return kept_answers(asks, answers, self._keyring, self._config.client.key)
         except UserError as error:
@@ -309,16 +304,8 @@ def _typed(asked: Input) -> str:
     return answer
 
 
-def _told(names: list[str], common: CommonOptions) -> str:
-    if not names:
-        return "Nothing was saved.\n"
-    saved = ", ".join(one_line(name, 60) for name in names)
-    hint = trusting_command(names[0], common._replace(config=None))
-    return f"Saved: {saved}.\nApprove each server before it can run, for example: {hint}\n"
-
-
 class ServersExport(NamedTuple):
-    """What the options of the command said; without `names`, all servers."""
+    """The options of `servers export`; without `names`, all servers."""
 
     to: str
     names: tuple[str, ...] = ()

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-import anyio
 import click
 
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.files import UnwritableError
 from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.calls.configured import config_server, placed, saved_servers
 from mcp_progress_monitor.cli.calls.target import check_target, named_servers
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
@@ -25,7 +24,7 @@ from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, prin
 from mcp_progress_monitor.cli.servers.approval import (
     address,
     approve,
-    asked,
+    ask_approval,
     document,
     earlier_of,
     trust_of,
@@ -48,14 +47,13 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.catalogue import Catalogue
     from mcp_progress_monitor.catalogue.trust import EarlierApproval, Trust
-    from mcp_progress_monitor.cli.asking.terminal import Keyboard
     from mcp_progress_monitor.cli.options import CommonOptions
 
 _NAME: Final = 200
 
 
 def settle_secrets(names: Sequence[str], *, are_unwanted: bool | None) -> None:
-    """Delete secrets from the keyring, or report that they stay; None asks the user, if any.
+    """Delete secrets from the keyring, or report that they stay; with None, ask on a terminal.
 
     `CommandFailed` if the keyring does not delete one.
     """
@@ -63,7 +61,11 @@ def settle_secrets(names: Sequence[str], *, are_unwanted: bool | None) -> None:
         return
     if are_unwanted is None:
         keyboard = terminal_of_user()
-        are_unwanted = keyboard is not None and _asked(names, keyboard)
+        question = "Delete these secrets from the system keyring? No saved server uses them."
+        shown = [one_line(name, _NAME) for name in names]
+        are_unwanted = keyboard is not None and confirm(
+            keyboard, question, shown, "Delete?", default="no"
+        )
     if are_unwanted:
         _delete(names)
         return
@@ -72,21 +74,6 @@ def settle_secrets(names: Sequence[str], *, are_unwanted: bool | None) -> None:
     errors.text(f" Kept in the system keyring under {SERVICE}:\n")
     for name in names:
         errors.text(f"  {one_line(name, _NAME)}\n")
-
-
-def _asked(names: Sequence[str], keyboard: Keyboard) -> bool:
-    """Whether the user wants them deleted; hanging up means no."""
-    try:
-        return anyio.run(_answer, Dialogue(StandardOutput(sys.stderr), keyboard), names)
-    except HungUpError:
-        return False
-
-
-async def _answer(dialogue: Dialogue, names: Sequence[str]) -> bool:
-    dialogue.begin("Delete these secrets from the system keyring? No saved server uses them.")
-    for name in names:
-        dialogue.say_whole(one_line(name, _NAME))
-    return await dialogue.choose("Delete?", ("yes", "no"), default="no") == "yes"
 
 
 def _delete(names: Sequence[str]) -> None:
@@ -159,7 +146,7 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
         raise CommandFailed(ExitCode.USAGE, error.details) from error
     entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
     approve(trust_of(common), definition)
-    # Not by the name that was wanted: an entry that cannot be used may have it.
+    # Report the name returned by `add`: an unusable entry may already have the requested one.
     return _changed(lambda: [catalogue.add(entry)], "Saved")
 
 
@@ -266,7 +253,7 @@ def _ask(definition: ServerDefinition, source: str, earlier: EarlierApproval | N
             _shown(definition, earlier).rstrip(),
         )
         raise CommandFailed(ExitCode.USAGE, problem)
-    if not asked(definition, source, keyboard, earlier):
+    if not ask_approval(definition, source, keyboard, earlier):
         raise CommandFailed(
             ExitCode.USAGE, ErrorDetails("The server was not approved", definition.name)
         )
@@ -278,7 +265,7 @@ def _shown(definition: ServerDefinition, earlier: EarlierApproval | None = None)
 
 def sign_out_server(common: CommonOptions, name: str) -> ExitCode:
     """Delete the credentials of a sign-in; `CommandFailed` for a server that is not HTTP."""
-    # The HTTP client takes 0.2 s to import: only for who needs it.
+    # Late: the HTTP client takes 0.2 s to import.
     from mcp_progress_monitor.sessions.transport.http.oauth import sign_out
 
     definition = definition_of(common, name)
@@ -287,14 +274,14 @@ def sign_out_server(common: CommonOptions, name: str) -> ExitCode:
         raise CommandFailed(ExitCode.USAGE, problem)
     with failing(ExitCode.UNWRITABLE):
         was_signed_in = sign_out(definition, data_dir(common.data_dir))
-    said = "Signed out of" if was_signed_in else "You were not signed in to"
-    print_out(f"{said} {visible(name)}\n")
+    result = "Signed out of" if was_signed_in else "You were not signed in to"
+    print_out(f"{result} {visible(name)}\n")
     return ExitCode.DONE
 
 
 def print_client_metadata(url: str) -> ExitCode:
     """Write the client ID metadata document for `url`; `CommandFailed` for an unsuitable URL."""
-    # The HTTP client takes 0.2 s to import: only for who needs it.
+    # Late: the HTTP client takes 0.2 s to import.
     from mcp_progress_monitor.sessions.transport.http.oauth import client_metadata
 
     try:

@@ -6,14 +6,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-import anyio
 import click
 
 from mcp_progress_monitor.catalogue.catalogue import likely
 from mcp_progress_monitor.catalogue.clients import client_of
 from mcp_progress_monitor.catalogue.tap_install import by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
-from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.asking.terminal import confirm, terminal_of_user
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
 from mcp_progress_monitor.cli.output.stdout import (
     StandardOutput,
@@ -38,7 +37,6 @@ from mcp_progress_monitor.wording.taps import (
 )
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
     from mcp_progress_monitor.cli.options import CommonOptions
 
@@ -48,7 +46,7 @@ _NOTHING = "No configuration files of known clients with servers were found.\n"
 
 
 class TapsOrder(NamedTuple):
-    """What the options of a command said: the key of a client, and names of its servers."""
+    """The options of `tap install` and `tap remove`; `client` is a client's key."""
 
     client: str | None = None
     names: tuple[str, ...] = ()
@@ -57,7 +55,7 @@ class TapsOrder(NamedTuple):
 
 
 def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
-    """Watch servers of other clients: show what changes in their files, and change it."""
+    """Install taps in the files of other clients, showing the changes first."""
     folder = chosen_data_dir(common.data_dir)
     program = this_program(folder)
     found = _found(order)
@@ -74,7 +72,7 @@ def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
 
 
 def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
-    """Stop watching servers of other clients: take the taps out of their files."""
+    """Remove taps from the files of other clients, showing the changes first."""
     if not order.names and not order.takes_all and order.client is None:
         raise click.UsageError("Name a client and its servers, or use --all.")
     servers = _found(order)
@@ -85,7 +83,7 @@ def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
 
 
 def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
-    """Show what is watched where, and whether it runs now."""
+    """List the installed and the running taps."""
     servers = [server for server in _found(TapsOrder()) if server.tap is not None]
     live = _live(common, servers)
     others = [tap for tap in live if not any(tap.is_of(server) for server in servers)]
@@ -134,7 +132,7 @@ def _row(server: ClientServer, live: list[LiveTap]) -> tuple[str, ...]:
 
 
 def _row_of(tap: LiveTap) -> tuple[str, ...]:
-    """A tap that runs, and is in no file: typed by hand, or taken out while it runs."""
+    """A running tap that is in no file: started by hand, or removed while it runs."""
     return (
         tap.client or "unknown client",
         one_line(tap.name, 60),
@@ -166,28 +164,23 @@ def _running(tap: LiveTap) -> dict[str, object]:
 
 
 def _wanted(order: TapsOrder, servers: list[ClientServer]) -> list[ClientServer]:
-    """The servers that the order names, or all; `CommandFailed` for a name that none has."""
+    """The servers that the order names, or all; `CommandFailed` for an unknown name."""
     if not order.names:
         return servers
     there = list(dict.fromkeys(server.name for server in servers))
     for name in order.names:
         if name not in there:
-            title = _title(order)
+            title = "No client" if order.client is None else client_of(order.client).title
             hint = f"{likely(name, there)}Its servers: {', '.join(there) or 'none'}."
             problem = ErrorDetails(f"{title} has no server {name!r}", hint=one_line(hint, 400))
             raise CommandFailed(ExitCode.USAGE, problem)
     return [server for server in servers if server.name in order.names]
 
 
-def _title(order: TapsOrder) -> str:
-    client: McpClient | None = None if order.client is None else client_of(order.client)
-    return "No client" if client is None else client.title
-
-
 def _report_others(
     order: TapsOrder, wanted: list[ClientServer], usable: list[ClientServer]
 ) -> None:
-    """Report servers that cannot be watched; `CommandFailed` for a name that no other one has."""
+    """Report servers that cannot be watched; `CommandFailed` if that leaves a name without any."""
     texts = [refusal_text(server) for server in wanted if server not in usable]
     there = {server.name for server in usable}
     if any(name not in there for name in order.names):
@@ -199,7 +192,7 @@ def _report_others(
 
 
 def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitCode:
-    """Show the changes, and make them if the options or the user say so."""
+    """Show the changes and, if the options or the user agree, make them."""
     changes = [change for change in changes if change.servers]
     if not changes:
         print_out("Nothing to change.\n")
@@ -227,13 +220,4 @@ def _is_agreed(order: TapsOrder, question: str) -> bool:
         raise click.UsageError(
             "No servers chosen. Give their names, or --all; to see what would change, --dry-run."
         )
-    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
-    try:
-        return anyio.run(_choose, dialogue, question) == "yes"
-    except HungUpError:
-        return False
-
-
-async def _choose(dialogue: Dialogue, title: str) -> str:
-    dialogue.begin(title)
-    return await dialogue.choose("Change the files?", ("yes", "no"))
+    return confirm(keyboard, question, (), "Change the files?")

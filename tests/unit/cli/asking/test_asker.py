@@ -16,7 +16,7 @@ from mcp_progress_monitor.cli.asking.asker import (
     Asker,
     RuledAnswer,
     action_of,
-    turning_away,
+    dismissal,
 )
 from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.errors import ErrorDetails, UserError
@@ -380,8 +380,8 @@ def test_an_answer_is_one_word_for_scripts() -> None:
         "refuse",
         "result",
     ]
-    assert turning_away("url") == Dismiss()
-    assert turning_away("roots") == Refused()
+    assert dismissal("url") == Dismiss()
+    assert dismissal("roots") == Refused()
 
 
 async def test_a_rule_answers_what_the_file_does_not_and_is_told_of(tmp_path: Path) -> None:

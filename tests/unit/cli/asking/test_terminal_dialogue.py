@@ -38,7 +38,7 @@ def test_long_texts_are_cut_and_control_characters_shown() -> None:
 
 def test_a_whole_line_is_never_cut() -> None:
     talk = Talk()
-    talk.dialogue.say_whole("y" * 10_000 + "\n")
+    talk.dialogue.say_in_full("y" * 10_000 + "\n")
     assert talk.shown == f"  {'y' * 10_000}\\n\n"
 
 

@@ -16,7 +16,7 @@ from mcp_progress_monitor.catalogue.trust import Trust
 from mcp_progress_monitor.cli.calls.target import named_servers, one_server, url_definition
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 from mcp_progress_monitor.cli.options import CommonOptions
-from mcp_progress_monitor.cli.servers.approval import trusting_command
+from mcp_progress_monitor.cli.servers.approval import trust_command
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 
@@ -201,8 +201,8 @@ def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["/checkout/app/mcp_progress_monitor/__main__.py"])
     common = CommonOptions(config=Path("a b"), data_dir=data_dir)
-    assert trusting_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
-    assert trusting_command("x y", CommonOptions()).endswith(
+    assert trust_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
+    assert trust_command("x y", CommonOptions()).endswith(
         " -m mcp_progress_monitor servers trust 'x y'"
     )
 

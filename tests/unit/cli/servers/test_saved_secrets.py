@@ -108,12 +108,12 @@ def test_who_is_at_a_terminal_is_asked(
 ) -> None:
     asked: list[object] = []
 
-    def answer(names: object, _keyboard: object) -> bool:
+    def answer(_keyboard: object, _title: str, names: object, *_more: object, **_: object) -> bool:
         asked.append(names)
         return says
 
     monkeypatch.setattr(saved, "terminal_of_user", object)
-    monkeypatch.setattr(saved, "_asked", answer)
+    monkeypatch.setattr(saved, "confirm", answer)
     assert remove(data_dir, "a") == 0
     assert asked == [["own"]]
     assert set(drawer.secrets) == {*left, "another"}
