@@ -26,7 +26,7 @@ from mcp_progress_monitor.gui.common.row_painting import CellCache
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.gui.traffic import view
 from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
-from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate, cut_words
+from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate, elided_middle
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
 from mcp_progress_monitor.paths import resource
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
@@ -607,4 +607,4 @@ def test_the_button_to_the_newest_row_covers_no_row(pane: TrafficPane, model: Ta
     ],
 )
 def test_words_that_differ_at_their_end_keep_it(text: str, room: int, head: int, cut: str) -> None:
-    assert cut_words(text, room, head) == cut
+    assert elided_middle(text, room, head) == cut

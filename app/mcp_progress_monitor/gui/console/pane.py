@@ -338,11 +338,11 @@ class StderrPane(QWidget):
         has_times, titles = self.times.isChecked(), None if self.server else self._titles
         lines = self._lines.lines(self.server, self._cleared)
 
-        def words() -> str:
+        def text() -> str:
             plain = (plain_line(line, has_times=has_times, titles=titles) for line in lines)
             return "".join(f"{each}\n" for each in plain)
 
-        return words
+        return text
 
     def state(self) -> dict[str, Any]:
         return {**self.search.state(), "server": self.server, "times": self.times.isChecked()}

@@ -300,7 +300,7 @@ class ConversationView(QScrollArea):
                 self._add_part(part)
         for name, text in sampling_options(params):
             self._add_heading(name)
-            self._add_words(text, Tone.TEXT)
+            self._add_text(text, Tone.TEXT)
         self._column.addStretch(1)
         self.setWidget(page)
         self.setWidgetResizable(True)
@@ -324,9 +324,9 @@ class ConversationView(QScrollArea):
             return
         is_text = part.kind is PartKind.TEXT
         text = part.value if is_text else f"{part.title}\n{pretty(part.value)}"
-        self._add_words(text, Tone.BAD if part.is_error else Tone.TEXT)
+        self._add_text(text, Tone.BAD if part.is_error else Tone.TEXT)
 
-    def _add_words(self, text: str, tone: Tone) -> None:
+    def _add_text(self, text: str, tone: Tone) -> None:
         shown = formatting.visible(formatting.elide(text, _SHOWN), keep_line_ends=True)
         label = plain_label(self, shown)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -337,7 +337,7 @@ class ConversationView(QScrollArea):
         """A thumbnail; only the first few images are decoded."""
         self._images += 1
         if self._images > _IMAGES_AT_MOST:
-            self._add_words("One more image, not shown here.", Tone.MUTED)
+            self._add_text("One more image, not shown here.", Tone.MUTED)
             return
         view = ImageView(self._appearance, self)
         view.show_base64(encoded)

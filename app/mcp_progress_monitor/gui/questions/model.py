@@ -113,7 +113,7 @@ class QuestionsModel(QAbstractListModel):
         from mcp_progress_monitor.wording import questions as question_texts
 
         phase = question_texts.phase_of(question, job)
-        return question_texts.about(question, self._job_words(job), now, phase)
+        return question_texts.about(question, self._job_text(job), now, phase)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._questions)
@@ -136,7 +136,7 @@ class QuestionsModel(QAbstractListModel):
             return self.about(question)
         return question if role == QUESTION else None
 
-    def _job_words(self, job: JobSnapshot | None) -> str:
+    def _job_text(self, job: JobSnapshot | None) -> str:
         """The name of the call during which the server asked."""
         if job is not None and job.parent is not None and self._source is not None:
             job = self._source.snapshot(job.parent) or job

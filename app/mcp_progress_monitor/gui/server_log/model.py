@@ -111,7 +111,7 @@ class ServerLogModel(TitledTable):
             return None
         fact, is_server = self._rows[index.row()], index.column() == SERVER
         if role == Qt.ItemDataRole.DisplayRole:
-            text = self._texts.words(fact)[index.column()]
+            text = self._texts.cells(fact)[index.column()]
             return self.titles.text(text) if is_server else text
         if role == Qt.ItemDataRole.ToolTipRole:
             tip = self.titles.tip(server_name(fact.connection)) if is_server else ""
@@ -143,12 +143,12 @@ class _MessageTexts:
     def __init__(self) -> None:
         self._known: dict[int, tuple[NotificationReceived, tuple[str, ...]]] = {}
 
-    def words(self, fact: NotificationReceived) -> tuple[str, ...]:
+    def cells(self, fact: NotificationReceived) -> tuple[str, ...]:
         known = self._known.get(fact.number)
         if known is None or known[0] is not fact:  # a replay numbers its frames again
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            known = self._known[fact.number] = fact, _words(fact)
+            known = self._known[fact.number] = fact, _cells(fact)
         return known[1]
 
 
@@ -157,7 +157,7 @@ def _rank(level: Any) -> int:
     return _RANKS.get(level, unknown) if isinstance(level, str) else unknown
 
 
-def _words(fact: NotificationReceived) -> tuple[str, ...]:
+def _cells(fact: NotificationReceived) -> tuple[str, ...]:
     level, logger = fact.params.get("level"), fact.params.get("logger")
     return (
         moment(fact.when),

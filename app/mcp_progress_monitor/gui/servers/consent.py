@@ -138,8 +138,8 @@ class ConsentDialog(QDialog):
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, Qt.CheckState.Unchecked)
         if earlier is not None:
-            text = earlier.changes or (OTHER_DEFINITION,)
-            changed = self._row(CHANGED, *text)
+            changes = earlier.changes or (OTHER_DEFINITION,)
+            changed = self._row(CHANGED, *changes)
             for column in range(2):
                 changed.setFont(column, emphasised(self.font()))
             item.addChild(changed)

@@ -78,11 +78,11 @@ class ServerDialogs(QObject):
         self._add(Draft(kind=ServerKind.URL))
 
     @Slot(object)
-    def ask_about_program(self, text: Sequence[str]) -> None:
+    def ask_about_program(self, words: Sequence[str]) -> None:
         """Ask for a server with a given command line, which runs once confirmed."""
         from mcp_progress_monitor.gui.servers.draft import Draft, joined_command
 
-        self._add(Draft(command=joined_command(text)))
+        self._add(Draft(command=joined_command(words)))
 
     @Slot(str)
     def ask_about_address(self, url: str) -> None:

@@ -34,21 +34,21 @@ def split_command(line: str) -> list[str]:
         JsonInputError: the line is empty, or a quote is not closed.
     """
     try:
-        text = shlex.split(line, posix=os.name == "posix")
+        words = shlex.split(line, posix=os.name == "posix")
     except ValueError as error:
         raise JsonInputError(f"Cannot parse the command line: {error}") from error
     if os.name != "posix":
-        text = [word.strip('"') for word in text]
-    if not text or not text[0]:
+        words = [word.strip('"') for word in words]
+    if not words or not words[0]:
         raise JsonInputError("Enter the command that starts the server.")
-    return text
+    return words
 
 
-def joined_command(text: Iterable[str]) -> str:
-    """A command line that `split_command` reads as `text`."""
+def joined_command(words: Iterable[str]) -> str:
+    """A command line that `split_command` reads as `words`."""
     if os.name == "posix":
-        return shlex.join(text)
-    return " ".join(f'"{word}"' if not word or " " in word else word for word in text)
+        return shlex.join(words)
+    return " ".join(f'"{word}"' if not word or " " in word else word for word in words)
 
 
 def usual_name(line: str, url: str, *, is_url: bool) -> str:
@@ -56,12 +56,12 @@ def usual_name(line: str, url: str, *, is_url: bool) -> str:
     if is_url:
         return url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
     try:
-        text = split_command(line)
+        words = split_command(line)
     except JsonInputError:
         return ""
-    program = Path(text[0]).stem
+    program = Path(words[0]).stem
     if program.rstrip("0123456789.") in _RUNNERS:
-        return next(filter(None, map(_said, text[1:])), program)
+        return next(filter(None, map(_said, words[1:])), program)
     return program
 
 
@@ -272,8 +272,8 @@ def draft_of(entry: CatalogueEntry) -> Draft:
         name=found.name,
         era=found.era,
         connect_timeout_s=found.connect_timeout_s,
-        idle=_limit_words(found.idle_timeout_s),
-        total=_limit_words(found.total_timeout_s),
+        idle=_limit_text(found.idle_timeout_s),
+        total=_limit_text(found.total_timeout_s),
         ping_s=found.ping_interval_s,
         connects_at_start=entry.connects_at_start,
         restarts=found.restart.is_on,
@@ -375,21 +375,21 @@ class _Reader:
         folder = draft.folder.strip()
         if folder and (refusal := _no_folder(folder)):
             self._problems["folder"] = refusal
-        text = self._words()
+        words = self._command()
         return {
             "transport": "stdio",
-            "command": text[0],
-            "args": tuple(text[1:]),
+            "command": words[0],
+            "args": tuple(words[1:]),
             "cwd": str(expanded(Path(folder))) if folder else None,
             "env": self._values("variables", name, draft.variables),
         }
 
-    def _words(self) -> list[str]:
+    def _command(self) -> list[str]:
         base, line = self._base, self._draft.command
         if isinstance(base, StdioDefinition):
-            text = [base.command, *base.args]
-            if line == joined_command(text):
-                return text  # unchanged, whatever quoting would make of them
+            words = [base.command, *base.args]
+            if line == joined_command(words):
+                return words  # unchanged, whatever quoting would make of them
         try:
             return split_command(line)
         except JsonInputError as error:
@@ -462,7 +462,7 @@ class _Reader:
         return _FIELDS.get(field, field)
 
 
-def _limit_words(limit: float | None) -> str:
+def _limit_text(limit: float | None) -> str:
     if limit is None:
         return ""
     return f"{limit:g}" if limit else off_word()

@@ -325,18 +325,18 @@ class ValueTable(QWidget):
 
     def _show_note(self) -> None:
         values = self.entered()
-        text = []
+        notes = []
         if self._keyring_problem and any(v.kind is ValueKind.KEYRING for v in values):
-            text.append(self._keyring_problem)
+            notes.append(self._keyring_problem)
         secrets = readable_secrets(values)
         if secrets:
             names = one_line(", ".join(secrets), 120)
-            text.append(
+            notes.append(
                 f"{names} looks like a secret. As text it is readable in the catalogue file; "
                 "use the keyring or an environment variable instead."
             )
-        self._note.setText("\n".join(text))
-        self._note.setVisible(bool(text))
+        self._note.setText("\n".join(notes))
+        self._note.setVisible(bool(notes))
         set_text_colour(self._note, self._appearance, Tone.WARNING)
         self.shows.setVisible(bool(values))
         self.add_button.setEnabled(len(values) < _MOST)

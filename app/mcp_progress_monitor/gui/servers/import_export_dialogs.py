@@ -173,10 +173,10 @@ class ServerExportDialog(QDialog):
 
     def show_saved(self, path: Path, kept: Path | None = None) -> None:
         """Report that the file was written; `kept` is a copy of the previous one."""
-        text = [f"Saved: {visible(str(path))}"]
+        lines = [f"Saved: {visible(str(path))}"]
         if kept is not None:
-            text.append(replaced_text(kept))
-        self._show_note("\n".join(text), Tone.GOOD)
+            lines.append(replaced_text(kept))
+        self._show_note("\n".join(lines), Tone.GOOD)
 
     def show_refusal(self, problem: ErrorDetails) -> None:
         """Show why it could not be written."""
@@ -523,12 +523,12 @@ class ImportDialog(QDialog):
 
     def _item(self, row: ImportRow, ticked: set[str] | None) -> QTreeWidgetItem:
         name = found_name(row)
-        text = [
+        cells = [
             one_line(name, 100),
             STATUS_TEXTS[row.standing],
             one_line(address_or_error(row), 300),
         ]
-        item = QTreeWidgetItem(text)
+        item = QTreeWidgetItem(cells)
         item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
         item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
         can_be = row.standing in {ImportStatus.NEW, ImportStatus.CHANGED}

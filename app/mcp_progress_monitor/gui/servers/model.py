@@ -205,11 +205,11 @@ class ServersModel(QAbstractListModel):
             state = f"{state_word(row.server.state)}, " if is_well else ""
             badge = self._badges.get(row.name)
             found = "" if badge is None else f", {badge.spoken}"
-            return f"{formatting.one_line(row.name)}, {state}{self._words(row)}{found}"
+            return f"{formatting.one_line(row.name)}, {state}{self._details(row)}{found}"
         if role in (ABOUT, STORY):
-            return self._words(row, is_whole=role == STORY)
+            return self._details(row, is_whole=role == STORY)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(self._words(row, is_whole=True))
+            return plain_tip(self._details(row, is_whole=True))
         if role == BADGE:
             return self._badges.get(row.name)
         if role == SEARCHED:
@@ -217,7 +217,7 @@ class ServersModel(QAbstractListModel):
             return "\n".join((server.name, server.title, server.definition.address[:400]))
         return {SERVER: row.server, ROW: row}.get(role)
 
-    def _words(self, row: ServerRow, *, is_whole: bool = False) -> str:
+    def _details(self, row: ServerRow, *, is_whole: bool = False) -> str:
         text = details if is_whole else about
         stray, now = self._stray.get(row.name, 0), self._now()
         return text(row.server, stray, now, row.entry, awaits_turn=row.awaits_turn)

@@ -427,10 +427,10 @@ class ServerList(QWidget):
         self._add_group(ServerAction.WATCH)
         self._add_group(ServerAction.UP, ServerAction.DOWN)
         self._add_group(ServerAction.REMOVE)
-        self.actions_[ServerAction.WATCH].setText(_watch_words(rows))
-        self.actions_[ServerAction.DISCONNECT].setText(self._stop_words(rows))
+        self.actions_[ServerAction.WATCH].setText(_watch_text(rows))
+        self.actions_[ServerAction.DISCONNECT].setText(self._disconnect_text(rows))
 
-    def _stop_words(self, rows: Sequence[ServerRow]) -> str:
+    def _disconnect_text(self, rows: Sequence[ServerRow]) -> str:
         """The text of the Disconnect action by the server's state."""
         if len(rows) == 1 and rows[0].awaits_turn:
             return "S&top waiting"
@@ -519,7 +519,7 @@ class ServerList(QWidget):
             self.subscription_requested.emit(server.name, uri, is_wanted)
 
 
-def _watch_words(rows: Sequence[ServerRow]) -> str:
+def _watch_text(rows: Sequence[ServerRow]) -> str:
     """Where a server can be watched: in the client that it was imported from, if any."""
     from mcp_progress_monitor.catalogue.clients import KNOWN  # late: not needed for the first paint
 

@@ -45,10 +45,10 @@ def head_of(raw: bytes) -> Head:
     while pos and (match := _MEMBER.match(raw, pos, pos + _ENDS)):
         members[match[1]] = match[2]
         pos = match.end()
-    return Head(_words(members.get(b"method")), _words(members.get(b"id")))
+    return Head(_member_text(members.get(b"method")), _member_text(members.get(b"id")))
 
 
-def _words(value: bytes | None) -> str:
+def _member_text(value: bytes | None) -> str:
     return "" if value is None else one_line(value.decode(errors="replace").strip('"'), 80)
 
 
@@ -373,13 +373,13 @@ def _params(envelope: Envelope) -> str:
         return _progress(params)
     shown = {name: value for name, value in params.items() if name != META}
     named = [key for key in ("name", "uri") if isinstance(shown.get(key), str)][:1]
-    text = [one_line(shown.pop(key), SUMMARY_LENGTH) for key in named]
+    parts = [one_line(shown.pop(key), SUMMARY_LENGTH) for key in named]
     rest = shown.get("arguments", shown) if named else shown
     if isinstance(rest, dict):
-        text.append(summary(rest, SUMMARY_LENGTH))
+        parts.append(summary(rest, SUMMARY_LENGTH))
     elif rest is not None:
-        text.append(compact(rest, SUMMARY_LENGTH))
-    return " ".join(text).rstrip()
+        parts.append(compact(rest, SUMMARY_LENGTH))
+    return " ".join(parts).rstrip()
 
 
 def _progress(params: dict[str, Any]) -> str:

@@ -223,16 +223,16 @@ class TrafficDelegate(QStyledItemDelegate):
         if column == TrafficColumn.DIRECTION:
             return text[:1]
         if column in _CUT_BEFORE_END and text.isascii():
-            return cut_words(text, room, _CUT_BEFORE_END[column])
+            return elided_middle(text, room, _CUT_BEFORE_END[column])
         if column == TrafficColumn.SERVER and text.isascii():
-            return cut_words(text, room, room // 2)  # its client is named at the end
+            return elided_middle(text, room, room // 2)  # its client is named at the end
         if text.isascii():
             return text[: room - 1] + "…" if room > 1 else ""
         # Other scripts have other widths; never measure more than could fit.
         return self._metrics.elidedText(text[: room + 1], Qt.TextElideMode.ElideRight, width)
 
 
-def cut_words(text: str, room: int, head: int) -> str:
+def elided_middle(text: str, room: int, head: int) -> str:
     """`text` elided in the middle to `room` characters, `head` of them from its beginning."""
     tail = room - head - 1
     return f"{text[:head]}…{text[-tail:]}" if tail > 0 else ""

@@ -416,12 +416,12 @@ class MessageDetails(QWidget):
         number = 0 if self.frame is None else self.frame.number
         note = self._notes.note(number)
         is_marked = self._notes.is_marked(number)
-        text = ["Marked"] if is_marked else []
+        parts = ["Marked"] if is_marked else []
         if note:
-            text.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
-        self._note.setText(". ".join(text))
+            parts.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
+        self._note.setText(". ".join(parts))
         set_text_colour(self._note, self._appearance, Tone.ACCENT)
-        self._note.setVisible(bool(text))
+        self._note.setVisible(bool(parts))
 
     def _show_cut(self) -> None:
         is_cut = self.frame is not None and self._is_cut(self.frame)

@@ -270,10 +270,10 @@ class TrafficPane(QWidget):
 
     @Slot()
     def _show_status(self) -> None:
-        self.bar.set_status(*self._status_words())
+        self.bar.set_status(*self._status_texts())
         self.bar.set_hidden(self._model.hidden)
 
-    def _status_words(self) -> Iterator[str]:
+    def _status_texts(self) -> Iterator[str]:
         selected = self.view.selected_count()
         if selected > 1:  # this first: what comes later is left out where there is no room
             spans = self.view.selected_spans()
