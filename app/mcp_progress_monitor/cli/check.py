@@ -1,4 +1,4 @@
-"""`check`: what the server, or the client, did wrong in recordings, by which rule, and the fix."""
+"""`check`: checks recordings against the rules of MCP and writes a report."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.engine.updates import Update
 
 _SLICE_S: Final = 0.2
-_PROBLEMS_TOLD: Final = 10
-_PLACES_TOLD: Final = 20  # findings of one kind that are listed as text; the other formats have all
+_SHOWN_PROBLEMS: Final = 10
+_SHOWN_PLACES: Final = 20  # listed findings with the same text; other formats list all
 _NEVER: Final = "never"
 LEVELS: Final = (*(level.value for level in Level), _NEVER)
 
@@ -69,19 +69,19 @@ class CheckOrder:
     max_duration: float | None = None
     expect: tuple[str, ...] = ()
     output: Path | None = None
-    notes: tuple[str, ...] = ()  # what else is known of the session, such as calls that failed
+    notes: tuple[str, ...] = ()  # remarks on the session, such as calls that failed
 
     @property
     def fails_from(self) -> Level | None:
-        """The level from which a finding fails the run; None never."""
+        """The lowest level of findings that fail the run; None for `never`."""
         return None if self.fail_on == _NEVER else Level(self.fail_on)
 
 
 def check_recordings(common: CommonOptions, order: CheckOrder) -> int:
-    """Check recordings; the exit code says whether something new is as grave as `--fail-on`.
+    """Check recordings; the exit code says whether new findings reach the level of `--fail-on`.
 
-    `CommandFailed` with code 8 for what is no recording, or cannot be read or written; with code 2
-    for an invalid filter, or a baseline that is no report.
+    `CommandFailed` with code 8 if a file is not a recording, or cannot be read or written; with
+    code 2 if the baseline is not a report. A usage error for an invalid filter.
     """
     log_to_stderr(common.log_level or "warning")
     for option, text in (("--filter", order.where), *(("--expect", text) for text in order.expect)):
@@ -120,7 +120,7 @@ def _read_baseline(path: Path) -> Baseline:
 
 
 class RecordingCheck:
-    """Reads a recording to its end through the judge and the official schemas."""
+    """Checks a whole recording with the judge and the official schemas."""
 
     def __init__(self, playback: Playback, baseline: Baseline) -> None:
         self._playback = playback
@@ -141,7 +141,7 @@ class RecordingCheck:
     def file(
         self, path: str, results: Iterable[Result], known: Collection[str] = ()
     ) -> CheckedFile:
-        """The recording and some of its `results` for a report; those that are `known` are old."""
+        """The recording with some of its `results` for a report; `known` ones are not new."""
         playback, judged, tools = self._playback, self.judge.results, self.judge.tools
         lines = LineNumbers(playback)
         return CheckedFile(
@@ -158,11 +158,11 @@ class RecordingCheck:
             self.schemas.unchecked,
             playback.length_s,
             playback.begun_when,
-            tuple(each.as_text() for each in playback.problems[:_PROBLEMS_TOLD]),
+            tuple(each.as_text() for each in playback.problems[:_SHOWN_PROBLEMS]),
         )
 
     def expect(self, order: CheckOrder) -> None:
-        """Add what the user expects of the session, and did not come true."""
+        """Add findings for expectations of the user that the session does not meet."""
         judge, connections = self.judge, self.judge.connections
         place = next(iter(connections), None)
         if place is None:
@@ -174,9 +174,9 @@ class RecordingCheck:
         for connection in connections.values() if order.expect or order.max_duration else ():
             judge.results.note(connection, Needs.EXPECTATION)
         if order.max_duration is not None:
-            self._limit(order.max_duration)
+            self._check_durations(order.max_duration)
 
-    def _limit(self, most_s: float) -> None:
+    def _check_durations(self, limit_s: float) -> None:
         jobs = self._playback.jobs
         for job in jobs.ids():
             seen = jobs.snapshot(job)
@@ -184,8 +184,8 @@ class RecordingCheck:
                 continue
             ended_at = self._playback.now() if seen.ended_at is None else seen.ended_at
             took_s = ended_at - seen.started_at
-            if took_s > most_s:
-                finding = Finding(rules.TOO_LONG, (took_s, most_s))
+            if took_s > limit_s:
+                finding = Finding(rules.TOO_LONG, (took_s, limit_s))
                 evidence = Evidence(finding, seen.request, seen.request, Side.SERVER)
                 self.judge.state(self.judge.connection(seen.connection), evidence)
 
@@ -196,7 +196,7 @@ def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFil
     check = RecordingCheck(playback, baseline)
     check.run()
     check.expect(order)
-    show_warnings(*playback.problems[:_PROBLEMS_TOLD])  # the rest of a damaged one is checked
+    show_warnings(*playback.problems[:_SHOWN_PROBLEMS])  # the rest of a damaged file is checked
     shown = os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path)
     found = _wanted(playback, order.where, list(check.judge.results))
     file = check.file(shown, found, baseline.fingerprints)
@@ -208,7 +208,7 @@ def _matches(playback: Playback, text: str) -> bool:
 
 
 def _wanted(playback: Playback, where: str, results: Sequence[Result]) -> Sequence[Result]:
-    """The results of which the filter shows one of the frames, or the request."""
+    """The results with a frame, or request, that matches the filter."""
     if not where.strip():
         return results
     place_of = playback.timeline.place_of
@@ -227,7 +227,7 @@ def _wanted(playback: Playback, where: str, results: Sequence[Result]) -> Sequen
 
 
 class LineNumbers:
-    """The lines of a recording that its frames stand on, counted from 1 in each part."""
+    """The line numbers of a recording's frames, counted from 1 in each part."""
 
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
@@ -259,7 +259,7 @@ def _line_ends(path: Path) -> Iterator[int]:
 
 
 def as_text(report: Report) -> str:
-    """The report for people: the gravest first, each with what was due and how to fix it."""
+    """The report for people: the most severe findings first, with the rule and the fix."""
     lines: list[str] = []
     for file in report.files:
         lines += _file_lines(report, file)
@@ -284,13 +284,13 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
     for server in file.servers:
         state = server.rules
         yield (
-            f"  {server.name} ({', '.join(server.revisions) or 'no revision agreed on'}): "
+            f"  {server.name} ({', '.join(server.revisions) or 'no revision negotiated'}): "
             f"{formatting.count(state.tried, 'rule')} tested, {len(state.passed)} passed, "
             f"{len(state.broken)} violated, {len(state.not_applicable)} not applicable"
         )
     for note in file.notes:
         yield f"  Note: {note}"
-    for results in _of_one_rule(file.results):
+    for results in _by_rule(file.results):
         yield ""
         yield from _rule_lines(results)
     if file.dropped:
@@ -302,8 +302,8 @@ def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
     yield ""
 
 
-def _of_one_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedResult]]:
-    """The results of each rule, level and source, the gravest first: the advice is the same."""
+def _by_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedResult]]:
+    """The results grouped by rule, level and source, which share advice; most severe first."""
     found: dict[tuple[str, str, str], list[ReportedResult]] = {}
     for result in by_level(results):
         found.setdefault((result.level.value, result.rule, result.source), []).append(result)
@@ -311,15 +311,15 @@ def _of_one_rule(results: Sequence[ReportedResult]) -> Iterable[list[ReportedRes
 
 
 def _rule_lines(results: list[ReportedResult]) -> Iterable[str]:
-    """What was found, where each time, and once for all of it what is due."""
+    """The texts with their places, then the rule's advice."""
     result = results[0]
     advice = ADVICE[result.rule]
     for text, of_text in _by_text(results).items():
         yield f"  {result.level.value} {result.rule}: {text}"
-        for each in of_text[:_PLACES_TOLD]:
+        for each in of_text[:_SHOWN_PLACES]:
             yield f"    {_place(each)}"
-        if len(of_text) > _PLACES_TOLD:
-            yield f"    and {formatting.number(len(of_text) - _PLACES_TOLD)} more"
+        if len(of_text) > _SHOWN_PLACES:
+            yield f"    and {formatting.number(len(of_text) - _SHOWN_PLACES)} more"
     yield f"    Required since {advice.since}: {advice.due}"
     yield f"    Source: {result.source} ({advice.certainty.value})"
     yield f"    Fix: {advice.fix}"
@@ -336,7 +336,7 @@ def _by_text(results: list[ReportedResult]) -> dict[str, list[ReportedResult]]:
 
 
 def _place(result: ReportedResult) -> str:
-    """Who broke the rule, in what, how often, in which messages."""
+    """Who violated the rule, where, how often, and in which frames."""
     known = "" if result.is_new else ", known"
     job = "" if result.job is None else f", job {result.job}"
     first, last = result.frames[0], result.last

@@ -41,7 +41,7 @@ def require_toolkit() -> None:
     # time. `gui.garbage` takes over later.
     gc.disable()
     _require_modules()
-    take_back_import()
+    restore_import()
     _require_display()
 
 
@@ -62,7 +62,7 @@ def _require_modules() -> None:
         raise CommandFailed(ExitCode.USAGE, problem) from error
 
 
-def take_back_import() -> None:
+def restore_import() -> None:
     """Restore the built-in `__import__`, which PySide6 replaces for `from __feature__ import …`.
 
     The replacement reads the source of every module imported afterwards: a tenth of the start-up
@@ -168,9 +168,9 @@ def _end_servers() -> None:
 
 
 def _folder(common: CommonOptions, stack: contextlib.ExitStack) -> tuple[Path, ErrorDetails | None]:
-    """The data folder, and what is wrong with it.
+    """The data folder and its problem, if any.
 
-    Where there can be none, one that goes at the end. `CommandFailed` for the one that was named.
+    If no folder can be used, a temporary one; `CommandFailed` if the user named that folder.
     """
     try:
         folder = data_dir(common.data_dir)
@@ -219,7 +219,7 @@ def _saved_server(common: CommonOptions) -> tuple[str, ...]:
 
 
 def associate_recordings(*, removes: bool) -> int:
-    """Add or remove the file association; prints what was done, and what is left to do.
+    """Add or remove the file association; prints what was done and what remains to be done.
 
     `CommandFailed` with code 8 when the system refuses.
     """

@@ -559,48 +559,48 @@ _SEPARATOR = "--"
 _DISK_ERRORS = frozenset(
     {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 )
-"""Errors of a disk to which output is redirected; anything else is a defect of ours."""
+"""Errors of a disk to which output is redirected; any other is an internal error."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `arguments` are `sys.argv[1:]` by default.
 
-    The one place that turns exceptions into messages and exit codes. A defect of this program is
-    reported in one sentence that names the file with the details.
+    All exceptions become messages and exit codes here. An internal error is reported in one
+    sentence that names the file with the details.
     """
-    text = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     invocation = Invocation()
     try:
-        return _run(text, invocation)
+        return _run(given, invocation)
     except click.ClickException as error:
         with contextlib.suppress(OSError):
             error.show()
         return ExitCode.USAGE
     except CommandFailed as failure:
-        _tell(failure.as_text())
+        _print_error(failure.as_text())
         return failure.code
     except UserError as error:
-        _tell(CommandFailed(ExitCode.USAGE, error.details).as_text())
+        _print_error(CommandFailed(ExitCode.USAGE, error.details).as_text())
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.CANCELLED
     except OSError as error:
         if error.errno not in _DISK_ERRORS:
-            return _defect(error, text)
-        _tell(f"Cannot write the output: {error.strerror}")
+            return _internal_error(error, given)
+        _print_error(f"Cannot write the output: {error.strerror}")
         return ExitCode.UNWRITABLE
     except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
-        return _defect(error, text)
+        return _internal_error(error, given)
 
 
-def _defect(error: Exception, arguments: Sequence[str]) -> ExitCode:
+def _internal_error(error: Exception, arguments: Sequence[str]) -> ExitCode:
     from mcp_progress_monitor.cli.diagnostics import report_internal_error
 
-    _tell(report_internal_error(error, arguments))
+    _print_error(report_internal_error(error, arguments))
     return ExitCode.DEFECT
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     """Write to standard error, and ignore a full disk there."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)

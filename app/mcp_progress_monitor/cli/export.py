@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 IMPORTED = "mcprec"  # the format that makes a recording of another program's file
 _SLICE_S = 0.2
-_PROBLEMS_TOLD = 10
+_SHOWN_PROBLEMS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _export(playback: Playback, order: ExportOrder, on_share: OnShare) -> int:
         problem = error.details._replace(where=str(order.file))
         raise CommandFailed(ExitCode.USAGE, problem) from error
     _write(made, order.output)
-    _tell_secrets(redaction, errors)
+    _report_secrets(redaction, errors)
     return ExitCode.DONE
 
 
@@ -120,8 +120,8 @@ def _check_filter(where: str) -> None:
 
 
 def _filter_problem(where: str, error: FilterError) -> ErrorDetails:
-    """The error, with a pointer to its place below the filter."""
-    # Each control character is shown as one, so that the pointer stays where it belongs.
+    """The error, with the filter and a pointer to the error's position below it."""
+    # One character for each control character, so that the pointer stays aligned.
     line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in where)
     pointer = " " * error.position + "^" * max(error.length, 1)
     return ErrorDetails(
@@ -158,15 +158,15 @@ def _write(made: Iterator[bytes], path: Path | None) -> None:
 
 
 def _show_warnings(playback: Playback, errors: StandardOutput) -> None:
-    """Report what is damaged in the recording; the rest is exported."""
+    """Report damage in the recording; the rest is exported."""
     problems: list[Any] = playback.problems
-    show_warnings(*problems[:_PROBLEMS_TOLD])
-    if problems[_PROBLEMS_TOLD:]:
-        left = formatting.count(len(problems) - _PROBLEMS_TOLD, "more error")
+    show_warnings(*problems[:_SHOWN_PROBLEMS])
+    if problems[_SHOWN_PROBLEMS:]:
+        left = formatting.count(len(problems) - _SHOWN_PROBLEMS, "more error")
         errors.text(f"… and {left} in the recording.\n")
 
 
-def _tell_secrets(redaction: Redaction, errors: StandardOutput) -> None:
+def _report_secrets(redaction: Redaction, errors: StandardOutput) -> None:
     if redaction.count:
         places = formatting.count(redaction.count, "place")
         errors.text(f"Redacted secrets in {places}. To keep them, use --with-secrets.\n")
@@ -178,9 +178,9 @@ _NAME: Final = 60
 
 @contextlib.contextmanager
 def share_line(what: str) -> Iterator[Callable[[float], None]]:
-    """A function that shows shares from 0 to 1 behind `what`, such as "Exporting a.csv".
+    """A function that shows shares from 0 to 1 after `what`, such as "Exporting a.csv".
 
-    The line appears after a moment, and is gone at the end.
+    The line appears after a delay and is removed at the end.
     """
     errors = StandardOutput(sys.stderr)
     text = one_line(what, _NAME)

@@ -98,9 +98,9 @@ def _echo(line: str) -> None:
 
 @contextlib.contextmanager
 def opened(file: Path) -> Iterator[Playback]:
-    """A recording, or another program's file as one.
+    """A recording, or another program's file converted to one.
 
-    `CommandFailed` with code 8 if it is neither, or cannot be read.
+    `CommandFailed` with code 8 if it is neither or cannot be read.
     """
     with contextlib.ExitStack() as stack:
         with failing(ExitCode.UNWRITABLE):
@@ -110,7 +110,7 @@ def opened(file: Path) -> Iterator[Playback]:
 
 
 def _opened_stdin(folder: Path, stack: contextlib.ExitStack) -> Playback:
-    """What standard input brings, in a file of its own that goes at the end."""
+    """Standard input as a recording, spooled to a temporary file."""
     with failing(ExitCode.UNWRITABLE):
         spool = Spool(sys.stdin.buffer, folder)
         stack.callback(spool.close)

@@ -5,7 +5,7 @@ Loaded by `--help`. `tap -- COMMAND` itself is run without this module (`cli.tap
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,9 @@ from mcp_progress_monitor.cli.options import (
     own_options,
 )
 from mcp_progress_monitor.cli.servers.commands import KNOWN_CLIENTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EXAMPLES = """\b
 Examples:
@@ -110,17 +113,7 @@ def tap(
             raise click.UsageError("Use either --to URL or -- COMMAND.")
         _refuse_others(common)
         _check_seed(script, seed)
-        from mcp_progress_monitor.cli.tap_http import tap_url
-
-        return tap_url(
-            to,
-            listen=listen,
-            name=name,
-            client=client,
-            data_dir=common.data_dir,
-            script=script,
-            seed=seed,
-        )
+        return _tap_url(to, listen, name, client, common.data_dir, script, seed)
     if listen is not None:
         raise click.UsageError("--listen needs --to URL.")
     if common.command is None:
@@ -136,13 +129,32 @@ def tap(
     return run_tap(TapOrder(common.command, name, client, folder, rules))
 
 
+def _tap_url(
+    to: str,
+    listen: str | None,
+    name: str | None,
+    client: str | None,
+    data_dir: Path | None,
+    script: str | None,
+    seed: int | None,
+) -> int:
+    """Run a tap until a signal ends it; `CommandFailed` with code 2 if it cannot start."""
+    from mcp_progress_monitor.cli.exits import ExitCode, failing
+    from mcp_progress_monitor.cli.tapping import load_script
+    from mcp_progress_monitor.tap_http.program import TapOptions, run_tap
+
+    with failing(ExitCode.USAGE):
+        rules = None if script is None else load_script(script, seed, is_http=True)
+        return run_tap(TapOptions(to, listen, name, client, data_dir, rules))
+
+
 def _check_seed(script: str | None, seed: int | None) -> None:
     if seed is not None and script is None:
         raise click.UsageError("--seed needs --script FILE.")
 
 
 def _refuse_others(common: CommonOptions) -> None:
-    """Refuse what was given before `tap`, and says nothing about one."""
+    """Refuse options given before `tap` that do not apply to it."""
     for name, value in common._asdict().items():
         is_own = name in {"command", "data_dir", "log_level"}
         if not is_own and value:

@@ -1,6 +1,6 @@
-"""Starts the stdio tap: `tap [OPTION]... -- COMMAND [ARG]...`, read before click is imported.
+"""Starts the stdio tap, `tap [OPTION]... -- COMMAND [ARG]...`, without importing click.
 
-A client waits for its server to start, so nothing is imported here but what that needs.
+A client waits for its server to start, so only what that needs is imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_STARTED = 127
 
 
 class TapOrder:
-    """What to run, and how it is to be called in the recording."""
+    """The command to run, and its names in the recording."""
 
     def __init__(
         self,
@@ -38,10 +38,7 @@ class TapOrder:
         data_dir: str | None = None,
         script: Script | None = None,
     ) -> None:
-        """`client` is the name of the client that starts it, as `tap install` knows it.
-
-        With a `script`, what passes is changed.
-        """
+        """`client` names the client that starts the tap; `script` changes messages."""
         self.command = tuple(command)
         self.name = name
         self.client = client
@@ -50,7 +47,7 @@ class TapOrder:
 
 
 def plain_order(arguments: Sequence[str]) -> TapOrder | None:
-    """The order in the program's arguments; None for all that click is to read and judge."""
+    """The order in the program's arguments; None if they are for click to parse."""
     if not arguments or arguments[0] != "tap" or "--" not in arguments:
         return None
     place = arguments.index("--")
@@ -70,7 +67,7 @@ def plain_order(arguments: Sequence[str]) -> TapOrder | None:
 
 
 def _with_script(order: TapOrder, options: Mapping[str, str]) -> TapOrder | None:
-    """The order with the script of its options; None where that is for click to judge."""
+    """The order with the script of its options; None if those are for click to validate."""
     path, seed = options.get("--script"), options.get("--seed")
     if path is None:
         return order if seed is None else None
@@ -86,10 +83,9 @@ def _with_script(order: TapOrder, options: Mapping[str, str]) -> TapOrder | None
 
 
 def load_script(path: str, seed: int | None, *, is_http: bool = False) -> Script:
-    """The rules in a file; without a seed for its chances, one is drawn. `UserError` says why not.
+    """The rules in a file, with a random seed by default; `UserError` if they are invalid.
 
-    With `is_http` all of them have to have a meaning over HTTP. Nothing of this is imported for a
-    tap without a script.
+    With `is_http`, all rules must apply to HTTP. A tap without a script imports none of this.
     """
     from mcp_progress_monitor.errors import ErrorDetails, UserError
     from mcp_progress_monitor.tap.script import Script, ScriptError, read_rules, refuse_over_http
@@ -114,7 +110,7 @@ def load_script(path: str, seed: int | None, *, is_http: bool = False) -> Script
 
 
 def run_tap(order: TapOrder) -> NoReturn:
-    """Run the command between its client and a recording; end as it ends."""
+    """Run the command, relaying and recording its traffic; exits as the command does."""
     _ignore_server_paths()
     if sys.platform == "win32":
         from mcp_progress_monitor.tap.windows import TappedServer, user_environment
@@ -131,7 +127,7 @@ def run_tap(order: TapOrder) -> NoReturn:
     except OSError as error:
         os.write(2, f"{order.command[0]}: {error.strerror}\n".encode(errors="replace"))
         os._exit(_NOT_STARTED)
-    # The server is starting by now: what is imported here costs its client nothing.
+    # The server is starting meanwhile, so these imports do not delay the client.
     from mcp_progress_monitor import __version__
     from mcp_progress_monitor.tap.about import About, Rest
     from mcp_progress_monitor.tap.relay import relay
@@ -153,7 +149,7 @@ def run_tap(order: TapOrder) -> NoReturn:
 
 
 def _relay_changed(server: TappedServer, about: About, script: Script) -> NoReturn:
-    """Pass on what a script leaves of it; the client's user is told so."""
+    """Relay messages as the script changes them, and report that on standard error."""
     from mcp_progress_monitor.tap.faults import Faults
     from mcp_progress_monitor.tap.relay import relay
 
@@ -167,7 +163,7 @@ def _relay_changed(server: TappedServer, about: About, script: Script) -> NoRetu
 
 
 def _data_dir(chosen: str | None) -> str:
-    """The folder of the user's data; `OSError` when nobody can tell."""
+    """The data folder; `OSError` if it is unknown."""
     from pathlib import Path
 
     from mcp_progress_monitor.errors import UserError
@@ -180,7 +176,7 @@ def _data_dir(chosen: str | None) -> str:
 
 
 def _limits(chosen: str | None) -> tuple[int, int]:
-    """How many bytes a recording's file, and all of them, may have."""
+    """The limits in bytes of a recording's part and of all recordings."""
     from pathlib import Path
 
     from mcp_progress_monitor.recording.settings import load_settings
@@ -190,13 +186,13 @@ def _limits(chosen: str | None) -> tuple[int, int]:
 
 
 def _is_recorded(chosen: str | None) -> bool:
-    """Whether the user has not turned recording off; read when the session begins."""
+    """Whether recording is on; read when the session begins."""
     try:
         folder = _data_dir(chosen)
-    except OSError:  # why nothing can be recorded is told later
+    except OSError:  # reported later
         return True
     if not os.path.lexists(os.path.join(folder, "recordings", "settings.json")):  # noqa: PTH118
-        return True  # what reads it takes long to import
+        return True  # importing the parser takes long
     from pathlib import Path
 
     from mcp_progress_monitor.recording.settings import load_settings
@@ -205,14 +201,14 @@ def _is_recorded(chosen: str | None) -> bool:
 
 
 def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments without their secrets: by the one set of rules for that."""
+    """The arguments without their secrets."""
     from mcp_progress_monitor.protocol.secrets import shown_arguments
 
     return shown_arguments(arguments)
 
 
 def _ignore_server_paths() -> None:
-    """Import nothing from where the server's PYTHONPATH points: it may have a `queue.py` there."""
+    """Remove the server's PYTHONPATH from `sys.path`: it may contain, say, a `queue.py`."""
     import mcp_progress_monitor
 
     own = os.path.dirname(mcp_progress_monitor.__path__[0])  # noqa: PTH120
@@ -223,7 +219,7 @@ def _ignore_server_paths() -> None:
 
 
 def _open_streams() -> None:
-    """Have all three standard streams open: their numbers would be given to pipes."""
+    """Open missing standard streams; otherwise pipes would get their descriptors."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -57,14 +57,14 @@ _SAMPLES: Final[dict[str, Any]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TourOrder:
-    """Which tools are called beside those that say they only read, and with which arguments."""
+    """Tools to call in addition to read-only ones, and their arguments."""
 
     tools: tuple[str, ...] = ()
     document: str | None = None
 
 
 def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> int:
-    """Make the tour, then check its recording; the exit code is that of the check.
+    """Run the tour, then check its recording; returns the exit code of the check.
 
     `CommandFailed` if the server cannot be connected, or its session cannot be recorded.
     """
@@ -83,7 +83,7 @@ def check_server(invocation: Invocation, tour: TourOrder, order: CheckOrder) -> 
 
 
 class _Tour(EngineCommand):
-    """Calls the tools of a server in every way that its client may."""
+    """Calls a server's tools in all the ways that a client may."""
 
     def __init__(self, invocation: Invocation, definition: ServerDefinition, tour: TourOrder):
         self.output = self._errors = StandardOutput(sys.stderr)
@@ -92,19 +92,19 @@ class _Tour(EngineCommand):
         self._tour = tour
         self._given = read_document(tour.document)
         self._outcomes: dict[str, list[bool]] = {}
-        """Of each tool, whether its calls with valid arguments failed."""
+        """For each tool, whether each of its calls with valid arguments failed."""
         for name, arguments in self._given.items():
             if not isinstance(arguments, dict):
                 raise click.UsageError(f"--args: the arguments of {name!r} are not an object.")
 
     def make_front(self, engine: Engine) -> Front:
-        """Line by line, on standard error: standard output is the report's."""
+        """Print lines on standard error: standard output is for the report."""
         meter = LineMeter(self._errors, engine.jobs, is_numbered=False)
         return TextFront(self.output, self._errors, meter, engine, self._level)
 
     async def work(self, engine: Engine) -> ExitCode:
         server = await connected(engine, self._definition)
-        self._say_unknown(server)
+        self._check_named(server)
         chosen = [tool for tool in server.tools if self._is_chosen(tool)][:MOST_TOOLS]
         left = len(server.tools) - len(chosen)
         self._note(f"Calling {count(len(chosen), 'tool')}, leaving out {left}.")
@@ -116,7 +116,7 @@ class _Tour(EngineCommand):
         return ExitCode.DONE
 
     def notes(self) -> Iterator[str]:
-        """Which tools the report says little about, because they never worked."""
+        """Notes on tools whose calls all failed, so that few rules were tested on them."""
         for tool, failed in self._outcomes.items():
             if failed and all(failed):
                 calls = "The only call" if len(failed) == 1 else f"All {len(failed)} calls"
@@ -126,11 +126,11 @@ class _Tour(EngineCommand):
                 )
 
     def _is_chosen(self, tool: Tool) -> bool:
-        """Whether a tool may be called: it says that it only reads, or the user names it."""
+        """Whether a tool may be called: it says that it is read-only, or the user names it."""
         reads = as_object(tool.raw.get("annotations")).get("readOnlyHint") is True
         return reads or tool.name in self._tour.tools or tool.name in self._given
 
-    def _say_unknown(self, server: ServerSnapshot) -> None:
+    def _check_named(self, server: ServerSnapshot) -> None:
         known = {tool.name for tool in server.tools}
         unknown = [name for name in (*self._tour.tools, *self._given) if name not in known]
         if unknown:
@@ -141,7 +141,7 @@ class _Tour(EngineCommand):
     async def _visit(
         self, engine: Engine, server: ServerSnapshot, tool: Tool, *, is_first: bool
     ) -> None:
-        """Call a tool; the first one with each kind of token, with a cancel, and wrongly."""
+        """Call a tool; the first also with each kind of token, a cancel and wrong arguments."""
         is_given = tool.name in self._given
         arguments = self._given[tool.name] if is_given else sample(tool.input_schema)
         checked = await engine.calls.check_arguments(server.name, tool.name, arguments)
@@ -173,7 +173,7 @@ class _Tour(EngineCommand):
         arguments: JsonObject,
         token: TokenChoice,
     ) -> bool:
-        """Make a call and wait for its end: the judge has the last word. Whether it failed."""
+        """Make a call and wait for its end; returns whether it failed."""
         call = Call(
             server.name,
             CALL_TOOL,
@@ -198,7 +198,7 @@ class _Tour(EngineCommand):
 
 
 def sample(schema: JsonObject, depth: int = 0) -> JsonObject:
-    """Arguments that a schema may accept: of each required one the first value that it names."""
+    """Arguments that a schema may accept: the first known value of each required argument."""
     properties = as_object(schema.get("properties"))
     return {name: _value(as_object(properties.get(name)), depth) for name in _names(schema)}
 

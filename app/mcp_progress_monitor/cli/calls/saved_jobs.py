@@ -25,7 +25,7 @@ from mcp_progress_monitor.wording.jobs import progress_of
 from mcp_progress_monitor.wording.tasks import status_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mcp_progress_monitor.cli.options import CommonOptions
     from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
@@ -99,8 +99,11 @@ def listing(saved: SavedJobs, now: float) -> str:
     rows = [_row(chain, now) for chain in saved.chains]
     rows += [_task_row(task, now) for task in saved.tasks]
     lines = aligned(_TITLES, rows, _WIDEST).splitlines() if rows else []
-    details = [list(_words(chain)) for chain in saved.chains]
-    details = [[], *details, *(list(_task_words(task)) for task in saved.tasks)]
+    details = [
+        [],
+        *(_details(each.origin, each.standing.message, each.reason) for each in saved.chains),
+        *(_details(each.origin, each.standing.message) for each in saved.tasks),
+    ]
     return "".join(
         f"{line}\n" for row, below in zip(lines, details, strict=False) for line in (row, *below)
     )
@@ -109,7 +112,7 @@ def listing(saved: SavedJobs, now: float) -> str:
 def _entry(chain: SavedChain, now: float) -> dict[str, Any]:
     return {
         "resume_id": chain.id,
-        **_of_origin(chain.origin),
+        **_origin_members(chain.origin),
         **_times(chain.created_when, chain.updated_when, now),
         "progress": chain.standing.progress,
         "total": chain.standing.total,
@@ -125,7 +128,7 @@ def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
     standing, expires_when = task.standing, task.expires_when
     return {
         "resume_id": str(SavedId(task.id, is_task=True)),
-        **_of_origin(task.origin),
+        **_origin_members(task.origin),
         **_times(task.started_when, task.updated_when, now),
         TASK_ID: task.task,
         "status": standing.status,
@@ -137,7 +140,7 @@ def _task_entry(task: SavedTask, now: float) -> dict[str, Any]:
     }
 
 
-def _of_origin(origin: Origin) -> dict[str, Any]:
+def _origin_members(origin: Origin) -> dict[str, Any]:
     watched = split_watched_key(origin.server_key)
     return {
         "server": origin.server,
@@ -199,13 +202,6 @@ def _task_state(task: SavedTask, now: float) -> str:
     return f"task, {status_text(task.standing.status).lower()}{kept}"
 
 
-def _task_words(task: SavedTask) -> Iterator[str]:
-    """The arguments and the newest message, if any."""
-    for part in (requests.summary(task.origin), task.standing.message or ""):
-        if part:
-            yield f"    {formatting.one_line(part)}"
-
-
 def _state(chain: SavedChain) -> str:
     if not chain.is_usable:
         return "refused"
@@ -217,11 +213,11 @@ def _progress(standing: SavedProgress) -> str:
     return progress_of(standing.progress, standing.total, share)
 
 
-def _words(chain: SavedChain) -> Iterator[str]:
-    """The arguments, the last message and why it stopped, if known."""
-    for part in (requests.summary(chain.origin), chain.standing.message or "", chain.reason):
-        if part:
-            yield f"    {formatting.one_line(part)}"
+def _details(origin: Origin, *texts: str | None) -> list[str]:
+    """The arguments and other `texts`, such as the last message, each on a line."""
+    return [
+        f"    {formatting.one_line(text)}" for text in (requests.summary(origin), *texts) if text
+    ]
 
 
 def _iso(when: float) -> str | None:

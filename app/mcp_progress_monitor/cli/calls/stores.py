@@ -1,4 +1,4 @@
-"""The recording and the resume store of a command, as the shared options say."""
+"""The recording and the resume store that a command's shared options choose."""
 
 from __future__ import annotations
 

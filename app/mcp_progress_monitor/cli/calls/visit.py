@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 LAST_S: Final = 2.0  # how long the command may take to end after a request to exit immediately
-_TELL_S: Final = 0.2  # how long to wait for a busy loop before the servers are ended
+_NOTIFY_S: Final = 0.2  # how long to wait for a busy loop before the servers are ended
 
 
 class Interrupts:
@@ -60,14 +60,14 @@ class Interrupts:
     ) -> None:
         """`end_all` ends the servers' processes immediately, from any thread, and never raises.
 
-        `divert` is called in a thread at a Ctrl+C before the first that counts; True if something
-        else has handled it.
+        `divert` is called in a thread for each Ctrl+C before the first that counts, and returns
+        whether it has handled that one.
         """
         self._output = output
         self._end_all = end_all
         self._count = 0
         self._is_leaving = False
-        self._told = threading.Event()
+        self._is_notified = threading.Event()
         self._left = threading.Event()
         self._signals = SignalWatch(self._on_signal)
         self._divert = divert
@@ -94,17 +94,17 @@ class Interrupts:
             self._is_leaving = True
             threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
         with contextlib.suppress(RuntimeError):  # the loop is closed: the command has ended
-            self._loop.call_soon_threadsafe(self._tell)
+            self._loop.call_soon_threadsafe(self._notify)
         if self._is_leaving:
-            # The loop must know first, or it reports the servers' exits as crashes.
-            self._told.wait(_TELL_S)
+            # The loop must be notified first, or it reports the servers' exits as crashes.
+            self._is_notified.wait(_NOTIFY_S)
             self._end_all()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self.polite.set()
         if self._is_leaving:
             self.firm.set()
-            self._told.set()
+            self._is_notified.set()
 
     def _leave_late(self) -> None:
         """Exit unless the command ends in time."""
@@ -124,7 +124,7 @@ def _show_cursor() -> None:
             os.write(2, b"\x1b[?25h\n")
 
 
-_NEWCOMERS_S = 0.1  # how often to look for jobs and attempts that started after Ctrl+C
+_RECHECK_S = 0.1  # how often to look for jobs and attempts that started after Ctrl+C
 
 _CANCEL_GRACE_S = 1.0
 """Most servers never reply to a cancelled request, as the specification requires.
@@ -137,13 +137,13 @@ class EngineCommand:
     """A command's work with the engine that `run_visit` opens for it."""
 
     output: StandardOutput
-    restores = False  # whether it begins with saved jobs
-    means: AnswerMeans = NO_MEANS  # what questions of servers are answered by
+    restores = False  # whether it starts with the saved jobs
+    means: AnswerMeans = NO_MEANS  # how questions of servers are answered
     lists: frozenset[str] = frozenset({"tools"})
-    """The lists that are read once, as soon as a server is connected.
+    """The lists to read once a server is connected.
 
-    No others, and nothing is listened for, so that nothing of ours stands between a request and its
-    answer.
+    Others are not read and changes are not subscribed to, so that no message of ours comes between
+    a request and its reply.
     """
     server_log: LogLevel | None = None  # the level of log messages to ask servers for
 
@@ -154,16 +154,16 @@ class EngineCommand:
         raise NotImplementedError
 
     def owns(self, _job: JobId) -> bool:
-        """Whether a job is of this command: those are cancelled by Ctrl+C."""
+        """Whether a job belongs to this command, so that Ctrl+C cancels it."""
         return True
 
     def left(self) -> list[SavedId]:
-        """The IDs to pass to `resume`, once everything is closed."""
+        """The IDs to pass to `resume`; called after everything is closed."""
         return []
 
 
 class OrderedCommand(EngineCommand):
-    """A command's work by an order: with its answers, its log level and its way of output."""
+    """A command with the answers, log level and output format of its order."""
 
     def __init__(self, order: RequestOrder | ResumeOrder, invocation: Invocation) -> None:
         self.means = means_of(order.answer, as_json=order.as_json)
@@ -173,7 +173,7 @@ class OrderedCommand(EngineCommand):
         self._as_json = order.as_json
 
     def _front_of(self, engine: Engine, **how: Any) -> Front:
-        """The way to show its jobs: as events, bars or lines (see `front_of`)."""
+        """The front for its jobs: events, bars or lines (see `front_of`)."""
         self._front = front_of(
             self._invocation,
             self.output,
@@ -190,8 +190,8 @@ def run_visit(
 ) -> ExitCode:
     """Run a command's `work` with an engine that records and saves resume tokens.
 
-    `CommandFailed` when its work raises it, and when standard output cannot be written. The
-    servers' processes are gone in every case.
+    `CommandFailed` if its work raises it, or if standard output cannot be written. The servers'
+    processes have ended in any case.
     """
     visit = Visit(command, recorded, saved)
     anyio.run(visit.run)
@@ -216,7 +216,7 @@ class Visit:
         self._recorded = recorded
         self._saved = saved
         self._uncancelled: set[JobId] = set()
-        self._told: set[ErrorDetails] = set()
+        self._reported: set[ErrorDetails] = set()
         self._rules = WindowRules(recorded.folder, command.means.answers, command.server_log)
         self._engine = Engine(
             store=saved.store,
@@ -272,12 +272,12 @@ class Visit:
         return self._code
 
     def _ruled(self, question: Question) -> RuledAnswer | None:
-        """The rule for the questions of a server, which is found by its fingerprint."""
+        """The rule for a question, looked up by its server's fingerprint."""
         definition = self._engine.servers.snapshot(question.server).definition
         return self._rules.automatic(definition.fingerprint, question.kind)
 
     def _listener(self, front: Front, scope: anyio.CancelScope) -> Callable[[Update], None]:
-        """Pass updates to the front end; a defect there ends the command.
+        """Pass updates to the front; an internal error there ends the command.
 
         The recording is flushed before anything is printed.
         """
@@ -307,12 +307,12 @@ class Visit:
             animation.cancel_scope.cancel()
 
     def _warn(self, front: Front) -> None:
-        """Warn, once, if resume tokens or a recording cannot be saved; the command runs anyway."""
-        kept = (self._saved.problem, self._engine.resumer.problem)
+        """Warn once if resume tokens or the recording cannot be saved; the command continues."""
+        saved = (self._saved.problem, self._engine.resumer.problem)
         recorded = (self._recorded.problem, self._recorded.recorder.problem)
-        for problem in (*kept, *recorded, self._rules.problem):
-            if problem is not None and problem not in self._told:
-                self._told.add(problem)
+        for problem in (*saved, *recorded, self._rules.problem):
+            if problem is not None and problem not in self._reported:
+                self._reported.add(problem)
                 front.warn(problem)
 
     async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope, front: Front) -> None:
@@ -331,7 +331,7 @@ class Visit:
         while not interrupts.firm.is_set():
             for job in self._busy():
                 await self._cancel(job.id, front)
-            with anyio.move_on_after(_NEWCOMERS_S):
+            with anyio.move_on_after(_RECHECK_S):
                 await interrupts.firm.wait()
         self._engine.tasks.leave()  # they keep running on their servers
         front.leave()  # before the loop learns that the servers' processes have ended
@@ -365,7 +365,7 @@ def run_resumable(
 ) -> ExitCode:
     """Run a command with the resume store; at the end, print how to resume its jobs.
 
-    That holds however it stopped: after an attempt, by Ctrl+C, or because its output was closed.
+    This applies however it stopped: after an attempt, by Ctrl+C, or because its output was closed.
     """
     code = ExitCode.CANCELLED
     left: list[SavedId] = []

@@ -42,7 +42,7 @@ _STYLES = {
 
 
 class BarMeter:
-    """A bar for every job, drawn at most ten times a second, the first change at once.
+    """A bar for every job, drawn at most ten times a second, the first change immediately.
 
     Of more jobs than the terminal has lines, running ones are drawn and the rest counted.
     """
@@ -60,7 +60,7 @@ class BarMeter:
         self._live = self._started()
 
     def on_changes(self, changes: ChangeSet) -> None:
-        """Draw at once, or with the next animation frame if the last one is recent."""
+        """Draw immediately, or with the next animation frame if the last one is recent."""
         # A job that was saved by an earlier program changes without ever being added.
         known = {*self._jobs, *changes.added}
         resumed = sorted(job for job in changes.progressed if job not in known)

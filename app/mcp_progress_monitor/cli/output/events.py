@@ -1,4 +1,4 @@
-"""`--json`: one event per line, in wire order, none left out. The events are a public interface."""
+"""`--json`: one event per line, complete and in wire order. The events are a public interface."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 _WORK_EVERY_S: Final = 0.1
 _WORK_S: Final = 0.004
-"""Official schemas have so much of that: few messages wait long, and a flood is sampled."""
+"""Time for official schemas in each interval: few messages wait long, and a flood is sampled."""
 _LAST_WORK_S: Final = 0.5  # for what waits when the command ends; the rest is counted as unchecked
 _LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
 
@@ -87,7 +87,7 @@ def elapsed(seconds: float) -> str:
 def pace(job: JobSnapshot | None) -> str:
     """The members `rate`, `eta_s` and `eta_span_s` of a progress event.
 
-    Unknown and unending are null; so is the span where the time left is sure.
+    Null stands for unknown and infinite values, and for a span when the time left is certain.
     """
     rate = None if job is None else job.rate
     eta_s = None if job is None else job.eta_s
@@ -208,21 +208,21 @@ class TaskEvents:
 
     def __init__(self, jobs: Jobs) -> None:
         self._source = jobs
-        self._told: dict[JobId, tuple[str, str | None]] = {}
+        self._last: dict[JobId, tuple[str, str | None]] = {}
 
     def is_task(self, job: JobId | None) -> bool:
-        return job in self._told
+        return job in self._last
 
     def line(self, fact: TaskStated, update: Update, job: JobId | None, seconds: str) -> str:
         """The event for a task's status; empty if it is unknown or unchanged.
 
-        `job` is that of the request which created the task, None if that was in another connection.
+        `job` belongs to the request that created the task; None if that was in another connection.
         """
         job = self._job(fact, update) if job is None else job
-        said = fact.task.status, fact.task.message
-        if job is None or not fact.task.status or self._told.get(job) == said:
+        current = fact.task.status, fact.task.message
+        if job is None or not fact.task.status or self._last.get(job) == current:
             return ""
-        self._told[job] = said
+        self._last[job] = current
         return event_line(
             "task",
             seconds,
@@ -261,7 +261,7 @@ def error_line(
     code: str | None = None,
     data: object = None,
 ) -> str:
-    """What events are made from: an engine, or a substitute for a command without one."""
+    """An error event; `where` is "local" for this program, "server" for the server's reply."""
     fields = {"where": as_json(where), "code": code or "null", "message": as_json(message)}
     return event_line("error", seconds, job=as_json(job), **fields, data=as_json(data))
 
@@ -297,7 +297,7 @@ def finding_line(result: Result, seconds: str) -> str:
 
 
 class JsonEvents:
-    """Writes the events of an update at once, before the next chunk is read.
+    """Writes the events of an update immediately, before the next chunk is read.
 
     A slow reader therefore slows the server; nothing is queued or dropped.
     """
@@ -498,12 +498,12 @@ class JsonEvents:
 
     def _request(self, fact: RequestMade, _chunk: _Chunk) -> str:
         job = self._engine.jobs.job_of(fact.number)
-        is_look = task_named_by(fact.method, fact.params) is not None
-        if job is None or is_look or fact.sender is not Side.CLIENT:
+        is_task_request = task_named_by(fact.method, fact.params) is not None
+        if job is None or is_task_request or fact.sender is not Side.CLIENT:
             return ""
-        if job not in self._open:  # else it continues, with answers to the server's questions
+        if job not in self._open:  # otherwise it continues with answers to the server's questions
             self._asked_at[job] = fact.at
-        self._jobs.add(job)  # one that was saved by an earlier program was never added
+        self._jobs.add(job)  # a job saved by an earlier run was never added
         self._open.add(job)
         self._answered.discard(job)
         self._refused.discard(job)
@@ -588,9 +588,9 @@ class JsonEvents:
         )
 
     def _findings(self) -> list[str]:
-        """The events of rules that are broken for the first time by a job or a connection.
+        """The events of the first violation of each rule by a job or a connection.
 
-        Those of output schemas have events of their own, with the words of each violation.
+        Violations of output schemas have events of their own, one for each text.
         """
         results = self._check.judge.results
         found = [each for each in results.fresh() if each.rule != rules.OUTPUT.id]
@@ -634,7 +634,7 @@ class JsonEvents:
 
 
 class _Chunk:
-    """What the events of one update share, looked up once for all of them."""
+    """Data that the events of one update share, looked up once."""
 
     def __init__(self, update: Update, engine: Engine) -> None:
         self.update = update

@@ -44,7 +44,7 @@ class Front(Protocol):
         """Print a note to standard error."""
 
     def quiet(self) -> AbstractContextManager[None]:
-        """Print nothing to the terminal while the user is being asked something."""
+        """Print nothing to the terminal while the user is asked a question."""
 
     def report_answer(self, question: Question, action: str, text: str) -> None:
         """Show how a question was answered without the user, and why.
@@ -80,14 +80,14 @@ class SignInNotices:
     def __init__(self, engine: Engine, front: Front) -> None:
         self._engine = engine
         self._front = front
-        self._told: dict[str, SignIn | None] = {}
+        self._reported: dict[str, SignIn | None] = {}
 
     def on_update(self, update: Update) -> None:
         for name in update.servers:
             sign_in = self._sign_in(name)
-            if sign_in is not None and sign_in != self._told.get(name):
+            if sign_in is not None and sign_in != self._reported.get(name):
                 self._front.report_sign_in(sign_in)
-            self._told[name] = sign_in
+            self._reported[name] = sign_in
 
     def _sign_in(self, name: str) -> SignIn | None:
         try:
@@ -97,7 +97,7 @@ class SignInNotices:
 
 
 def sign_in_lines(sign_in: SignIn) -> list[str]:
-    """Where to sign in, for a terminal, with the host apart from the whole URL."""
+    """Where to sign in, for a terminal: the host, then the full URL."""
     parts = url_parts(sign_in.url)
     address = f"  {elide(parts.shown, _LONGEST)}"
     what = sign_in_text(sign_in.server)
@@ -111,7 +111,7 @@ def sign_in_lines(sign_in: SignIn) -> list[str]:
     ]
 
 
-_EVERY_S: Final = 5.0
+_REPEAT_S: Final = 5.0
 
 
 class StartNotices:
@@ -120,17 +120,17 @@ class StartNotices:
     def __init__(self, engine: Engine, front: Front) -> None:
         self._engine = engine
         self._front = front
-        self._told_at: dict[str, float] = {}
+        self._warned_at: dict[str, float] = {}
 
     def on_update(self, update: Update) -> None:
         for name in update.servers:
             waiting = self._waiting(name)
             if waiting is None:
-                self._told_at.pop(name, None)
+                self._warned_at.pop(name, None)
                 continue
             now = self._engine.now()
-            if now - self._told_at.setdefault(name, waiting.began_at) >= _EVERY_S:
-                self._told_at[name] = now
+            if now - self._warned_at.setdefault(name, waiting.began_at) >= _REPEAT_S:
+                self._warned_at[name] = now
                 text = waiting_text(waiting, now)
                 self._front.warn(ErrorDetails(f"Still connecting, {text}", name))
 

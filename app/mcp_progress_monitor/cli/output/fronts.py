@@ -59,14 +59,13 @@ def front_of(
         return JsonEvents(output, errors, engine, invocation.started_at, exact)
     level = invocation.common.log_level or "warning"
     meter = _meter(errors, engine, numbers, is_numbered=is_numbered)
-    told = numbers if is_numbered else None
     return TextFront(
         output,
         errors,
         meter,
         engine,
         level,
-        told,
+        numbers if is_numbered else None,
         text_of=wording.text,
         server_log=server_log,
         shows_jobs=shows_jobs,

@@ -30,7 +30,7 @@ Label: TypeAlias = int | str
 NAME_LENGTH = 40
 NUMBERS: Mapping[JobId, Label] = MappingProxyType({})
 """Labels that replace jobs' own numbers; none by default."""
-_SILENCE_WORTH_TELLING_S = 5.0
+_REPORTED_SILENCE_S = 5.0
 
 
 def name(job: JobSnapshot, number: Label | None = None) -> str:
@@ -52,7 +52,7 @@ def pace(job: JobSnapshot) -> str:
         state(job) if job.state is not JobState.RUNNING else "",
         job_texts.rounded_rate(job) if is_wanted else "",
         job_texts.time_left(job) if is_wanted else "",
-        formatting.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
+        formatting.last_tick(job.silent_s) if job.silent_s >= _REPORTED_SILENCE_S else "",
     ]
     return "  ".join(part for part in parts if part)
 
@@ -108,10 +108,10 @@ _KINDS: Final = frozenset(
         rules.OUTPUT_UNCHECKED.kind,
     }
 )
-"""Without messages that cross our cancel or time limit, which happens with correct servers."""
+"""Excludes messages that cross our cancel or time limit: those also come from correct servers."""
 
 _OF_REPLIES: Final = (rules.TOKEN_ON_ERROR.kind, rules.SAME_TOKEN.kind, rules.SERVER_ASKS.kind)
-"""Violations in a reply that only the whole job reveals."""
+"""Violations in a reply that are known only from the whole job."""
 
 
 class ReplyProblems:
@@ -141,7 +141,7 @@ class Violations:
         """`numbers` label the jobs; None for a single job."""
         self._source = jobs
         self._numbers = numbers
-        self._told: set[tuple[JobId, str]] = set()
+        self._reported: set[tuple[JobId, str]] = set()
         self._is_stray_reported = False
 
     def lines(self, changes: ChangeSet) -> Iterator[str]:
@@ -151,16 +151,16 @@ class Violations:
         yield from self._stray([fact for job, _, fact in marked if job is None], changes)
         ticked = {job for job, _, _ in marked if job is not None}
         for job in sorted(ticked | changes.moved):  # a reply moves its job
-            yield from self._of_job(job)
+            yield from self._job_lines(job)
 
-    def _of_job(self, job: JobId) -> Iterator[str]:
+    def _job_lines(self, job: JobId) -> Iterator[str]:
         snapshot = self._source.snapshot(job)
         if snapshot is None:
             return
         number = None if self._numbers is None else self._numbers.get(job, job)
         for mark in snapshot.marks:
-            if mark.key in _KINDS and (job, mark.key) not in self._told:
-                self._told.add((job, mark.key))
+            if mark.key in _KINDS and (job, mark.key) not in self._reported:
+                self._reported.add((job, mark.key))
                 yield f"{name(snapshot, number)}: warning: {one_line(mark.text)}"
 
     def _stray(self, facts: list[ProgressReceived], changes: ChangeSet) -> Iterator[str]:
@@ -185,8 +185,8 @@ class TaskLines:
         """`numbers` label the jobs; None for a single job."""
         self._source = jobs
         self._numbers = numbers
-        self._told: dict[JobId, str] = {}
-        self._stubborn: set[JobId] = set()
+        self._reported: dict[JobId, str] = {}
+        self._still_working: set[JobId] = set()
 
     def lines(self, update: Update) -> Iterator[str]:
         """New statuses, each as a line that is safe to print."""
@@ -195,20 +195,20 @@ class TaskLines:
             snapshot = self._source.snapshot(job)
             task = None if snapshot is None else snapshot.task
             if snapshot is not None and task is not None and task.is_followed:
-                yield from self._of_job(snapshot, task, is_stated=task.id in stated)
+                yield from self._job_lines(snapshot, task, is_stated=task.id in stated)
 
-    def _of_job(self, job: JobSnapshot, task: TaskSnapshot, *, is_stated: bool) -> Iterator[str]:
+    def _job_lines(self, job: JobSnapshot, task: TaskSnapshot, *, is_stated: bool) -> Iterator[str]:
         number = None if self._numbers is None else self._numbers.get(job.id, job.id)
         title = name(job, number)
-        if self._told.get(job.id) != task.status:
-            is_first = job.id not in self._told
-            self._told[job.id] = task.status
+        if self._reported.get(job.id) != task.status:
+            is_first = job.id not in self._reported
+            self._reported[job.id] = task.status
             of = f"task {one_line(task.id, _NAME)}: " if is_first else "task: "
             yield f"{title}: {of}{status_text(task.status).lower()}{_message(task.message)}"
         is_working = job.state is JobState.CANCELLING and not is_terminal(task.status)
         is_asked = is_stated and job.cancel_state == "sent"
-        if is_working and is_asked and job.id not in self._stubborn:
-            self._stubborn.add(job.id)
+        if is_working and is_asked and job.id not in self._still_working:
+            self._still_working.add(job.id)
             yield f"{title}: {CANCEL_REQUESTED}"
 
 

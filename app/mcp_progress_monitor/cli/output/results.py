@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject
 
 _UNSAFE = re.compile("[\n\r\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Line ends, and control and direction characters, which a terminal would obey."""
+"""Line ends, and control and direction characters, which terminals interpret."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _HIDDEN = f'"{HIDDEN}"'
 
@@ -36,9 +36,9 @@ def exact_result(raw: bytes) -> str:
 
 
 def exact_outcome(raw: bytes) -> str:
-    """The result of a call, see `exact_result`, also from within a task.
+    """The result of a call (see `exact_result`), also if it is part of a task.
 
-    In 2026-07-28 the reply to `tasks/get` is the task, with the call's result in it.
+    In 2026-07-28 the reply to `tasks/get` is the task, which contains the call's result.
     """
     exact = exact_result(raw)
     if not (exact.startswith("{") and f'"{TASK_ID}"' in exact):
@@ -62,7 +62,7 @@ def exact_data(error: bytes) -> str:
 
 
 def _without_token(value: str) -> str:
-    may_have_one = NEXT_RESUME_TOKEN in value or "\\u" in value  # a name may be written in escapes
+    may_have_one = NEXT_RESUME_TOKEN in value or "\\u" in value  # names may contain escapes
     if not may_have_one:
         return value
     return _with_hidden(_with_hidden(value, NEXT_RESUME_TOKEN), META, NEXT_RESUME_TOKEN)
@@ -71,7 +71,7 @@ def _without_token(value: str) -> str:
 def _with_hidden(text: str, name: str, *inner: str) -> str:
     """Valid JSON with the value of an object's member hidden; with `inner`, of a member of that."""
     raw = text.encode()
-    if not text.startswith("{") or _plain_member(raw, name) is None:
+    if not text.startswith("{") or _member(raw, name) is None:
         return text
     for span in reversed(finish(object_spans(raw))):
         if span.key == name:
@@ -82,28 +82,28 @@ def _with_hidden(text: str, name: str, *inner: str) -> str:
 
 
 def exact_member(raw: bytes, name: str) -> str:
-    """The JSON of a message's member as sent, every digit of every number kept, on one line.
+    """The JSON of a message's member as sent, on one line, with numbers unchanged.
 
     Control and direction characters are escaped, which changes no value. Invalid JSON that Python
     can read is made valid: a string for `NaN`, U+FFFD for broken UTF-8, the last of duplicate
     members. `"null"` if the member is missing.
     """
-    found = _plain_member(raw, name)
+    found = _member(raw, name)
     if found is None:
         return "null"
     return _on_one_line(found.decode("utf-8", "replace"))
 
 
-def _plain_member(raw: bytes, name: str) -> bytes | None:
-    """The valid JSON of an object's member but for its UTF-8; None when there is none.
+def _member(raw: bytes, name: str) -> bytes | None:
+    """The JSON of an object's member, valid except for its UTF-8; None if it is missing.
 
-    A reply of many megabytes is checked and cut in one go, a hundred times as fast as it would be
-    read; only what is not quite JSON is walked.
+    Valid JSON is checked and sliced in one step, a hundred times faster than parsing replies of
+    many megabytes; only invalid JSON is walked.
     """
     try:
         value = _decoder(name)(raw)
     except (msgspec.DecodeError, RecursionError):
-        return _odd_member(raw, name)
+        return _repaired_member(raw, name)
     return None if value is msgspec.UNSET else bytes(value)
 
 
@@ -115,7 +115,7 @@ def _decoder(name: str) -> Callable[[bytes], Any]:
     return lambda raw: decoder.decode(raw).value
 
 
-def _odd_member(raw: bytes, name: str) -> bytes | None:
+def _repaired_member(raw: bytes, name: str) -> bytes | None:
     try:
         spans = [span for span in finish(object_spans(raw)) if span.key == name]
     except NotJsonError:
@@ -128,9 +128,9 @@ def _odd_member(raw: bytes, name: str) -> bytes | None:
 
 def _valid(part: str) -> str:
     try:
-        _CHECK.decode(_SURROGATE.sub(r"\\u0000", part))  # a lone one is JSON all the same
+        _CHECK.decode(_SURROGATE.sub(r"\\u0000", part))  # lone surrogates are valid JSON
     except RecursionError:
-        return part  # its brackets match; Python can walk it no further
+        return part  # its brackets match, but it is nested too deeply for Python
     except msgspec.DecodeError:
         pass
     else:
@@ -145,7 +145,7 @@ def _valid(part: str) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """Escape what is unsafe: each such character in all places at once, however many there are."""
+    """Escape unsafe characters, each in all places at the same time: there may be many."""
     at = 0
     while found := _UNSAFE.search(text, at):
         text = text.replace(found[0], (" " if found[0] in "\r\n" else f"\\u{ord(found[0]):04x}"))
@@ -157,7 +157,7 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-# Numbers stay text: only their being numbers matters, and very long ones would be refused.
+# Numbers stay text: Python would reject very long ones.
 _CHECK = msgspec.json.Decoder(msgspec.Raw)
 _STRICT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 
@@ -191,12 +191,12 @@ def _expressible(value: object) -> object:
 def answer_text(raw: bytes) -> str:
     """The result in a reply's bytes as lines of text; empty when it has no content.
 
-    Structured content is printed as it came, unless a text says the same in JSON.
+    Structured content is printed as sent, unless a text block contains the same JSON.
     """
     exact = exact_outcome(raw)
     try:
         result = _read(exact)
-    except (ValueError, RecursionError):  # nested too deeply, or with a number too long
+    except (ValueError, RecursionError):  # nested too deeply, or a number is too long
         return f"{exact}\n"
     if not isinstance(result, dict):
         return f"{exact}\n"
@@ -224,7 +224,7 @@ def messages_text(raw: bytes) -> str:
 
 
 def contents_of(result: Any) -> list[dict[str, Any]]:
-    """The contents of a resource that was read; empty where the result has none."""
+    """The contents in the result of `resources/read`; empty if it has none."""
     contents = result.get("contents") if isinstance(result, dict) else None
     return (
         [part for part in contents if isinstance(part, dict)] if isinstance(contents, list) else []
@@ -232,7 +232,7 @@ def contents_of(result: Any) -> list[dict[str, Any]]:
 
 
 def read_result(raw: bytes, exact: Callable[[bytes], str] = exact_outcome) -> Any:
-    """The result in a reply's bytes, as `exact` finds it; None where it cannot be read."""
+    """The result in a reply's bytes, as found by `exact`; None if it cannot be parsed."""
     try:
         return _read(exact(raw))
     except (ValueError, RecursionError):
@@ -267,7 +267,7 @@ def _read(text: str) -> Any:
     """The value of a JSON text; for large texts several times faster than `json`."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):  # what `json` may take, as 1E400
+    except (msgspec.DecodeError, RecursionError):  # `json` accepts more, such as 1E400
         return json.loads(text)
 
 
@@ -281,11 +281,11 @@ def _parts(result: JsonObject, exact: str) -> Iterator[str]:
     for block in blocks:
         yield _block_text(block)
     structured = result.get("structuredContent")
-    if structured is not None and not any(_says(block, structured) for block in blocks):
+    if structured is not None and not any(_repeats(block, structured) for block in blocks):
         yield exact_member(exact.encode(), "structuredContent")
 
 
-def _says(block: Any, structured: object) -> bool:
+def _repeats(block: Any, structured: object) -> bool:
     """Whether a block's text is `structured` as JSON, which the specification recommends.
 
     Or its only member: the official SDKs wrap a plain text in `{"result": …}`.
@@ -310,16 +310,16 @@ def _block_text(block: Any) -> str:
         case {"type": "resource", "resource": {"text": str(text)}}:
             return text
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str(data)}}:
-            return _in_brackets("resource", uri, data)
+            return _placeholder("resource", uri, data)
         case {"type": "image" | "audio" as kind, "data": str(data), **more}:
-            return _in_brackets(kind, str(more.get("mimeType", "")), data)
+            return _placeholder(kind, str(more.get("mimeType", "")), data)
         case {"type": "resource_link", "uri": str(uri)}:
             return f"[resource link: {uri}]"
         case _:
             return as_json(block)
 
 
-def _in_brackets(kind: str, name: str, base64: str) -> str:
+def _placeholder(kind: str, name: str, base64: str) -> str:
     return f"[{kind}: {name}, {_size_of(base64)}; see it with --json]"
 
 

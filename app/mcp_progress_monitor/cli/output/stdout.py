@@ -65,7 +65,7 @@ class StandardOutput:
         self._is_hurried = True
 
     def when_gone(self, listener: Callable[[], object]) -> None:
-        """Call `listener` once the reader is gone: at once if it has gone before."""
+        """Call `listener` when the reader is gone; immediately if it already is."""
         if self.is_gone:
             listener()
         self._gone_listeners.append(listener)
@@ -95,7 +95,7 @@ class StandardOutput:
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
-            assert self._stream is not None  # noqa: S101 - write() has seen to it
+            assert self._stream is not None  # noqa: S101 - checked by write()
             self._stream.buffer.write(data)
             self._stream.flush()
             return
@@ -137,7 +137,7 @@ def print_out(text: str) -> None:
 
 
 def show_warnings(*problems: ErrorDetails | None) -> None:
-    """Write what is wrong, but stops nothing, to standard error."""
+    """Write errors that do not stop the command to standard error."""
     errors = StandardOutput(sys.stderr)
     for problem in filter(None, problems):
         errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
@@ -154,7 +154,7 @@ def _descriptor(stream: TextIO | None) -> int | None:
 
 
 def aligned(titles: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 60) -> str:
-    """A table with a line for each row; its last column may be as long as it is. Safe to print."""
+    """A table, safe to print. Only the last column may be wider than `widest`."""
     from rich.cells import cell_len, set_cell_size  # not needed by most commands
 
     last = len(titles) - 1
@@ -170,9 +170,9 @@ def aligned(titles: Sequence[str], rows: Sequence[Sequence[str]], widest: int = 
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def own_command(*text: str) -> str:
-    """This program's command line with `words`, quoted for the user's shell, safe to print."""
-    line = [*_program(), *text]
+def own_command(*arguments: str) -> str:
+    """This program's command line, quoted for the user's shell and safe to print."""
+    line = [*_program(), *arguments]
     return visible(subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line))
 
 

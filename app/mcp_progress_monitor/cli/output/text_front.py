@@ -60,12 +60,12 @@ class TerminalTurns:
         self._say = say
         self._depth = 0
         self._waiting: list[Callable[[], None]] = []
-        self._left_out = 0
+        self._skipped = 0
 
     def say(self, line: str) -> None:
         """Print a line; during a question, keep the first lines of a flood and count the rest."""
         if self._depth and len(self._waiting) >= _MOST:
-            self._left_out += 1
+            self._skipped += 1
         else:
             self.do(partial(self._say, line))
 
@@ -90,16 +90,16 @@ class TerminalTurns:
         waiting, self._waiting = self._waiting, []
         for action in waiting:
             action()
-        if self._left_out:
-            self._say(f"… and {self._left_out:,} more lines; see the recording.")
-            self._left_out = 0
+        if self._skipped:
+            self._say(f"… and {self._skipped:,} more lines; see the recording.")
+            self._skipped = 0
 
 
 _BETWEEN_LINES_S = 1.0
 
 
 class LineMeter:
-    """Prints changes of jobs as lines: the first at once, then one a second, and always the last.
+    """Prints changes of jobs as lines: the first immediately, then one per second, and the last.
 
     For a resumed job, the last of each attempt.
     """
@@ -123,7 +123,7 @@ class LineMeter:
         self._waiting: set[JobId] = set()
         self._over: dict[JobId, int] = {}
         self._asides = 0
-        self._told: dict[JobId, tuple[object, ...]] = {}
+        self._last: dict[JobId, tuple[object, ...]] = {}
 
     def on_changes(self, changes: ChangeSet) -> None:
         self._waiting |= changes.progressed
@@ -140,7 +140,7 @@ class LineMeter:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """Print nothing within a `with` block, and what is due afterwards."""
+        """Hold lines back within a `with` block, and print them afterwards."""
         self._asides += 1
         try:
             yield
@@ -157,35 +157,35 @@ class LineMeter:
         now = self._clock()
         for job in sorted(self._waiting):
             snapshot = self._source.snapshot(job)
-            if snapshot is None or not self._is_news(snapshot):
+            if snapshot is None or not self._has_changes(snapshot):
                 self._waiting.discard(job)
             elif snapshot.state.is_over or now >= self._due.get(job, 0.0):
                 self._waiting.discard(job)
                 self._due[job] = now + _BETWEEN_LINES_S
                 self._write(snapshot)
 
-    def _is_news(self, job: JobSnapshot) -> bool:
+    def _has_changes(self, job: JobSnapshot) -> bool:
         """Whether it is our job and the end of its newest attempt was not printed.
 
         A saved job that has not been resumed here stopped in an earlier session.
         """
         is_old = job.state is JobState.RESUMABLE and job.id not in self._due
-        is_told = self._over.get(job.id) == job.attempt_count
-        return job.sender is Side.CLIENT and not is_old and not is_told
+        is_printed = self._over.get(job.id) == job.attempt_count
+        return job.sender is Side.CLIENT and not is_old and not is_printed
 
     def _write(self, job: JobSnapshot) -> None:
         if job.state.is_over:
             self._over[job.id] = job.attempt_count
-        if (job.tick_count or job.task or job.state.is_over) and self._is_other(job):
+        if (job.tick_count or job.task or job.state.is_over) and self._differs(job):
             number = self._numbers.get(job.id, job.id) if self._is_numbered else None
             self.say(job_text.line(job, number))
 
-    def _is_other(self, job: JobSnapshot) -> bool:
+    def _differs(self, job: JobSnapshot) -> bool:
         so_far = job.attempt_count, job.tick_count, job_texts.progress(job)
-        said = (*so_far, job.state, job_text.message(job))
-        is_other = self._told.get(job.id) != said
-        self._told[job.id] = said
-        return is_other
+        current = (*so_far, job.state, job_text.message(job))
+        differs = self._last.get(job.id) != current
+        self._last[job.id] = current
+        return differs
 
 
 _WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
@@ -245,8 +245,8 @@ class TextFront:
         self._text_of = text_of
         self._shows_jobs = shows_jobs
         self._unreadable_count = 0
-        self._irregularities = Violations(engine.jobs, numbers)
-        self._told: set[ErrorDetails] = set()
+        self._violations = Violations(engine.jobs, numbers)
+        self._reported: set[ErrorDetails] = set()
         self._turns = TerminalTurns(meter.aside, meter.say)
         self._task_lines = TaskLines(engine.jobs, numbers)
 
@@ -254,7 +254,7 @@ class TextFront:
         for fact in update.facts:
             self._take(fact, update.frames)
         if self._least <= _WEIGHTS["warning"]:
-            for line in self._irregularities.lines(update.changes):
+            for line in self._violations.lines(update.changes):
                 self._turns.say(line)
         if not self._shows_jobs:
             return
@@ -279,21 +279,21 @@ class TextFront:
     def _show(self, outcome: Outcome) -> None:
         with self._meter.aside():
             if outcome.result is None:
-                self._complain(_failure_text(outcome))
+                self._print_error(_failure_text(outcome))
             elif is_error(outcome.result):
-                self._complain(f"The tool returned an error:\n{answer_text(outcome.raw)}")
+                self._print_error(f"The tool returned an error:\n{answer_text(outcome.raw)}")
             else:
                 if outcome.job is None or self._printed.get(outcome.job) != outcome.raw:
                     self._answer(self._text_of(outcome.raw))
                 if outcome.failure is not None:
-                    self._complain(_failure_text(outcome))
+                    self._print_error(_failure_text(outcome))
 
     def fail(self, failure: CommandFailed) -> None:
         """Print nothing: `main` reports errors of every command."""
 
     def decline(self, job: JobId, problem: ErrorDetails) -> None:
         if self._is_new(problem):
-            self._turns.do(partial(self._complain_aside, problem.as_text()))
+            self._turns.do(partial(self._print_error_aside, problem.as_text()))
 
     def warn(self, problem: ErrorDetails) -> None:
         if self._is_new(problem):
@@ -301,9 +301,9 @@ class TextFront:
                 self._turns.say(visible(line))
 
     def _is_new(self, problem: ErrorDetails) -> bool:
-        """Whether it was not printed before: one full disk may affect many jobs."""
-        is_new = problem not in self._told
-        self._told.add(problem)
+        """Whether it was not printed yet: a full disk affects many jobs."""
+        is_new = problem not in self._reported
+        self._reported.add(problem)
         return is_new
 
     def note(self, line: str) -> None:
@@ -353,15 +353,15 @@ class TextFront:
             self._answer(self._text_of(raw))
 
     def _answer(self, text: str) -> None:
-        is_for_eyes = self._output.is_terminal
-        self._output.text(visible(text, keep_line_ends=True) if is_for_eyes else text)
+        is_escaped = self._output.is_terminal
+        self._output.text(visible(text, keep_line_ends=True) if is_escaped else text)
 
-    def _complain(self, text: str) -> None:
+    def _print_error(self, text: str) -> None:
         self._errors.text(visible(text.rstrip("\n"), keep_line_ends=True) + "\n")
 
-    def _complain_aside(self, text: str) -> None:
+    def _print_error_aside(self, text: str) -> None:
         with self._meter.aside():
-            self._complain(text)
+            self._print_error(text)
 
     def _notification(self, fact: NotificationReceived) -> None:
         if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
