@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.json_schema import TOOK_TOO_LONG, Findings, Stopwatch, find_errors
+from mcp_progress_monitor.json_schema import (
+    TOOK_TOO_LONG,
+    Findings,
+    Stopwatch,
+    find_errors,
+    holds_plainly,
+)
 
 RUNAWAYS = [("^(a|aa)+$", "a" * 60 + "!"), ("(x+x+)+y", "x" * 3_000)]
 DRAFTS = ["draft/2020-12", "draft/2019-09", "draft-07"]
@@ -212,3 +218,79 @@ def test_it_finds_errors_exactly_where_jsonschema_does(schema: Any, value: objec
     errors, unchecked = check(schema, value)
     if not unchecked:
         assert bool(errors) != jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+_NAMES = st.sampled_from(["a", "b", "c"])
+_SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | _NAMES
+_VALUES = st.recursive(
+    _SCALARS, lambda part: st.lists(part, max_size=2) | st.dictionaries(_NAMES, part, max_size=3)
+)
+_KINDS = ["string", "integer", "number", "boolean", "object", "array", "null"]
+
+
+def _plain_schemas(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Schemas of the keywords that are read without the library, and of some that are not."""
+    keywords: dict[str, st.SearchStrategy[Any]] = {
+        "type": st.sampled_from(_KINDS) | st.just(["string", "null"]),
+        "properties": st.dictionaries(_NAMES, part, max_size=3),
+        "required": st.lists(_NAMES, max_size=2, unique=True),
+        "additionalProperties": st.booleans() | part,
+        "minimum": st.integers(-2, 2),
+        "maximum": st.floats(-2, 2),
+        "enum": st.lists(_NAMES, min_size=1, max_size=2, unique=True),
+        "title": _NAMES,
+        "minLength": st.integers(0, 2),
+        "items": part,
+    }
+    return st.fixed_dictionaries({}, optional=keywords)
+
+
+@given(st.recursive(_plain_schemas(st.just({})), _plain_schemas, max_leaves=4), _VALUES)
+def test_what_holds_plainly_holds_by_the_library_in_every_dialect(schema: Any, value: Any) -> None:
+    if holds_plainly(schema, value):
+        assert jsonschema.Draft202012Validator(schema).is_valid(value)
+        assert jsonschema.Draft7Validator(schema).is_valid(value)
+        assert find_errors(schema, value, 5) == Findings([])
+
+
+_USUAL = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [
+        ({"city": "Oslo"}, True),
+        ({"city": "Oslo", "limit": 3}, True),
+        ({"city": "Oslo", "limit": 0}, False),
+        ({"city": "Oslo", "limit": True}, False),
+        ({"limit": 3}, False),
+        ({"city": "Oslo", "town": "Oslo"}, False),
+        ("Oslo", False),
+    ],
+)
+def test_arguments_of_a_usual_tool_are_checked_without_the_library(
+    value: object, holds: bool
+) -> None:
+    assert holds_plainly(_USUAL, value) is holds
+    assert bool(find_errors(_USUAL, value, 5).errors) is not holds
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "text"}}},
+        {"properties": {"a": {"$ref": "#/$defs/a"}}},
+        {"$schema": "http://json-schema.org/draft-03/schema#"},
+        {"required": "a"},
+        {"enum": []},
+        True,
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_library(schema: Any) -> None:
+    assert not holds_plainly(schema, {})

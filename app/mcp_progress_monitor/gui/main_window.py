@@ -114,6 +114,7 @@ class MainWindow(QMainWindow):
         self._preferences = preferences
         self.theme = ThemeChoice(preferences, self)
         self.text_size = TextSize(preferences, self)
+        appearance.follow(QGuiApplication.palette())  # of that theme: every icon is made once
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
         self.welcome = Welcome(appearance, self)
