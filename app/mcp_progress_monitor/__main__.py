@@ -38,7 +38,13 @@ def main() -> int:
     from mcp_progress_monitor.cli.entry import main as run
 
     bundle.restore_search_path()
-    return run()
+    code = run()
+    import signal
+
+    # What threads still compute nobody waits for: Ctrl+C ends it, without a traceback of theirs.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return code
 
 
 if __name__ == "__main__":

@@ -120,3 +120,29 @@ async def test_a_server_that_is_disconnected_is_not_read_to_the_end_of_a_flood()
         newest = json.loads(frame.raw)
         assert newest["event"] == "closed"
         assert newest["unread"] > _MANY
+
+
+_OVER = """
+import sys, threading
+from mcp_progress_monitor.__main__ import main
+threading.Thread(target=threading.Event().wait).start()
+code = main()
+print(code, flush=True)
+sys.exit(code)
+"""
+"""A command that is over while one of its threads still computes."""
+
+
+def test_ctrl_c_after_the_end_of_a_command_ends_its_threads_without_a_traceback(
+    started: list[subprocess.Popen[str]],
+) -> None:
+    command, pipe = [sys.executable, "-c", _OVER, "--version"], subprocess.PIPE
+    program = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    started.append(program)
+    assert program.stdout is not None
+    assert "version" in program.stdout.readline()
+    assert program.stdout.readline() == "0\n"
+    program.send_signal(signal.SIGINT)
+    assert program.wait(PATIENCE_S) == -signal.SIGINT
+    assert program.stderr is not None
+    assert program.stderr.read() == ""
