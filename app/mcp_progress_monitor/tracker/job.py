@@ -25,6 +25,8 @@ from mcp_progress_monitor.tracker.stalls import TickGaps
 from mcp_progress_monitor.tracker.violations import ViolationCounts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_progress_monitor.protocol.facts import StreamBroken, StreamResumed
     from mcp_progress_monitor.tracker.chain import Chain
     from mcp_progress_monitor.tracker.endings import JobEnding
@@ -478,11 +480,10 @@ class Job:
 
 
 def is_rising(job: Job, run: FactRun) -> bool:
-    """Whether the ticks of a run belong to one job, and are plain, without messages."""
+    """Whether the ticks of a run belong to one job, and are plain."""
     requests, values, count = run.requests, run.values, len(run.ticks)
     return (
         requests[0] == requests[-1]
-        and run.has_no_message
         and requests.count(requests[0]) == count
         and job.progress < values[0]
         and values[-1] <= job.limit
@@ -491,18 +492,41 @@ def is_rising(job: Job, run: FactRun) -> bool:
     )
 
 
-def take(job: Job, run: FactRun) -> bool:
+def take(job: Job, run: FactRun, looks: int) -> tuple[bool, int]:
     """Handle such a run at once; whether the job was stalled and runs again.
 
-    Only the first tick can be due for sampling: all arrived at the same moment.
+    Only the first tick can be due for sampling: all arrived at the same moment. Of the messages
+    that differ from the one before, the first `looks` are compared with the job's phase; how many
+    there were is returned as well.
     """
-    is_woken = False
+    is_woken, looked, before, first = False, 0, job.message, run.ticks[0]
     if run.at >= job.sample_at:
-        job.progress, job.last = run.values[0], run.ticks[0]
+        job.progress, job.last = run.values[0], first
+        job.message = before if first[6] is None else first[6]
         job.tick_count += 1
         is_woken = job.sample(run.at)
         job.tick_count -= 1
+    if not run.has_no_message:
+        looked = _take_texts(job, [tick[6] for tick in run.ticks], before, run.at, looks)
     job.progress, job.last = run.values[-1], run.ticks[-1]
     job.tick_count += len(run.ticks)
     job.ticks.extend(run.ticks)
-    return is_woken
+    return is_woken, looked
+
+
+def _take_texts(
+    job: Job, texts: Sequence[str | None], newest: str | None, at: float, looks: int
+) -> int:
+    """Take the messages of the next ticks, after the `newest`; how many were looked at."""
+    looked = 0
+    job.message = next((text for text in reversed(texts) if text is not None), newest)
+    if job.course is None or not set(texts) - {None, newest}:
+        return 0
+    for count, text in enumerate(texts, job.tick_count + 1):
+        if text is None or text == newest:
+            continue
+        if looked == looks:
+            break
+        newest, looked = text, looked + 1
+        job.course.phases.turn(text, at, count)
+    return looked

@@ -213,13 +213,16 @@ class Tracker:
         """Apply the ticks of a run, at least one; returns the job of each."""
         running, at, ticks = self._rows.running, run.at, run.ticks
         first = running.get(run.requests[0])
+        looks = self._looks if at == self._looked_at else _LOOKS
         if first is not None and rising.is_rising(first, run):
-            if rising.take(first, run):
+            is_woken, looked = rising.take(first, run, looks)
+            if looked:
+                self._looked_at, self._looks = at, looks - looked
+            if is_woken:
                 delta.moved.add(first.id)
             return [first] * len(ticks)
         jobs = list(map(running.get, run.requests))
         ended: list[Job | None] = []
-        looks = self._looks if at == self._looked_at else _LOOKS
         texts = itertools.repeat(None) if run.has_no_message else [tick[6] for tick in ticks]
         columns = ticks, jobs, run.values, run.totals, texts
         for tick, job, progress, total, message in zip(*columns, strict=False):

@@ -47,6 +47,7 @@ def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
     assert rising.is_rising(job_at(5), run_of([6, 7.5, 500]))
     assert rising.is_rising(job_at(5, 500.0), run_of([6]))
     assert rising.is_rising(job_at(5, None), run_of([6, 10**400], None))
+    assert rising.is_rising(job_at(5), run_of([6, 7], words="half"))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,6 @@ def test_ticks_that_rise_up_to_the_total_are_rising() -> None:
         run_of([6, 501]),
         run_of([6, 7], 400),
         run_of([6, 7], None),
-        run_of([6, 7], words="half"),
         run_of([6, 7], requests=[1, 2]),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_job_without_a_tick_judges_the_first_one() -> None:
 @pytest.mark.parametrize("at", [2.0, AT - SAMPLE_S / 2])
 def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
     run, at_once, one_by_one = run_of(range(6, 300)), job_at(5, at=at), job_at(5, at=at)
-    assert not rising.take(at_once, run)
+    assert rising.take(at_once, run, 8) == (False, 0)
     for tick in run.ticks:
         one_by_one.take(fact_of(tick))
     for name in ("progress", "tick_count", "odd_count", "sample_at", "state"):
@@ -90,6 +90,20 @@ def test_a_job_is_as_after_one_tick_after_the_other(at: float) -> None:
 def test_a_stalled_job_runs_again() -> None:
     job = job_at(5)
     assert job.stall_if_silent(100.0)
-    assert rising.take(job, run_of([6, 7]))
+    assert rising.take(job, run_of([6, 7]), 8) == (True, 0)
     assert job.state is JobState.RUNNING
     assert (job.tick_count, job.progress) == (3, 7)
+
+
+def test_the_first_new_messages_are_compared_with_the_phase() -> None:
+    job, run = job_at(5), run_of([6, 7, 8, 9, 10])
+    texts = ("Read", "Read", None, "Sort", "Write")
+    run.ticks = [(*tick[:6], text) for tick, text in zip(run.ticks, texts, strict=True)]
+    run.has_no_message = False
+    assert rising.take(job, run, 2) == (False, 2)
+    assert job.message == "Write"
+    assert job.course is not None
+    assert [phase.message for phase in job.course.phases.read(job.tick_count, None)] == [
+        "Read",
+        "Sort",
+    ]
