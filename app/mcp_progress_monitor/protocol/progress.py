@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import re
@@ -187,12 +188,8 @@ class FurtherMembers:
 
     def values(self, members: Sequence[_Members]) -> list[Any]:
         """All values of further members."""
-        return [
-            value
-            for get in self._getters
-            for each in members
-            if (value := get(each)) is not _ABSENT
-        ]
+        found = itertools.chain.from_iterable(map(get, members) for get in self._getters)
+        return [value for value in found if value is not _ABSENT]
 
     def _use(self) -> None:
         fields = [
