@@ -75,6 +75,10 @@ class Heartbeat:
         """How long this thread ran from one of the window's beats to the next."""
         return _lateness([beat.worked for beat in self._felt if since <= beat.at <= until])
 
+    def task_work(self, since: float = -math.inf, until: float = math.inf) -> Lateness:
+        """The same from one of the tasks' beats to the next: how late they are if nobody waits."""
+        return _lateness([beat.worked for beat in self._beats if since <= beat.at <= until])
+
     def _on_timeout(self) -> None:
         now, worked = time.perf_counter(), time.thread_time()
         late = max(0.0, self._since.nsecsElapsed() / 1e9 - PERIOD_S)

@@ -65,7 +65,7 @@ async def ingest(count: str, tokens: str, shape: str, records: str) -> dict[str,
         written = frames_in(folder)
     assert bool(written) is (records == "recorded"), written
     late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
-    work = beat.work(watch.first, watch.last)
+    work = beat.task_work(watch.first, watch.last)
     ticks, elements = form.ticks(sent), sent if form.batch else 0
     return {
         "rate": per_second(sent, watch.last - watch.first),

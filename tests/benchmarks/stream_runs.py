@@ -100,7 +100,7 @@ async def window_stream(count: str, kind: str) -> dict[str, Any]:
             await flooded(engine, beat, 1)
             shown = sum(job.tick_count for job in snapshots(engine))
         written = frames_in(Path(name))
-    late, work = beat.lateness(watch.first, watch.last), beat.work(watch.first, watch.last)
+    late, work = beat.lateness(watch.first, watch.last), beat.task_work(watch.first, watch.last)
     return {
         "rate": per_second(watch.count, watch.last - watch.first),
         "cpu_us": (watch.cpu_last - watch.cpu_first) / int(count) * 1e6,
