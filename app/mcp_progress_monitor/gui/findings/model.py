@@ -287,7 +287,7 @@ class RulesModel(TitledTable):
 INTERVAL_MS: Final = 100  # between two publications, at least
 _SHARE: Final = 10
 """After a slow publication, the pause is so many times its length."""
-_MOST_AT_ONCE: Final = 60  # findings published at once: some 10 ms of work for the list
+_MOST_AT_ONCE: Final = 30  # findings published at once: some 5 ms of work for the list
 _PASSING_MS: Final = 5_000  # interval between checks for silence, at most
 _LATER_MS: Final = 500
 """Delay of the check after a deadline: a tap's recording is read a little later than written."""
