@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
@@ -75,6 +75,19 @@ def _no_collector() -> Iterator[None]:
 def _loop_goes_on(qapp: QApplication) -> None:
     """Let no window that goes away end the loop of a test, as the program does."""
     qapp.setQuitOnLastWindowClosed(False)
+
+
+@pytest.fixture(autouse=True)
+def _gone(qapp: QApplication) -> Iterator[None]:
+    """Delete what a test has let go: no event loop comes by that would.
+
+    A window that was not closed because it asks first would be at the front of all later tests, and
+    be painted and searched in each.
+    """
+    yield
+    if (focused := qapp.focusWidget()) is not None:
+        focused.clearFocus()  # a field that is deleted with the focus says that it was left
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 @pytest.fixture(autouse=True)
