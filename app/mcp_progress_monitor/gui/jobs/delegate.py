@@ -250,7 +250,7 @@ class JobCells:
         left += side + GAP
         room = self._paint_signs(painter, row, end, job, badge)
         name = job_texts.name(job)
-        self._write(painter, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
+        self._print(painter, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
         text = job_texts.summary(job)
         self._write(painter, faces.second, row.second, left, end - left, text, Tone.MUTED)
 
@@ -282,7 +282,7 @@ class JobCells:
     ) -> None:
         faces = row.faces
         server = job_texts.server(job)
-        self._write(painter, faces.first, row.first, left, width, server, Tone.TEXT)
+        self._print(painter, faces.first, row.first, left, width, server, Tone.TEXT)
         if job.watched_client is None:
             # Tokens differ at their ends: ours count up there.
             text = faces.second.elided(job_texts.token(job), width, in_middle=True)
@@ -312,7 +312,7 @@ class JobCells:
         bar = QRectF(left, top, width - room - GAP, height)
         self._bars.paint(painter, bar, job)
         right = left + width - room
-        self._write(painter, faces.first, row.first, right, room, amount, Tone.TEXT, _RIGHT)
+        self._print(painter, faces.first, row.first, right, room, amount, Tone.TEXT, is_right=True)
         # The message at the left and, where there is room, the exact count at the right.
         face = faces.second
         room = face.width(count) + GAP if count else 0
@@ -334,8 +334,8 @@ class JobCells:
         faces = row.faces
         word, spent, words = _words_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
-        self._write(painter, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
-        self._write(painter, faces.first, row.first, left, width - room, word, tone_of(job))
+        self._print(painter, faces.second, row.first, left, width, spent, Tone.MUTED, is_right=True)
+        self._print(painter, faces.first, row.first, left, width - room, word, tone_of(job))
         if job.sparks:
             before = faces.first.width(word) + GAP
             self._paint_sparks(painter, row.first, left + width - room, width - room - before, job)
@@ -375,6 +375,28 @@ class JobCells:
             painter.setPen(self._appearance.colour(tone))
             top, height = line
             painter.drawText(left, top, width, height, flags, face.elided(words, width))
+
+    def _print(
+        self,
+        painter: QPainter,
+        face: Face,
+        line: tuple[int, int],
+        left: int,
+        width: int,
+        words: str,
+        tone: Tone,
+        *,
+        is_right: bool = False,
+    ) -> None:
+        """As `_write`, for texts of the first line, which are the same in many rows."""
+        if words and width > 0:
+            painter.setFont(face.font)
+            painter.setPen(self._appearance.colour(tone))
+            text = face.static(face.elided(words, width))
+            size, (top, height) = text.size(), line
+            before = width - size.width() if is_right else 0
+            place = QPointF(left + before, top + (height - size.height()) / 2)
+            painter.drawStaticText(place, text)
 
     def _draw_icon(
         self, painter: QPainter, left: int, top: int, side: int, name: str, tone: Tone
