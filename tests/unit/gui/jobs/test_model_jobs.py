@@ -10,7 +10,12 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
-from mcp_progress_monitor.gui.jobs.model import SETTLED_AFTER_S, SNAPSHOT, JobsModel
+from mcp_progress_monitor.gui.jobs.model import (
+    SETTLED_AFTER_S,
+    SNAPSHOT,
+    SORTED_EACH_SECOND,
+    JobsModel,
+)
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, Clocks, JobState
 from tests.findings import mark
@@ -245,6 +250,22 @@ def test_rows_in_a_list_sorted_by_a_moving_number_change_places_once_a_second(
     assert shown(model) == [1, 2]
     model.tick([])
     assert shown(model) == [2, 1]
+
+
+def test_rows_of_very_many_running_jobs_change_places_every_other_second(
+    qtbot: QtBot, bare: JobsModel, source: FakeJobs
+) -> None:
+    running = range(1, SORTED_EACH_SECOND + 2)
+    source.put(*(job(id=number, rate=float(number)) for number in running))
+    bare.apply(ChangeSet(added=tuple(running)))
+    bare.sort(Column.RATE, ASCENDING)
+    source.put(job(id=1, rate=9e9))
+    source.asked.clear()
+    bare.tick([])
+    assert source.asked == []
+    with qtbot.waitSignal(bare.layoutChanged):
+        bare.tick([])
+    assert shown(bare)[-1] == 1
 
 
 def test_a_remembered_row_follows_its_job_through_sorting(
