@@ -1,5 +1,5 @@
-"""Test servers: the bundled demo server, with every way to misbehave, on stdio and over HTTP.
+"""Test servers: the demo server with every kind of fault, on stdio and over HTTP.
 
-`python -m tests.servers --help` lists the options. A tool is a small function with a row in a table
-in `tools/`; `profiles.py` breaks the server as a whole, `http/` is what HTTP adds.
+`python -m tests.servers --help` lists the options. Each tool is a small function with a row in a
+table in `tools/`. `server.py` has faults of the whole server, `http/` the HTTP transports.
 """

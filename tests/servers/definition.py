@@ -1,4 +1,4 @@
-"""How the monitor starts the test server."""
+"""The definition with which the monitor starts the test server."""
 
 import sys
 from pathlib import Path
@@ -7,18 +7,14 @@ from typing import Final
 from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
 
 COMMAND: Final = (sys.executable, str(Path(__file__).with_name("__main__.py")))
-"""Starts the test server in any folder."""
+"""Works in any folder."""
 
 
 def server_definition(
     *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float | None = None
 ) -> StdioDefinition:
     """The test server on stdio; `args` are its options."""
-    command, *text = COMMAND
+    command, path = COMMAND
     return StdioDefinition(
-        name=name,
-        command=command,
-        args=(*text, *args),
-        era=era,
-        connect_timeout_s=connect_timeout_s,
+        name=name, command=command, args=(path, *args), era=era, connect_timeout_s=connect_timeout_s
     )

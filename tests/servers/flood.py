@@ -1,8 +1,8 @@
-"""`python -m tests.servers.flood`: one tool, many tokens, as many notifications as the pipe takes.
+"""`python -m tests.servers.flood`: a tool that sends notifications as fast as the pipe allows.
 
-For benchmarks. The tool `flood` waits until as many calls are open as there are tokens to be,
-sends the notifications of all of them in turn, and then answers each. Then it starts over. With
-`--shape` the messages are those of `tests.benchmarks.shapes`, made before the first is sent.
+For benchmarks. The tool `flood` waits until one call per token is open, sends their notifications
+in turn, replies to each, and starts over. With `--shape`, the messages are those of
+`tests.benchmarks.shapes`, built before the first is sent.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tests.benchmarks.shapes import SHAPES, Shape
 
 
 class Flood:
-    """Gathers calls until there is one for each token, then serves them together."""
+    """Collects calls until there is one for each token, then serves them together."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Flood:
         message: str | None,
         shape: Shape | None = None,
     ) -> None:
-        """Send `count` notifications, spread evenly; with a pause between rounds if wanted."""
+        """Send `count` notifications, evenly distributed, with a pause between rounds if any."""
         self._count = count
         self._shape = shape
         self._per_token = max(1, count // tokens)
@@ -41,10 +41,10 @@ class Flood:
         self._lock = threading.Lock()
 
     def flood(self, call: Call) -> None:
-        """Wait for the others; the last to come sends and answers for all.
+        """Wait for the other calls; the last one sends for all.
 
         Raises:
-            RpcError: The call carries no progress token.
+            RpcError: The call has no progress token.
         """
         if call.token is None:
             raise RpcError(INVALID_PARAMS, "flood needs a progress token")
@@ -71,7 +71,7 @@ class Flood:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the client is done and return the exit code."""
+    """Serve until the client disconnects; return the exit code."""
     options = _parser().parse_args(arguments)
     shape = SHAPES[options.shape] if options.shape else None
     flood = Flood(options.count, options.tokens, options.interval, options.message, shape)
@@ -93,10 +93,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tests.servers.flood", description="Floods its client with progress."
     )
     add = parser.add_argument
-    add("--count", type=_positive, default=500_000, metavar="N", help="notifications in all")
+    add("--count", type=_positive, default=500_000, metavar="N", help="notifications in total")
     add("--tokens", type=_positive, default=1, metavar="T", help="calls that share them")
     add("--interval", type=float, default=0.0, metavar="S", help="pause before each round")
-    add("--shape", choices=SHAPES, help="what the messages look like")
+    add("--shape", choices=SHAPES, help="the messages to send")
     add("--message", metavar="TEXT", help="put this text into each notification")
     return parser
 

@@ -1,4 +1,4 @@
-"""The command line of the test server, and the profiles that are sets of its options."""
+"""The command-line options of the test server, and the profiles that preset them."""
 
 import argparse
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ examples:
   python -m tests.servers --http 8123
       at http://127.0.0.1:8123/mcp
   python -m tests.servers --http 8123 --resumable --break-after 5 --retry 500
-      cuts each call once; with Last-Event-ID it goes on
+      cuts each call once; it continues with Last-Event-ID
   python -m tests.servers --http 8123 --resumable --state-dir STATE
-      goes on with calls after it was killed and started again
+      continues calls after it was killed and restarted
   python -m tests.servers --http 8123 --reply batch
       sends all progress together with the result
   python -m tests.servers --http 8123 --bearer secret
-      wants the header "Authorization: Bearer secret"
+      requires the header "Authorization: Bearer secret"
   python -m tests.servers --http 8123 --oauth --token-lifetime 30
-      wants a sign-in, and soon another token
+      requires a sign-in, and soon another token
   python -m tests.servers --http 8123 --fail 503 --fail-times 2 --retry-after 1
-      is overloaded, twice
+      is overloaded twice
   python -m tests.servers --http 8123 --sse
       at http://127.0.0.1:8123/sse, the transport of 2024-11-05
 """
@@ -50,12 +50,12 @@ PROFILES: Final[dict[str, dict[str, Any]]] = {
     "no-tasks": {"offers_tasks": False},
     "unacknowledged": {"acknowledges": False},
 }
-"""Name of each profile and the options it sets; one given on the command line wins over it."""
+"""The options that each profile presets; those on the command line take precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the server behaves as a whole. What single tools do wrong is up to their arguments."""
+    """Options of the whole server. The faults of single tools depend on their arguments."""
 
     profile: str = "polite"
     era: str = "both"
@@ -102,9 +102,9 @@ class Options:
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
-    """Return the options of a command line, that of the process by default.
+    """Return the options of a command line, by default that of the process.
 
-    Exits with code 2 and a message on stderr when they make no sense together.
+    Exits with code 2 and a message on stderr if they contradict each other.
     """
     parser = _parser()
     profile = parser.parse_known_args(arguments)[0].profile
@@ -128,18 +128,18 @@ def _frozen(value: Any) -> Any:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.servers",
-        description="An MCP server that shows every way of reporting progress, on stdio or HTTP.",
+        description="An MCP server with every way of reporting progress, on stdio or HTTP.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
-    parser.add_argument("--profile", choices=PROFILES, default="polite", help="how to misbehave")
+    parser.add_argument("--profile", choices=PROFILES, default="polite", help="preset options")
     _add_protocol_options(parser)
     _add_life_options(parser)
     _add_http_options(parser.add_argument_group("over HTTP"))
-    _add_fault_options(parser.add_argument_group("over HTTP, what goes wrong"))
-    _add_access_options(parser.add_argument_group("over HTTP, who may come in"))
+    _add_fault_options(parser.add_argument_group("faults over HTTP"))
+    _add_access_options(parser.add_argument_group("access control over HTTP"))
     return parser
 
 
@@ -159,9 +159,9 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
         "--change-tools",
         dest="changes_tools",
         action="store_true",
-        help="want one argument more of every tool once one was called",
+        help="after the first call, require another argument for every tool",
     )
-    add("--no-tasks", dest="offers_tasks", action="store_false", help="know no tasks at all")
+    add("--no-tasks", dest="offers_tasks", action="store_false", help="do not support tasks")
     add(
         "--no-acknowledgement",
         dest="acknowledges",
@@ -173,7 +173,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
         dest="ignored_methods",
         metavar="NAME",
         action="append",
-        help="never answer requests for this method; may be given several times",
+        help="never reply to requests for this method; may be given several times",
     )
 
 
@@ -187,20 +187,20 @@ def _add_life_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="take S seconds to end when stdin is closed",
     )
-    add("--ignore-eof", dest="ignores_eof", action="store_true", help="outlive a closed stdin")
-    add("--ignore-sigterm", dest="ignores_sigterm", action="store_true", help="outlive a SIGTERM")
+    add("--ignore-eof", dest="ignores_eof", action="store_true", help="keep running at EOF")
+    add("--ignore-sigterm", dest="ignores_sigterm", action="store_true", help="ignore SIGTERM")
     add(
         "--linger",
         dest="linger_s",
         type=_seconds,
         metavar="S",
-        help="how long to outlive a closed stdin (default: 600)",
+        help="how long to keep running after EOF (default: 600)",
     )
     add(
         "--state-dir",
         type=Path,
         metavar="DIR",
-        help="where resumable work and tasks are kept (default: a folder of the user's, no tasks)",
+        help="where to save resumable work and tasks (default: a user folder, without tasks)",
     )
     add("--exit-code", type=int, metavar="N", help="exit code of the profile exit (default: 3)")
 
@@ -213,29 +213,29 @@ def _add_http_options(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=0,
         metavar="PORT",
-        help="serve Streamable HTTP on this port of 127.0.0.1 (default: any that is free); "
-        "the address is told on stderr",
+        help="serve Streamable HTTP on this port of 127.0.0.1 (default: any free port); "
+        "the URL is printed to stderr",
     )
     add("--sse", action="store_true", help="serve the older HTTP+SSE transport of 2024-11-05")
     add(
         "--reply",
         choices=("sse", "json", "batch"),
-        help="answer with an event stream (default), one JSON value, or a JSON array of all "
+        help="reply with an event stream (default), one JSON value, or a JSON array of all "
         "progress and the result",
     )
     add(
         "--late-batch",
         action="store_true",
-        help="reply in batches, and keep some progress back for the next reply to anything",
+        help="reply in batches, and hold some progress back for the next reply",
     )
     add(
         "--resumable",
         dest="is_resumable",
         action="store_true",
         help="number events, and replay missed ones to a GET with Last-Event-ID; with --state-dir "
-        "sessions, events and running calls of steady tools outlive the process",
+        "sessions, events and running calls of progress tools outlive the process",
     )
-    add("--retry", dest="retry_ms", type=_count, metavar="MS", help="how soon to come back")
+    add("--retry", dest="retry_ms", type=_count, metavar="MS", help="the retry time of streams")
     add(
         "--tls",
         type=Path,
@@ -253,9 +253,9 @@ def _add_fault_options(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="cut the connection of each call after N events, once",
     )
-    add("--fail", type=_status, metavar="STATUS", help="answer with this status, e.g. 503 or 429")
-    add("--fail-after", type=_count, metavar="N", help="let so many requests through before")
-    add("--fail-times", type=_count, metavar="N", help="how often; 0 is always (default: 1)")
+    add("--fail", type=_status, metavar="STATUS", help="reply with this status, e.g. 503 or 429")
+    add("--fail-after", type=_count, metavar="N", help="serve N requests before")
+    add("--fail-times", type=_count, metavar="N", help="how often; 0 for always (default: 1)")
     add("--retry-after", dest="retry_after_s", type=_seconds, metavar="S", help="when to retry")
     add("--redirect", metavar="URL", help="redirect everything to this address")
     add(
@@ -263,28 +263,23 @@ def _add_fault_options(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const="comments",
         choices=("comments", "event"),
-        help="answer calls with comments for ever, or with one event that never ends",
+        help="reply to calls with endless comments, or with one endless event",
     )
-    add("--huge", type=_count, metavar="BYTES", help="answer calls with one event of this size")
-    add("--no-mcp", action="store_true", help="be a web site: a page for everything")
+    add("--huge", type=_count, metavar="BYTES", help="reply to calls with one event of this size")
+    add("--no-mcp", action="store_true", help="serve a web page for every request")
 
 
 def _add_access_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--bearer", metavar="TOKEN", help="want this token in the header Authorization")
-    add("--oauth", action="store_true", help="want a token of our own authorization server")
-    add(
-        "--oauth-deny",
-        dest="oauth_denies",
-        action="store_true",
-        help="let that server refuse everybody",
-    )
+    add("--bearer", metavar="TOKEN", help="require this token in the header Authorization")
+    add("--oauth", action="store_true", help="require a token of the built-in OAuth server")
+    add("--oauth-deny", dest="oauth_denies", action="store_true", help="deny all sign-ins")
     add(
         "--token-lifetime",
         dest="token_lifetime_s",
         type=_seconds,
         metavar="S",
-        help="how long its tokens are good (default: 3600)",
+        help="the lifetime of its tokens (default: 3600)",
     )
 
 

@@ -1,8 +1,11 @@
-"""The demo server with whatever else its options can make of it: pages, faults, saved tasks."""
+"""The demo server with the faults of its options: pagination, misbehavior, saved tasks."""
 
+import signal
+import sys
 import threading
+import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +18,28 @@ from mcp_progress_monitor.demo.subscriptions import Subscriptions
 from mcp_progress_monitor.demo.task_service import TaskService, terms
 from mcp_progress_monitor.demo.tasks import Task, Terms
 from mcp_progress_monitor.demo.tool import Tool, record
-from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RequestId, RpcError, Wire
-from tests.servers.faulty_tasks import FaultyTask, FaultyTraits, prepare
-from tests.servers.saved_tasks import Origin, TaskStore
+from mcp_progress_monitor.demo.wire import (
+    INVALID_PARAMS,
+    JsonObject,
+    PeerGoneError,
+    RequestId,
+    RpcError,
+    Wire,
+)
+from tests.servers.faulty_tasks import (
+    FaultyTask,
+    FaultyTraits,
+    Origin,
+    TaskStore,
+    prepare,
+    store_in,
+)
+from tests.servers.options import Options
+from tests.servers.tools import TOOLS
 
 
 class FaultyServer(Server):
-    """A demo server that can misbehave as a whole."""
+    """A demo server with faults of the whole server."""
 
     def __init__(
         self,
@@ -37,11 +55,11 @@ class FaultyServer(Server):
         store: TaskStore | None = None,
         has_many_clients: bool = False,
     ) -> None:
-        """Serve `tools`; requests for `ignored_methods` get no answer at all.
+        """Serve `tools`; requests for `ignored_methods` get no reply.
 
-        Once a tool was called there are `later_tools`, if any, instead. Without `acknowledges` no
-        listener is told that it is one. Servers of one process share their `store` of tasks. With
-        `has_many_clients` ids are unique only for each owner.
+        After the first call, `later_tools`, if any, replace the tools. Without `acknowledges`,
+        subscriptions are not acknowledged. Servers in one process share a `store` of tasks. With
+        `has_many_clients`, IDs are unique per owner only.
         """
         self._page_size = page_size
         self._ignored = frozenset(ignored_methods)
@@ -52,23 +70,23 @@ class FaultyServer(Server):
         super().__init__(wire, negotiation, tools, state_dir=state_dir)
 
     def join(self, timeout_s: float) -> None:
-        """Wait until no request is being served, at most `timeout_s` for each."""
+        """Wait until no request is being served, at most `timeout_s` per request."""
         for _, thread in self._open():
             thread.join(timeout_s)
 
     def cancel(self, owner: object) -> None:
-        """Cancel all calls of that owner: it no longer waits for them."""
+        """Cancel all calls of an owner that no longer waits for them."""
         for call, _ in self._open():
             if call.owner is owner:
                 call.cancel()
 
     def cancel_all(self) -> None:
-        """Cancel all calls, and leave tasks alone."""
+        """Cancel all calls, but not tasks."""
         for call, _ in self._open():
             call.cancel()
 
     def _make_subscriptions(self, wire: Wire) -> Subscriptions:
-        return Subscriptions(wire) if self._acknowledges else SilentNews(wire)
+        return Subscriptions(wire) if self._acknowledges else SilentSubscriptions(wire)
 
     def _make_tasks(self, connection: Connection) -> "FaultyTaskService":
         return FaultyTaskService(connection, self._store, self._page_size)
@@ -88,15 +106,15 @@ class FaultyServer(Server):
         return (call.owner, call.id) if self._has_many_clients else call.id
 
 
-class SilentNews(Subscriptions):
-    """Acknowledges no listener."""
+class SilentSubscriptions(Subscriptions):
+    """Subscriptions that are not acknowledged."""
 
     def _acknowledge(self, listener: Any) -> None:
         pass
 
 
 class ChangingContent(Content):
-    """Lists tools in pages, and changes them once one was called."""
+    """Lists tools in pages, and changes them after the first call."""
 
     def __init__(
         self,
@@ -105,7 +123,7 @@ class ChangingContent(Content):
         page_size: int,
         later_tools: Sequence[Tool] = (),
     ) -> None:
-        """List at most `page_size` tools in one answer; 0 lists all of them."""
+        """List at most `page_size` tools per page; 0 for all."""
         super().__init__(tools, tasks)
         self._page_size = page_size
         self._later_tools = {tool.name: tool for tool in later_tools or tools}
@@ -120,33 +138,33 @@ class ChangingContent(Content):
 
 
 class FaultyTaskService(TaskService):
-    """Tasks with faults, in pages, and those of a server before."""
+    """Tasks with faults, listed in pages, including those of an earlier server."""
 
     def __init__(self, connection: Connection, store: TaskStore, page_size: int) -> None:
-        """List `page_size` tasks at a time, 0 for all; continue those that were saved."""
+        """List `page_size` tasks per page, 0 for all; continue saved tasks."""
         super().__init__(connection, store)
         self.tools: dict[str, Tool] = {}
-        """By name, to continue tasks of a server before."""
+        """By name, to continue tasks of an earlier server."""
         self._saved = store
         self._page_size = page_size
         self._is_open = False
         self._opening = threading.Lock()
 
     def wants(self, call: Call, tool: Tool) -> bool:
-        """Tell whether a call of this tool becomes a task, perhaps against the rules."""
-        if isinstance(tool.tasks, FaultyTraits) and tool.tasks.becomes != "as_wanted":
+        """Return whether a call of this tool becomes a task, possibly against the rules."""
+        if isinstance(tool.tasks, FaultyTraits) and tool.tasks.becomes != "as_required":
             return tool.tasks.becomes == "always"
         return super().wants(call, tool)
 
     def known_ids(self, call: Call, wanted: object) -> Iterable[str]:
-        """Return the tasks that a listener may hear of, saved ones included."""
+        """Return the tasks that can be subscribed to, including saved ones."""
         if isinstance(wanted, dict) and "taskIds" in wanted:
             call.dialect.require_tasks()
             self._continue_saved()
         return super().known_ids(call, wanted)
 
     def close(self) -> None:
-        """Stop all work and leave it as it is, for the next server to continue."""
+        """Stop all work, so that the next server can continue it."""
         self._saved.close()
         super().close()
 
@@ -214,7 +232,7 @@ class FaultyTaskService(TaskService):
 
 
 class LyingNegotiation(Negotiation):
-    """Claims `answered_version` in every handshake, whatever it speaks."""
+    """Answers every handshake with `answered_version`, regardless of the actual revision."""
 
     def __init__(
         self,
@@ -223,7 +241,7 @@ class LyingNegotiation(Negotiation):
         *,
         offers_tasks: bool = True,
     ) -> None:
-        """Serve `versions`; without `answered_version`, tell the truth."""
+        """Serve `versions`; without `answered_version`, answer correctly."""
         super().__init__(versions, offers_tasks=offers_tasks)
         self._answered_version = answered_version
 
@@ -240,32 +258,32 @@ _IS_SURE: Final[JsonObject] = {"type": "boolean", "description": "Confirm"}
 
 @dataclass(frozen=True, slots=True)
 class ChangedTool(Tool):
-    """A tool as a later version has it: it needs one argument more, `is_sure`."""
+    """A later version of a tool, which requires another argument, `is_sure`."""
 
     @property
     def schema(self) -> JsonObject:
-        """The JSON Schema of everything a client may pass."""
+        """The input schema."""
         before = Tool.schema.__get__(self)  # slots leave `super()` without its class
         return record("", **before["properties"], is_sure=_IS_SURE)
 
     def serve(self, call: Call, completed: JsonObject) -> JsonObject | None:
-        """Run with arguments that were checked."""
+        """Run with validated arguments."""
         own = {name: value for name, value in completed.items() if name != "is_sure"}
         return Tool.serve(self, call, own)
 
 
 def changed(tool: Tool) -> ChangedTool:
-    """Return the tool as a later version has it."""
+    """Return a later version of the tool."""
     return ChangedTool(
         tool.run, tool.title, tool.description, tool.arguments, tool.lasts, tool.tasks
     )
 
 
 def page(member: str, whole: JsonObject, size: int, call: Call) -> JsonObject:
-    """Return the entries that the call's cursor points at, and the next cursor if there are more.
+    """Return the page that the call's cursor names, and the next cursor if there are more.
 
     Raises:
-        RpcError: We never gave out this cursor.
+        RpcError: The cursor is unknown.
     """
     if not size:
         return whole
@@ -278,3 +296,80 @@ def page(member: str, whole: JsonObject, size: int, call: Call) -> JsonObject:
     if start + size < len(entries):
         result["nextCursor"] = f"{member}-from-{start + size}"
     return result
+
+
+_WELCOME: Final = (
+    b"Welcome to Not An MCP Server 4.2!\n"
+    b"Listening on http://localhost:8080/ ...\n"
+    b"Type 'help' for help.\n"
+)
+
+
+def run(options: Options, wire: Wire) -> int:
+    """Serve one client according to the profile; return the exit code of the process."""
+    if options.ignores_sigterm:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(options.start_delay_s)
+    try:
+        return _BROKEN.get(options.profile, _serve)(options, wire)
+    except PeerGoneError:
+        return 0
+    finally:
+        time.sleep(options.linger_s if options.ignores_eof else options.shutdown_delay_s)
+
+
+def make_server(
+    options: Options, wire: Wire, store: TaskStore | None = None, *, has_many_clients: bool = False
+) -> FaultyServer:
+    """Return a server with these options."""
+    return FaultyServer(
+        wire,
+        LyingNegotiation(
+            options.versions, options.answered_version, offers_tasks=options.offers_tasks
+        ),
+        TOOLS,
+        page_size=options.page_size,
+        ignored_methods=options.ignored_methods,
+        state_dir=options.state_dir,
+        later_tools=[changed(tool) for tool in TOOLS] if options.changes_tools else (),
+        acknowledges=options.acknowledges,
+        store=store or store_in(options.state_dir),
+        has_many_clients=has_many_clients,
+    )
+
+
+def _serve(options: Options, wire: Wire) -> int:
+    server = make_server(options, wire)
+    server.run()
+    if not options.ignores_eof:
+        server.close()
+    return 0
+
+
+def _stay_silent(_options: Options, wire: Wire) -> int:
+    """Read everything, but never reply."""
+    for _ in wire.lines():
+        continue
+    return 0
+
+
+def _exit_immediately(options: Options, _wire: Wire) -> int:
+    """Fail like a server without its configuration."""
+    sys.stderr.write("demo server: DEMO_API_KEY is not set\n")
+    sys.stderr.write("demo server: set it and start me again\n")
+    return options.exit_code
+
+
+def _print_rubbish(_options: Options, wire: Wire) -> int:
+    """Behave like another program, with a prompt and an error for every line."""
+    wire.send_bytes(_WELCOME)
+    for line in wire.lines():
+        wire.send_bytes(b"> Unknown command: " + line[:40].strip() + b"\n")
+    return 0
+
+
+_BROKEN: Final[dict[str, Callable[[Options, Wire], int]]] = {
+    "silent": _stay_silent,
+    "exit": _exit_immediately,
+    "rubbish": _print_rubbish,
+}

@@ -1,4 +1,4 @@
-"""The endpoints that messages are posted to: Streamable HTTP, and the transport of 2024-11-05."""
+"""The endpoints of Streamable HTTP and of HTTP with SSE (2024-11-05)."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -26,12 +26,12 @@ from tests.servers.http.streams import Reader, Stream
 from tests.servers.options import Options
 
 _FIRST_MESSAGE_S: Final = 0.05
-"""So long an exchange may be refused with a status; then its stream begins."""
+"""How long to wait for an early error, which gets a status of its own, before streaming."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """What came with a POST, and whose it is."""
+    """The message of a POST, and its session."""
 
     body: bytes
     message: Any
@@ -50,10 +50,10 @@ class _Post:
 
 
 class Endpoint:
-    """Serves all clients of Streamable HTTP."""
+    """The endpoint of Streamable HTTP."""
 
     def __init__(self, options: Options, sessions: Sessions) -> None:
-        """Answer as the options want."""
+        """Reply as the options say."""
         self._options = options
         self._sessions = sessions
         self._has_handshake = any(v < "2026" for v in options.versions)
@@ -73,7 +73,7 @@ class Endpoint:
             self._delete(handler)
         else:
             allowed = "GET, POST, DELETE" if self._has_handshake else "POST"
-            handler.close_connection = True  # a body may follow that nobody reads
+            handler.close_connection = True  # the body, if any, is not read
             handler.reply(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": allowed})
 
     def _is_for_session(self, handler: Handler) -> bool:
@@ -87,20 +87,20 @@ class Endpoint:
             message = json_of(body)
         except (ValueError, RecursionError) as error:
             raise refused(HTTPStatus.BAD_REQUEST, f"Not JSON: {error}", PARSE_ERROR) from error
-        self._serve(handler, self._of_session(handler, body, message))
+        self._serve(handler, self._session_post(handler, body, message))
 
-    def _of_session(self, handler: Handler, body: bytes, message: Any) -> _Post:
+    def _session_post(self, handler: Handler, body: bytes, message: Any) -> _Post:
         alone = self._has_per_request and stands_alone(handler.headers, message)
         shakes_hands = isinstance(message, dict) and message.get("method") == "initialize"
         if alone and not (shakes_hands and self._has_handshake):
-            return self._of_nobody(handler, body, message)
+            return self._shared_post(handler, body, message)
         if shakes_hands:
             session = self._sessions.new()
             return _Post(body, message, session, {SESSION_HEADER: session.id}, is_new=True)
         check_version(handler.headers)
         return _Post(body, message, self._session(handler), {})
 
-    def _of_nobody(self, handler: Handler, body: bytes, message: Any) -> _Post:
+    def _shared_post(self, handler: Handler, body: bytes, message: Any) -> _Post:
         if not isinstance(message, dict):
             raise refused(HTTPStatus.BAD_REQUEST, "The body must be one message")
         if "id" in message and "method" in message:
@@ -113,7 +113,7 @@ class Endpoint:
             raise refused(HTTPStatus.BAD_REQUEST, f"{SESSION_HEADER} is missing: initialize first")
         session = self._sessions.get(session_id)
         if session is None:
-            raise refused(HTTPStatus.NOT_FOUND, "There is no such session, or not any more")
+            raise refused(HTTPStatus.NOT_FOUND, "The session is unknown or has ended")
         return session
 
     def _serve(self, handler: Handler, post: _Post) -> None:
@@ -124,18 +124,18 @@ class Endpoint:
         post.session.set_up(post.message)
         stream.hold()
         reader = stream.attach() if self._options.reply == "sse" else None
-        if not (post.stands_alone and "id" not in post.message):  # such notices mean nothing there
+        if not (post.stands_alone and "id" not in post.message):  # they have no effect there
             post.session.server.receive(post.body, stream)
         stream.release()
         if post.is_new:
             self._open(post, stream)
         if reader is None:
-            self._reply_at_once(handler, post, stream)
+            self._reply_at_end(handler, post, stream)
         elif not self._has_short_answer(handler, post, stream):
             self._stream(handler, post, reader)
 
     def _is_faulty(self, handler: Handler, post: _Post) -> bool:
-        """Answer a call wrongly, if that is what the server is for."""
+        """Reply to a call with a fault, if the options have one."""
         options = self._options
         if options.endless is not None:
             endless(handler, options.endless, post.headers)
@@ -146,7 +146,7 @@ class Endpoint:
         return True
 
     def _open(self, post: _Post, stream: Stream) -> None:
-        """Keep the session if the handshake went well."""
+        """Register the session if the handshake succeeded."""
         if any("result" in json_of(answer) for answer in stream.messages()):
             self._sessions.add(post.session)
         else:
@@ -154,7 +154,7 @@ class Endpoint:
             post.session.close()
 
     def _has_short_answer(self, handler: Handler, post: _Post, stream: Stream) -> bool:
-        """Answer without a stream: if there is nothing to say, or nothing but an early error."""
+        """Reply without a stream, if there is no message or only an early error."""
         stream.waited_for(lambda: stream.count > 0 or stream.has_ended, _FIRST_MESSAGE_S)
         messages = stream.messages()
         if not messages:
@@ -175,8 +175,8 @@ class Endpoint:
             if post.stands_alone and not is_whole:
                 post.session.server.cancel(reader.stream)
 
-    def _reply_at_once(self, handler: Handler, post: _Post, stream: Stream) -> None:
-        """Answer with one JSON value when everything is done."""
+    def _reply_at_end(self, handler: Handler, post: _Post, stream: Stream) -> None:
+        """Reply with one JSON value at the end."""
         gone = Reader(stream, 0)
         with handler.hangups.watched(handler.connection, gone.hang_up):
             stream.waited_for(lambda: stream.has_ended or gone.is_gone)
@@ -214,7 +214,7 @@ class Endpoint:
 
 
 def _status(post: _Post, messages: list[bytes]) -> HTTPStatus:
-    """Return the status of what is to be the whole answer."""
+    """Return the status of a complete reply."""
     answer = json_of(messages[-1]) if messages[-1].startswith(b'{"jsonrpc"') else {}
     error = answer.get("error") if isinstance(answer, dict) else None
     if error is None:
@@ -229,10 +229,10 @@ _POSTS: Final = "/messages"
 
 
 class OlderEndpoint:
-    """Serves clients of the older transport: a session lasts as long as its stream."""
+    """The endpoints of HTTP with SSE, in which a session ends with its stream."""
 
     def __init__(self, sessions: Sessions) -> None:
-        """Keep them there."""
+        """Register sessions in `sessions`."""
         self._sessions = sessions
 
     def answer(self, handler: Handler) -> None:
@@ -266,6 +266,6 @@ class OlderEndpoint:
         body = handler.body()
         session = self._sessions.get(query_of(handler).get("session_id", ""))
         if session is None:
-            raise refused(HTTPStatus.NOT_FOUND, "There is no such session, or not any more")
+            raise refused(HTTPStatus.NOT_FOUND, "The session is unknown or has ended")
         handler.reply(HTTPStatus.ACCEPTED, b"Accepted", "text/plain")
         session.server.receive(body)

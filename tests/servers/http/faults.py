@@ -1,4 +1,4 @@
-"""What goes wrong over HTTP: refusals, redirects, endless and huge answers, late batches."""
+"""Faults over HTTP: error statuses, redirects, endless and huge replies, late batches."""
 
 import threading
 import time
@@ -24,17 +24,17 @@ _PAUSE_S: Final = 0.01
 
 
 class Faults:
-    """What stands in front of the endpoint and may not let a request through."""
+    """Faults that replace the endpoint's reply to a request."""
 
     def __init__(self, options: Options) -> None:
-        """Fail as the options want."""
+        """Fail as the options say."""
         self._options = options
         self._passes_left = options.fail_after
         self._fails_left = options.fail_times or None
         self._lock = threading.Lock()
 
     def answer(self, handler: Handler) -> bool:
-        """Answer with a fault if one is due, and tell whether one was."""
+        """Reply with a fault if one is due; return whether it was."""
         if self._options.no_mcp or self._options.profile == "rubbish":
             _close_with(handler, HTTPStatus.OK, {}, _PAGE.encode(), "text/html; charset=utf-8")
         elif self._options.profile == "silent":
@@ -64,12 +64,12 @@ class Faults:
         if self._options.retry_after_s is not None:
             headers["Retry-After"] = f"{self._options.retry_after_s:g}"
         status = self._options.fail
-        text = f"The demo server answers {status}, as it was told to.\n"
+        text = f"The demo server replies with {status}, as requested.\n"
         _close_with(handler, HTTPStatus(status), headers, text.encode(), "text/plain")
 
 
 def endless(handler: Handler, kind: str, headers: dict[str, str]) -> None:
-    """Answer with an event stream that has no end and no message in it."""
+    """Reply with an endless event stream without messages."""
     handler.begin_stream(headers)
     handler.write_chunk(b"data: " if kind == "event" else b"\n")
     block = b"." * _BLOCK if kind == "event" else _COMMENTS
@@ -80,7 +80,7 @@ def endless(handler: Handler, kind: str, headers: dict[str, str]) -> None:
 
 
 def huge(handler: Handler, request_id: RequestId, size: int, *, is_event: bool) -> None:
-    """Answer a call with a result of about so many bytes."""
+    """Reply to a call with a result of about `size` bytes."""
     whole = encode(result_reply(request_id, text_result("~")))[:-1]
     head, tail = whole.split(b"~")
     if is_event:
@@ -97,13 +97,13 @@ def huge(handler: Handler, request_id: RequestId, size: int, *, is_event: bool) 
 
 
 def _blocks(size: int) -> list[bytes]:
-    """Return that many bytes; the blocks are one and the same object."""
+    """Return `size` bytes; the blocks are the same object."""
     block = b"x" * _BLOCK
     return [block] * (size // _BLOCK) + [b"x" * (size % _BLOCK)]
 
 
 def _stay_silent(handler: Handler) -> None:
-    """Keep the connection and say nothing until the client is gone."""
+    """Keep the connection open without a reply until the client disconnects."""
     handler.close_connection = True
     gone = threading.Event()
     if handler.headers.get("Content-Length"):
@@ -119,7 +119,7 @@ def _close_with(
     body: bytes = b"",
     kind: str = JSON,
 ) -> None:
-    """Answer after reading what was sent, so that the client gets to read the answer."""
+    """Reply after reading the request's body; otherwise the client may not get the reply."""
     if handler.headers.get("Content-Length"):
         handler.body()
     handler.reply(status, body, kind, headers)
@@ -129,9 +129,9 @@ _MARK = b'"method":"notifications/progress"'
 
 
 def as_batch(late: list[bytes], messages: Sequence[bytes], *, keeps_some: bool) -> list[bytes]:
-    """Return what to answer with: what was `late`, and the new; the last ticks are kept back.
+    """Return the messages of a reply: those in `late`, then `messages`.
 
-    A third of the ticks, at least one, is kept with `keeps_some`, for whichever reply is next.
+    With `keeps_some`, a third of the ticks, at least one, moves to `late`, for the next reply.
     """
     due = [*late, *messages]
     late.clear()

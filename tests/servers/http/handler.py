@@ -1,4 +1,4 @@
-"""One connection: reads requests, checks their headers, writes answers and streams."""
+"""One connection: reads requests, checks their headers, writes replies and streams."""
 
 import base64
 import binascii
@@ -51,16 +51,15 @@ STATUS_OF: Final = {
     UNSUPPORTED_VERSION: HTTPStatus.BAD_REQUEST,
     METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
 }
-"""The HTTP status of an error without an earlier answer (2026-07-28); all others are 200."""
+"""The HTTP status of an error that is the whole reply (2026-07-28); 200 for other errors."""
 Headers = Message
-"""As they came, whatever the case of their names."""
 
 
 class RefusedError(Exception):
-    """Ends an exchange with a status and a JSON-RPC error that belongs to no request, or one."""
+    """Ends an exchange with a status and a JSON-RPC error, of a request if `request_id` is set."""
 
     def __init__(self, status: HTTPStatus, error: RpcError, request_id: Any = None) -> None:
-        """Keep what the answer will be."""
+        """Set the reply."""
         super().__init__(error.message)
         self.status = status
         self.error = error
@@ -68,12 +67,12 @@ class RefusedError(Exception):
 
 
 def refused(status: HTTPStatus, text: str, code: int = INVALID_REQUEST) -> RefusedError:
-    """Return a refusal in words."""
+    """Return a refusal with a message."""
     return RefusedError(status, RpcError(code, text))
 
 
 def check_origin(headers: Headers) -> None:
-    """Keep out web pages of other hosts, and names that were bent to lead here (DNS rebinding).
+    """Refuse web pages of other hosts, and DNS rebinding.
 
     Raises:
         RefusedError: Host or Origin is not this machine.
@@ -87,10 +86,10 @@ def check_origin(headers: Headers) -> None:
 
 
 def check_accept(headers: Headers, *needed: str) -> None:
-    """See that the client takes every kind of answer that it may get.
+    """Check that the client accepts every media type that it may get.
 
     Raises:
-        RefusedError: It does not say so.
+        RefusedError: It does not.
     """
     accepted = [part.split(";")[0].strip() for part in headers.get("Accept", "").split(",")]
     for kind in needed:
@@ -99,7 +98,7 @@ def check_accept(headers: Headers, *needed: str) -> None:
 
 
 def check_content_type(headers: Headers) -> None:
-    """See that the body is said to be JSON.
+    """Check that the content type is JSON.
 
     Raises:
         RefusedError: It is not.
@@ -109,10 +108,10 @@ def check_content_type(headers: Headers) -> None:
 
 
 def check_version(headers: Headers) -> None:
-    """See that the revision, if the client names one, is one there is.
+    """Check the revision in the header, if any.
 
     Raises:
-        RefusedError: There is no such revision.
+        RefusedError: The revision is unknown.
     """
     version = headers.get(VERSION_HEADER)
     if version is not None and version not in ERAS["both"]:
@@ -122,15 +121,15 @@ def check_version(headers: Headers) -> None:
 
 
 def stands_alone(headers: Headers, message: object) -> bool:
-    """Whether a message is of the revision without sessions."""
+    """Return whether a message belongs to a revision without sessions."""
     return headers.get(VERSION_HEADER) in PER_REQUEST_VERSIONS or _stamp(message) is not None
 
 
 def check_mirrored(headers: Headers, message: JsonObject) -> None:
-    """See that the headers say what the body says (2026-07-28).
+    """Check that the headers match the body (2026-07-28).
 
     Raises:
-        RefusedError: One of them is missing or says something else.
+        RefusedError: A header is missing or differs.
     """
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
@@ -157,7 +156,7 @@ def _compare(name: str, given: str | None, value: str, request_id: object) -> No
 
 
 def _unwrapped(value: str) -> str | None:
-    """Return a header's value, which is in base64 where it could not be sent as it is."""
+    """Return a header's value, decoded if it is in Base64."""
     wrapped = _WRAPPED.fullmatch(value)
     if wrapped is None:
         return value
@@ -181,23 +180,23 @@ def _host_of(address: str) -> str | None:
 
 
 _POLL_S: Final = 0.5
-"""Where the system does not tell a waiting selector of new sockets, this often."""
+"""How often to look for new sockets, on systems where they do not wake a selector."""
 
 
 class Hangups:
-    """One thread that watches all sockets on which long answers are being given."""
+    """A thread that watches the sockets of all running streams for disconnects."""
 
     def __init__(self) -> None:
-        """Begin to watch."""
+        """Start the thread."""
         self._selector = selectors.DefaultSelector()
-        self._ours, self._wake = socket.socketpair()  # some selectors cannot wait for nothing
+        self._ours, self._wake = socket.socketpair()  # some selectors need at least one socket
         self._selector.register(self._ours, selectors.EVENT_READ, None)
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="hang-ups", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop the thread."""
         self._wake.close()
         self._thread.join()
         self._selector.close()
@@ -205,7 +204,7 @@ class Hangups:
 
     @contextlib.contextmanager
     def watched(self, connection: socket.socket, on_hang_up: Callable[[], None]) -> Iterator[None]:
-        """Call `on_hang_up` once the client is gone, as long as the context is open."""
+        """Call `on_hang_up` if the client disconnects within the context."""
         with self._lock:
             self._selector.register(connection, selectors.EVENT_READ, on_hang_up)
         try:
@@ -219,10 +218,10 @@ class Hangups:
                 if key.fileobj is self._ours:
                     return
                 if isinstance(key.fileobj, socket.socket):
-                    self._look(key.fileobj, key.data)
+                    self._check(key.fileobj, key.data)
 
-    def _look(self, connection: socket.socket, on_hang_up: Callable[[], None]) -> None:
-        """See whether the client is gone, or has only begun with its next request."""
+    def _check(self, connection: socket.socket, on_hang_up: Callable[[], None]) -> None:
+        """Check whether the client has disconnected, or only sent its next request."""
         self._forget(connection)
         if _is_gone(connection):
             on_hang_up()
@@ -233,7 +232,7 @@ class Hangups:
 
 
 def _is_gone(connection: socket.socket) -> bool:
-    """Whether the other end was closed; what is encrypted is taken as a farewell."""
+    """Return whether the other end was closed; assumed if TLS sends anything."""
     flags = getattr(socket, "MSG_DONTWAIT", 0) | socket.MSG_PEEK
     try:
         return connection.recv(1, flags) == b""
@@ -245,59 +244,59 @@ def _is_gone(connection: socket.socket) -> bool:
 
 _MOST_BODY: Final = 16 * 1024 * 1024
 _PATIENCE_S: Final = 75.0
-"""A connection that neither sends nor takes anything for so long is closed."""
+"""Connections are closed after this time without traffic."""
 _COMMENT_EVERY_S: Final = 15.0
 _STILL_HERE: Final = b": still here\n\n"
 _NO_HEADERS: Final[dict[str, str]] = {}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves the requests of one connection, one after the other, in a thread of its own."""
+    """Serves the requests of one connection in a thread of its own."""
 
     protocol_version = "HTTP/1.1"
     server_version = "mcp-progress-demo"
     timeout = _PATIENCE_S
     disable_nagle_algorithm = True
     _has_body = False
-    """Whether there is still a body to read."""
+    """Whether the body is still unread."""
     server: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Answer every method there is, and those there are not: some with 405."""
+        """Serve every HTTP method, also unknown ones; some get 405."""
         if name.startswith("do_"):
             return self._answer
         raise AttributeError(name)
 
     @property
     def route(self) -> str:
-        """The path that was asked for, without its query."""
+        """The requested path, without its query."""
         return urlsplit(self.path).path
 
     @property
     def hangups(self) -> Hangups:
-        """What notices that the client is gone."""
+        """Detects disconnected clients."""
         hangups: Hangups = self.server.hangups
         return hangups
 
     def version_string(self) -> str:
-        """Return what the server calls itself."""
+        """Return the name for the `Server` header."""
         return self.server_version
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing: stderr is for what a user should read."""
+        """Log nothing: stderr is for messages to the user."""
 
     def setup(self) -> None:
-        """Shake hands here, where it holds up nobody else, if the connection is encrypted."""
+        """Do the TLS handshake, if any, in this connection's thread."""
         self.request.settimeout(self.timeout)
         if hasattr(self.request, "do_handshake"):
             self.request.do_handshake()
         super().setup()
 
     def body(self) -> bytes:
-        """Read what was sent with the request.
+        """Read the request's body.
 
         Raises:
-            RefusedError: It is too much, or nobody knows how much.
+            RefusedError: It is too large or has no `Content-Length`.
         """
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
@@ -305,7 +304,7 @@ class Handler(BaseHTTPRequestHandler):
             raise refused(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
         if len(length) > len(str(_MOST_BODY)) or int(length) > _MOST_BODY:
             self.close_connection = True
-            text = f"More than {_MOST_BODY} bytes are not taken"
+            text = f"More than {_MOST_BODY} bytes are not accepted"
             raise refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
         self._has_body = False
         data = self.rfile.read(int(length))
@@ -320,7 +319,7 @@ class Handler(BaseHTTPRequestHandler):
         kind: str = JSON,
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
-        """Give a whole answer."""
+        """Write a complete reply."""
         self.begin_body(status, len(body), kind, headers)
         if body and self.command != "HEAD":
             self.wfile.write(body)
@@ -328,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
     def begin_body(
         self, status: HTTPStatus, size: int, kind: str, headers: Mapping[str, str] = _NO_HEADERS
     ) -> None:
-        """Begin an answer of that size."""
+        """Begin a reply of a known size."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -342,15 +341,15 @@ class Handler(BaseHTTPRequestHandler):
     def reply_json(
         self, status: HTTPStatus, value: object, headers: Mapping[str, str] = _NO_HEADERS
     ) -> None:
-        """Give an answer in JSON."""
+        """Write a complete reply in JSON."""
         self.reply(status, encode(value), headers=headers)
 
     def refuse(self, error: RefusedError, headers: Mapping[str, str] = _NO_HEADERS) -> None:
-        """Answer with a status and an error in words."""
+        """Reply with a status and a JSON-RPC error."""
         self.reply_json(error.status, error_reply(error.request_id, error.error), headers)
 
     def begin_stream(self, headers: Mapping[str, str] = _NO_HEADERS) -> None:
-        """Begin an answer that is an event stream."""
+        """Begin an event stream as the reply."""
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", EVENT_STREAM)
         self.send_header("Cache-Control", "no-cache, no-transform")
@@ -365,19 +364,19 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def write_chunk(self, data: bytes) -> None:
-        """Write a part of a stream, if there is any."""
+        """Write a part of a stream unless it is empty."""
         if data:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data) if self._is_chunked else data)
 
     def end_stream(self) -> None:
-        """End a stream well."""
+        """End a stream properly."""
         if self._is_chunked:
             self.wfile.write(b"0\r\n\r\n")
 
     def stream(
         self, reader: Reader, headers: Mapping[str, str] = _NO_HEADERS, opening: bytes = b""
     ) -> bool:
-        """Send what a reader gets, to the end of its stream; return whether it came to that."""
+        """Send a reader's events; return whether its stream ended properly."""
         try:
             self.begin_stream(headers)
             with self.hangups.watched(self.connection, reader.hang_up):
@@ -396,7 +395,7 @@ class Handler(BaseHTTPRequestHandler):
         return is_whole
 
     def cut(self) -> None:
-        """End the connection without a farewell, as a broken network does."""
+        """Cut the connection without ending the stream, like a network failure."""
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
@@ -407,7 +406,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         self._has_body = self.headers.get("Content-Length", "0") != "0"
         if self.headers.get("Transfer-Encoding"):
-            self.close_connection = True  # bodies in chunks are not read
+            self.close_connection = True  # chunked bodies are not supported
         try:
             self.server.site.answer(self)
         except RefusedError as error:
@@ -415,7 +414,7 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(error)
 
     def _drain(self) -> None:
-        """Read what nobody wanted to read, so that the next request is found behind it."""
+        """Read an unread body, since the next request follows it."""
         if self._has_body and not self.close_connection:
             try:
                 self.body()
@@ -424,10 +423,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def json_of(data: bytes) -> Any:
-    """Return what a body says.
+    """Parse a body.
 
     Raises:
-        ValueError: It is no JSON.
+        ValueError: It is not JSON.
         RecursionError: It is nested too deeply.
     """
     return json.loads(data)
@@ -437,24 +436,24 @@ _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
 def base_of(handler: Handler) -> str:
-    """Return the address of this server, as the client calls it."""
+    """Return the base URL of this server, with the host that the client used."""
     scheme = "https" if hasattr(handler.connection, "do_handshake") else "http"
     host, port = handler.connection.getsockname()[:2]
     return f"{scheme}://{handler.headers.get('Host', f'{host}:{port}')}"
 
 
 def query_of(handler: Handler) -> dict[str, str]:
-    """Return the parameters of the address, the last of each name."""
+    """Return the query parameters, the last one of each name."""
     return _fields(urlsplit(handler.path).query)
 
 
 def form_of(handler: Handler) -> dict[str, str]:
-    """Return the fields of a form that was sent."""
+    """Return the fields of a submitted form."""
     return _fields(handler.body().decode("utf-8", "replace"))
 
 
 def object_of(handler: Handler) -> dict[str, Any] | None:
-    """Return the JSON object that was sent, None if it is something else."""
+    """Return the JSON object in the body; None if it is something else."""
     try:
         value = json_of(handler.body())
     except (ValueError, RecursionError):
@@ -462,18 +461,18 @@ def object_of(handler: Handler) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def tell(handler: Handler, value: object, status: HTTPStatus = HTTPStatus.OK) -> None:
-    """Answer in JSON that nobody may keep."""
+def reply_uncached(handler: Handler, value: object, status: HTTPStatus = HTTPStatus.OK) -> None:
+    """Reply in JSON that must not be cached."""
     handler.reply_json(status, value, _NO_STORE)
 
 
 def refuse(handler: Handler, error: str, text: str) -> None:
-    """Answer with an error as OAuth has them."""
-    tell(handler, {"error": error, "error_description": text}, HTTPStatus.BAD_REQUEST)
+    """Reply with an OAuth error."""
+    reply_uncached(handler, {"error": error, "error_description": text}, HTTPStatus.BAD_REQUEST)
 
 
 def send_to(handler: Handler, address: str, **parameters: str | None) -> None:
-    """Redirect to an address with more parameters; those that are None are left out."""
+    """Redirect to a URL with additional parameters, except those that are None."""
     joint = "&" if urlsplit(address).query else "?"
     given = {name: value for name, value in parameters.items() if value is not None}
     where = {"Location": f"{address}{joint}{urlencode(given)}"}

@@ -1,4 +1,4 @@
-"""Who may come in: those with the one bearer token, or with one of our authorization server."""
+"""Access control: a fixed bearer token, and an authorization server that issues tokens."""
 
 import base64
 import hashlib
@@ -18,8 +18,8 @@ from tests.servers.http.handler import (
     object_of,
     query_of,
     refuse,
+    reply_uncached,
     send_to,
-    tell,
 )
 from tests.servers.options import Options
 
@@ -36,13 +36,13 @@ _METHODS: Final = ("none", "client_secret_post", "client_secret_basic")
 class _Client:
     id: str
     redirects: tuple[str, ...] = ()
-    """Where it may be sent back to; nothing stands for any place on this machine."""
+    """The redirect URIs; empty for any URI of this machine."""
     secret: str | None = None
 
     def may_go_to(self, address: str) -> bool:
         if not self.redirects:
             return urlsplit(address).hostname in _LOOPBACK
-        return any(_is_same_place(known, address) for known in self.redirects)
+        return any(_matches_redirect(known, address) for known in self.redirects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,16 @@ _BUILT_IN: Final = (_Client("demo-client"), _Client("demo-confidential", (), "de
 
 
 class AuthorizationServer:
-    """Knows clients, gives out codes and tokens, and tells good tokens from others."""
+    """Registers clients, issues codes and tokens, and validates tokens."""
 
     def __init__(self, options: Options) -> None:
-        """Give out tokens that live as long as the options say."""
+        """Issue tokens with the lifetime in the options."""
         self._lifetime_s = options.token_lifetime_s
         self._denies = options.oauth_denies
         self._clients = {client.id: client for client in _BUILT_IN}
         self._codes: dict[str, _Code] = {}
         self._tokens: dict[str, float] = {}
-        self._refreshers: dict[str, str] = {}
+        self._refresh_tokens: dict[str, str] = {}
         self._lock = threading.RLock()
         self._pages: dict[tuple[str, str], Callable[[Handler], None]] = {
             ("GET", "/.well-known/oauth-protected-resource"): _resource,
@@ -78,12 +78,12 @@ class AuthorizationServer:
         }
 
     def knows(self, token: str) -> bool:
-        """Tell whether a token is one of ours and still good."""
+        """Return whether a token was issued here and has not expired."""
         with self._lock:
             return self._tokens.get(token, 0) > time.monotonic()
 
     def answer(self, handler: Handler) -> bool:
-        """Answer a request for one of our pages, and tell whether it was one."""
+        """Serve a request for one of our pages; return whether it was one."""
         page = self._pages.get((handler.command, handler.route))
         if page is not None:
             page(handler)
@@ -101,20 +101,20 @@ class AuthorizationServer:
         client = _Client(f"client-{secrets.token_hex(6)}", redirects, secret)
         with self._lock:
             _keep(self._clients, client.id, client)
-        told = {**wanted, "client_id": client.id, "token_endpoint_auth_method": method}
+        registered = {**wanted, "client_id": client.id, "token_endpoint_auth_method": method}
         if secret is not None:
-            told.update(client_secret=secret, client_secret_expires_at=0)
-        return tell(handler, told, HTTPStatus.CREATED)
+            registered.update(client_secret=secret, client_secret_expires_at=0)
+        return reply_uncached(handler, registered, HTTPStatus.CREATED)
 
     def _authorize(self, handler: Handler) -> None:
-        """Send the browser back at once, with a code or a refusal."""
+        """Redirect the browser back immediately, with a code or an error."""
         query = query_of(handler)
         client = self._clients.get(query.get("client_id", ""))
         redirect = query.get("redirect_uri", "")
         if client is None or not client.may_go_to(redirect):
             return refuse(handler, "invalid_request", "Unknown client_id, or redirect_uri of it")
         state, issuer = query.get("state"), base_of(handler)
-        error = self._why_not(query)
+        error = self._error_of(query)
         if error is not None:
             return send_to(handler, redirect, error=error, state=state, iss=issuer)
         code = secrets.token_urlsafe(16)
@@ -123,7 +123,7 @@ class AuthorizationServer:
             _keep(self._codes, code, known)
         return send_to(handler, redirect, code=code, state=state, iss=issuer)
 
-    def _why_not(self, query: dict[str, str]) -> str | None:
+    def _error_of(self, query: dict[str, str]) -> str | None:
         if self._denies:
             return "access_denied"
         if query.get("response_type") != "code":
@@ -134,21 +134,21 @@ class AuthorizationServer:
 
     def _token(self, handler: Handler) -> None:
         form = form_of(handler)
-        client = self._clients.get(_named(handler, form)[0])
-        if client is None or not _proves_itself(client, _named(handler, form)[1]):
+        client = self._clients.get(_credentials(handler, form)[0])
+        if client is None or not _is_authenticated(client, _credentials(handler, form)[1]):
             return refuse(handler, "invalid_client", "Unknown client, or a wrong secret")
         kind = form.get("grant_type")
         if kind == "authorization_code":
-            is_good = self._takes_code(client, form)
+            is_good = self._use_code(client, form)
         elif kind == "refresh_token":
-            is_good = self._takes_refresher(client, form)
+            is_good = self._use_refresh_token(client, form)
         else:
             return refuse(handler, "unsupported_grant_type", f"Not supported: {kind}")
         if not is_good:
             return refuse(handler, "invalid_grant", f"This {kind} is unknown, used, or too old")
-        return tell(handler, self._issued(client))
+        return reply_uncached(handler, self._issued(client))
 
-    def _takes_code(self, client: _Client, form: dict[str, str]) -> bool:
+    def _use_code(self, client: _Client, form: dict[str, str]) -> bool:
         with self._lock:
             known = self._codes.pop(form.get("code", ""), None)
         if known is None or known.client != client.id or known.until < time.monotonic():
@@ -158,44 +158,44 @@ class AuthorizationServer:
         is_proven = hmac.compare_digest(challenge.encode(), known.challenge.encode())
         return is_proven and form.get("redirect_uri") == known.redirect
 
-    def _takes_refresher(self, client: _Client, form: dict[str, str]) -> bool:
-        """Take a refresh token, once."""
+    def _use_refresh_token(self, client: _Client, form: dict[str, str]) -> bool:
+        """Use up a refresh token."""
         given = form.get("refresh_token", "")
         with self._lock:
-            if self._refreshers.get(given) != client.id:
+            if self._refresh_tokens.get(given) != client.id:
                 return False
-            del self._refreshers[given]
+            del self._refresh_tokens[given]
         return True
 
     def _issued(self, client: _Client) -> dict[str, Any]:
-        access, refresher = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        access, refresh = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         with self._lock:
             _keep(self._tokens, access, time.monotonic() + self._lifetime_s)
-            _keep(self._refreshers, refresher, client.id)
+            _keep(self._refresh_tokens, refresh, client.id)
         return {
             "access_token": access,
             "token_type": "Bearer",
             "expires_in": int(self._lifetime_s),
-            "refresh_token": refresher,
+            "refresh_token": refresh,
             "scope": "demo",
         }
 
 
 def _resource(handler: Handler) -> None:
     base = base_of(handler)
-    told = {
+    metadata = {
         "resource": f"{base}/mcp",
         "resource_name": "MCP Progress Monitor demo server",
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
         "scopes_supported": ["demo"],
     }
-    tell(handler, told)
+    reply_uncached(handler, metadata)
 
 
 def _metadata(handler: Handler) -> None:
     base = base_of(handler)
-    told = {
+    metadata = {
         "issuer": base,
         "authorization_endpoint": f"{base}/authorize",
         "token_endpoint": f"{base}/token",
@@ -207,11 +207,11 @@ def _metadata(handler: Handler) -> None:
         "scopes_supported": ["demo"],
         "authorization_response_iss_parameter_supported": True,
     }
-    tell(handler, told)
+    reply_uncached(handler, metadata)
 
 
-def _named(handler: Handler, form: dict[str, str]) -> tuple[str, str | None]:
-    """Return who the client says it is, and its secret if it gave one."""
+def _credentials(handler: Handler, form: dict[str, str]) -> tuple[str, str | None]:
+    """Return the client's ID and, if given, its secret."""
     given = handler.headers.get("Authorization", "")
     if given.lower().startswith("basic "):
         try:
@@ -222,7 +222,7 @@ def _named(handler: Handler, form: dict[str, str]) -> tuple[str, str | None]:
     return form.get("client_id", ""), form.get("client_secret")
 
 
-def _proves_itself(client: _Client, secret: str | None) -> bool:
+def _is_authenticated(client: _Client, secret: str | None) -> bool:
     if client.secret is None:
         return True
     return secret is not None and hmac.compare_digest(secret.encode(), client.secret.encode())
@@ -232,7 +232,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
 
 
-def _is_same_place(known: str, address: str) -> bool:
+def _matches_redirect(known: str, address: str) -> bool:
     if known == address:
         return True
     ours, theirs = urlsplit(known), urlsplit(address)
@@ -242,7 +242,7 @@ def _is_same_place(known: str, address: str) -> bool:
 
 
 def _keep(table: dict[str, Any], key: str, value: object) -> None:
-    """Remember something, and forget the oldest when that is too much."""
+    """Add an entry, and drop the oldest one if there are too many."""
     table[key] = value
     if len(table) > _MOST_KEPT:
         del table[next(iter(table))]
@@ -252,16 +252,16 @@ _SCHEME: Final = "bearer "
 
 
 class Gate:
-    """Looks at the header Authorization of each request."""
+    """Checks the header Authorization of each request."""
 
     def __init__(self, options: Options, issuer: AuthorizationServer | None) -> None:
-        """Want what the options say; tokens of `issuer`, if there is one, are good as well."""
+        """Require the token in the options, or one issued by `issuer`."""
         self._bearer = options.bearer
         self._issuer = issuer
         self._is_open = options.bearer is None and issuer is None
 
     def admits(self, handler: Handler) -> bool:
-        """Tell whether the request may pass; one that may not is answered."""
+        """Return whether the request may pass; if not, reply with 401."""
         given = handler.headers.get("Authorization", "")
         token = given[len(_SCHEME) :].strip() if given.lower().startswith(_SCHEME) else None
         if self._is_open or (token is not None and self._is_good(token)):

@@ -1,4 +1,4 @@
-"""The process around a server over HTTP: what lies where, its port, its threads, a quiet end."""
+"""Runs a server over HTTP: its routes, its port, its threads, its shutdown."""
 
 import errno
 import io
@@ -12,7 +12,6 @@ from types import FrameType
 from typing import Any, Final
 
 from mcp_progress_monitor.demo.wire import Wire
-from tests.servers import profiles
 from tests.servers.http.endpoint import STREAM, Endpoint, OlderEndpoint
 from tests.servers.http.faults import Faults
 from tests.servers.http.handler import Handler, Hangups, check_origin, refused
@@ -20,17 +19,18 @@ from tests.servers.http.journal import FolderTakenError
 from tests.servers.http.oauth import AuthorizationServer, Gate
 from tests.servers.http.sessions import Sessions, restore
 from tests.servers.options import Options
+from tests.servers.server import run
 
 _ENDPOINT: Final = "/mcp"
 
 
 class Site:
-    """Everything below one address."""
+    """The routes of one server."""
 
     def __init__(self, options: Options, sessions: Sessions) -> None:
-        """Build what the options want."""
+        """Create the endpoints for the options."""
         self.entrance = STREAM if options.sse else _ENDPOINT
-        """The path that clients are to be told."""
+        """The path for clients to connect to."""
         self._is_older = options.sse
         self._faults = Faults(options)
         self._issuer = AuthorizationServer(options) if options.oauth else None
@@ -63,29 +63,29 @@ _FAILED: Final = 1
 
 
 class _StoppedError(BaseException):
-    """Ends the process well: somebody sent SIGTERM.
+    """Ends the process after SIGTERM.
 
-    Not an `Exception`: one that comes while a connection is taken, `socketserver` would swallow.
+    Not an `Exception`: `socketserver` would swallow one raised while it accepts a connection.
     """
 
 
 class _UnusableError(Exception):
-    """Says in words what of the command line cannot be used."""
+    """An option cannot be used; the message says why."""
 
 
 class HttpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Accepts connections, each in a thread of its own that keeps no process alive."""
+    """Accepts connections, each in a daemon thread."""
 
     daemon_threads = True
     block_on_close = False
-    allow_reuse_address = sys.platform != "win32"  # there it would share the port with others
+    allow_reuse_address = sys.platform != "win32"  # there, processes would share the port
     request_queue_size = 512
 
     def __init__(self, site: Site, port: int, tls: ssl.SSLContext | None) -> None:
-        """Listen on that port of this machine, 0 for any; encrypted if `tls` tells how.
+        """Listen on a local port, 0 for any free one; with TLS if `tls` is given.
 
         Raises:
-            OSError: The port cannot be had.
+            OSError: The port is not available.
         """
         self.site = site
         self.tls = tls
@@ -93,7 +93,7 @@ class HttpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__((_HOST, port), Handler)
 
     def get_request(self) -> tuple[Any, Any]:
-        """Take a connection; what may take long about it is left to its thread."""
+        """Accept a connection; its thread does the TLS handshake, which may take long."""
         connection, address = super().get_request()
         if self.tls is not None:
             connection = self.tls.wrap_socket(
@@ -102,15 +102,15 @@ class HttpServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return connection, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that are gone, and one line of anything else."""
+        """Ignore disconnected clients, and write one line for any other error."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             sys.stderr.write(f"demo server: {type(error).__name__}: {error}\n")
 
 
 def serve(options: Options, port: int) -> int:
-    """Serve until the process is told to end, and return its exit code."""
-    _mind_signals(options)
+    """Serve until a signal arrives; return the exit code."""
+    _handle_signals(options)
     try:
         time.sleep(options.start_delay_s)
         return _serve(options, port)
@@ -123,7 +123,7 @@ def serve(options: Options, port: int) -> int:
         return _INTERRUPTED
 
 
-def _mind_signals(options: Options) -> None:
+def _handle_signals(options: Options) -> None:
     handler = signal.SIG_IGN if options.ignores_sigterm else _stop
     signal.signal(signal.SIGTERM, handler)
 
@@ -134,7 +134,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 def _serve(options: Options, port: int) -> int:
     if options.profile == "exit":
-        return profiles.run(options, Wire(io.BytesIO(), io.FileIO(1, "w", closefd=False)))
+        return run(options, Wire(io.BytesIO(), io.FileIO(1, "w", closefd=False)))
     try:
         tls = _tls(options)
         sessions = Sessions(options)

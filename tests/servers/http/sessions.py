@@ -1,8 +1,8 @@
-"""Who talks to us: clients with a session of their own, and all those that need none.
+"""The sessions of clients, and one for all clients that need none.
 
-Revisions with a handshake give each client a session: a server, its streams, and a stream for what
-belongs to no request. In 2026-07-28 requests stand alone, so one server is there for all of them:
-tasks, rounds of questions and lists that changed are shared, and ids are unique for each exchange.
+Revisions with a handshake give each client a session: a server, its streams, and a stream for
+messages that belong to no request. In 2026-07-28 requests are independent, so one server serves all
+of them: tasks, rounds of questions and changed lists are shared, and IDs are unique per exchange.
 """
 
 import itertools
@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo.tools import progress
 from mcp_progress_monitor.demo.wire import INTERNAL_ERROR, RpcError, encode, error_reply
-from tests.servers.http.journal import Archive, Journal, Kept
+from tests.servers.faulty_tasks import TaskStore, store_in
+from tests.servers.http.journal import Archive, Journal, SessionFiles
 from tests.servers.http.streams import HttpWire, Manner, Stream, numbered
 from tests.servers.options import Options
-from tests.servers.profiles import make_server
-from tests.servers.saved_tasks import TaskStore, store_in
+from tests.servers.server import make_server
 
 _SETUP: Final = frozenset(
     {
@@ -31,13 +31,13 @@ _SETUP: Final = frozenset(
         "resources/unsubscribe",
     }
 )
-"""The messages that make a session what it is."""
+"""The messages that set up a session."""
 _ASIDE: Final = {"sse": "nothing", "json": "all but replies", "batch": "requests"}
-"""What cannot go where the reply goes, for each way of replying."""
+"""For each kind of reply, the messages that cannot be sent with it."""
 _MOST_SESSIONS: Final = 1_000
 _MOST_ENDED_STREAMS: Final = 32
-"""So many of a session can still be replayed after their end."""
-GENERAL: Final = "news"
+"""The number of a session's streams that can be replayed after their end."""
+GENERAL: Final = "general"
 
 
 class Session:
@@ -50,26 +50,26 @@ class Session:
         store: TaskStore,
         *,
         is_shared: bool = False,
-        kept: Kept | None = None,
+        files: SessionFiles | None = None,
     ) -> None:
         """Serve one client, or with `is_shared` all that need no session.
 
-        What is to outlive the process is kept in `kept`.
+        With `files`, the session outlives the process.
         """
         self.id = session_id
         self.is_shared = is_shared
         resumable = options.is_resumable and not is_shared
-        self.kept = kept
+        self.files = files
         self.manner = Manner(resumable, options.retry_ms)
         self._break_after = options.break_after
         self.general = Stream(GENERAL, self.manner, keeps=True)
         if is_shared:
-            self.general.end()  # nobody could listen to it
-        elif kept is not None:
-            journal = kept.journal(GENERAL)
+            self.general.end()  # it cannot be subscribed to
+        elif files is not None:
+            journal = files.journal(GENERAL)
             self.general.keep, self.general.on_end = journal.add, journal.close
         self.late: list[bytes] = []
-        """Progress that is still to be delivered, with the next reply (`--reply batch`)."""
+        """Progress to be sent with the next reply (`--late-batch`)."""
         self._wire = HttpWire(self.general, _ASIDE[options.reply])
         self.server = make_server(options, self._wire, store, has_many_clients=is_shared)
         self._numbers = itertools.count(1)
@@ -78,10 +78,10 @@ class Session:
         self._lock = threading.Lock()
 
     def new_stream(self, request: bytes, *, is_call: bool) -> Stream:
-        """Return a stream for the exchange that `request` begins; that of a call may be cut."""
+        """Return a stream for the exchange that `request` starts; streams of calls may be cut."""
         with self._lock:
             name = f"s{next(self._numbers)}"
-        journal = None if self.kept is None else self.kept.journal(name)
+        journal = None if self.files is None else self.files.journal(name)
         if journal is not None:
             journal.add([request])
         stream = self._stream(name, journal)
@@ -89,11 +89,11 @@ class Session:
         return stream
 
     def restored_stream(self, name: str, *, has_ended: bool) -> Stream:
-        """Return a stream that a server before us began."""
+        """Return a stream that an earlier server started."""
         if name[1:].isdecimal():
             self._numbers = itertools.count(max(next(self._numbers), int(name[1:]) + 1))
-        kept = self.kept
-        journal = None if kept is None else kept.journal(name, has_ended=has_ended)
+        files = self.files
+        journal = None if files is None else files.journal(name, has_ended=has_ended)
         return self._stream(name, journal)
 
     def _stream(self, name: str, journal: Journal | None) -> Stream:
@@ -102,16 +102,16 @@ class Session:
             with self._lock:
                 self._streams[name] = stream
             stream.keep = None if journal is None else journal.add
-            stream.on_end = partial(self._forget_later, name, journal)
+            stream.on_end = partial(self._on_stream_end, name, journal)
         return stream
 
     def set_up(self, message: object) -> None:
-        """Keep a message if it makes the session what it is."""
-        if self.kept is not None and isinstance(message, dict) and message.get("method") in _SETUP:
-            self.kept.add_setup(json.dumps(message).encode())
+        """Save a message if it sets up the session."""
+        if self.files is not None and isinstance(message, dict) and message.get("method") in _SETUP:
+            self.files.add_setup(json.dumps(message).encode())
 
     def find(self, event_id: str) -> tuple[Stream, int] | None:
-        """Return the stream and the number that an event id names, if there are such."""
+        """Return the stream and the number of an event ID; None if it is unknown."""
         named = numbered(event_id)
         if named is None or named[0] not in self._streams:
             return None
@@ -119,11 +119,11 @@ class Session:
         return (stream, number) if number <= stream.count else None
 
     def leave(self) -> None:
-        """Stop all work without noting that it has ended."""
+        """Stop all work without recording its end, so that the next server continues it."""
         for stream in list(self._streams.values()):
             stream.keep = stream.on_end = None
-        if self.kept is not None:
-            self.kept.close()
+        if self.files is not None:
+            self.files.close()
         self.server.close()
         for stream in list(self._streams.values()):
             stream.end()
@@ -133,11 +133,11 @@ class Session:
         self.server.cancel_all()
         for stream in list(self._streams.values()):
             stream.end()
-        if self.kept is not None:
-            self.kept.delete()
+        if self.files is not None:
+            self.files.delete()
 
-    def _forget_later(self, name: str, journal: Journal | None) -> None:
-        """Keep a stream that has ended for those who missed its end, but not for ever."""
+    def _on_stream_end(self, name: str, journal: Journal | None) -> None:
+        """Keep an ended stream for replay, and drop the oldest one if there are too many."""
         if journal is not None:
             journal.end()
         with self._lock:
@@ -146,18 +146,18 @@ class Session:
                 return
             oldest = self._ended.popleft()
             self._streams.pop(oldest, None)
-        if self.kept is not None:
-            self.kept.drop(oldest)
+        if self.files is not None:
+            self.files.drop(oldest)
 
 
 class Sessions:
-    """All sessions of the process, and the one thing for all requests without."""
+    """All sessions of the process, and the shared one for requests without a session."""
 
     def __init__(self, options: Options) -> None:
-        """Have no session yet.
+        """Start without sessions.
 
         Raises:
-            FolderTakenError: Another server has the folder of the sessions.
+            FolderTakenError: Another server uses the folder of the sessions.
         """
         self._options = options
         self._archive: Archive | None = None
@@ -169,22 +169,22 @@ class Sessions:
         self.shared = Session("", options, self._store, is_shared=True)
 
     def new(self) -> Session:
-        """Return a session that is known from `add` on."""
+        """Return a new session, to be registered by `add`."""
         return self._make(secrets.token_urlsafe(16))
 
     def restored(self) -> Iterator[Session]:
-        """Yield each session that a server before us left, as yet without what it had."""
+        """Register and yield each session of an earlier server, without its content."""
         for session_id in [] if self._archive is None else self._archive.sessions():
             session = self._make(session_id)
             self.add(session)
             yield session
 
     def _make(self, session_id: str) -> Session:
-        kept = None if self._archive is None else self._archive.session(session_id)
-        return Session(session_id, self._options, self._store, kept=kept)
+        files = None if self._archive is None else self._archive.session(session_id)
+        return Session(session_id, self._options, self._store, files=files)
 
     def add(self, session: Session) -> None:
-        """Know a session; the oldest is forgotten when there are too many."""
+        """Register a session, and remove the oldest one if there are too many."""
         with self._lock:
             self._sessions[session.id] = session
             is_full = len(self._sessions) > _MOST_SESSIONS
@@ -193,12 +193,12 @@ class Sessions:
             self.remove(oldest)
 
     def get(self, session_id: str) -> Session | None:
-        """Return a session, None if there is none of that id."""
+        """Return a session; None if the ID is unknown."""
         with self._lock:
             return self._sessions.get(session_id)
 
     def leave(self) -> None:
-        """Stop all work, and leave what is kept to the next server."""
+        """Stop all work; the next server can continue it."""
         with self._lock:
             sessions = [self.shared, *self._sessions.values()]
         for session in sessions:
@@ -207,7 +207,7 @@ class Sessions:
             self._archive.close()
 
     def remove(self, session_id: str) -> bool:
-        """End a session and tell whether there was one."""
+        """End a session; return whether there was one."""
         with self._lock:
             session = self._sessions.pop(session_id, None)
         if session is not None:
@@ -216,26 +216,26 @@ class Sessions:
 
 
 _STEADY: Final = frozenset(tool.name for tool in progress.TOOLS)
-_LOST: Final = "The server was started again meanwhile and cannot go on with this request"
+_LOST: Final = "The server was restarted and cannot continue this request"
 
 
 def restore(session: Session) -> None:
-    """Give a new session what is kept under its id, and go on with its calls."""
-    kept = session.kept
-    if kept is None:
+    """Restore a session from its files, and continue its calls."""
+    files = session.files
+    if files is None:
         return
-    for line in kept.setup():
+    for line in files.setup():
         session.server.receive(line, Stream("setup", session.manner))
-    for name, lines, has_ended in list(kept.streams()):
+    for name, lines, has_ended in list(files.streams()):
         if name == GENERAL:
             session.general.restore(lines)
         elif lines:
             stream = session.restored_stream(name, has_ended=has_ended)
             stream.restore(lines[1:])
-            _go_on(session, stream, lines[0], lines[1:], has_ended=has_ended)
+            _continue(session, stream, lines[0], lines[1:], has_ended=has_ended)
 
 
-def _go_on(
+def _continue(
     session: Session, stream: Stream, request: bytes, sent: list[bytes], *, has_ended: bool
 ) -> None:
     message = _json(request)
@@ -259,7 +259,7 @@ def _is_steady(message: Any) -> bool:
 
 
 def _ids(message: Any) -> set[Any]:
-    """Return the ids of all requests in a body."""
+    """Return the IDs of all requests in a body."""
     members = message if isinstance(message, list) else [message]
     return {
         member["id"]

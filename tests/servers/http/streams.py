@@ -1,7 +1,7 @@
-"""One stream of messages to the client: what was sent, who reads it, and where that reader is.
+"""A stream of messages to the client: the messages, its reader and the reader's position.
 
-A stream is filled by the threads that serve requests and read by the one thread that holds the
-client's connection. Events have numbers, from 1; number 0 is the priming event without a message.
+Threads that serve requests write to a stream; the thread of the client's connection reads it.
+Events are numbered from 1; number 0 is the priming event without a message.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from mcp_progress_monitor.demo.wire import Wire, encode
 
 _MOST_EVENTS: Final = 20_000
 _MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of what nobody has read, or could ask for again, this much is kept: the oldest goes first."""
+"""Limits of the messages kept for replay or a later reader; the oldest are dropped."""
 _MOST_UNREAD: Final = 4 * 1024 * 1024
-"""Who sends to a slow reader waits while this much is unread."""
+"""Writers wait while a slow reader has this many unread bytes."""
 _CHUNK: Final = 256 * 1024
-"""About as much is written at once."""
+"""About the size of one write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How streams are sent."""
+    """Settings for streams."""
 
     is_resumable: bool = False
     retry_ms: int | None = None
@@ -35,22 +35,22 @@ class Manner:
 
 
 class Stream:
-    """The messages of one exchange, or those that belong to none."""
+    """The messages of one exchange, or those that belong to no exchange."""
 
     def __init__(self, name: str, manner: Manner, *, keeps: bool = False) -> None:
-        """Be known as `name` in event ids; `keeps` what comes while nobody reads."""
+        """Use `name` in event IDs; with `keeps`, keep messages while there is no reader."""
         self.name = name
         self.manner = manner
         self.keep: Callable[[Sequence[bytes]], None] | None = None
-        """Writes messages where they outlive the process."""
+        """Saves messages so that they outlive the process."""
         self.on_end: Callable[[], None] | None = None
         self.to_skip = 0
-        """How many messages were sent before a restart: they are made again, and dropped."""
+        """The number of messages sent before a restart: they are created again and dropped."""
         self.break_after = 0
-        """After how many events the connection is cut, once; 0 is never."""
+        """The number of events after which the connection is cut, once; 0 for never."""
         self._keeps_unread = keeps or manner.is_resumable
         self._keeps = True
-        """Whether what comes while nobody reads is for who comes next."""
+        """Whether messages without a reader are kept for the next one."""
         self._messages: deque[bytes] = deque()
         self._first = 1
         self._bytes = 0
@@ -62,26 +62,26 @@ class Stream:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether no more messages will follow."""
         return self._has_ended
 
     @property
     def count(self) -> int:
-        """How many messages came so far, those dropped included."""
+        """The number of messages so far, including dropped ones."""
         return self._first + len(self._messages) - 1
 
     @property
     def count_read(self) -> int:
-        """The number of the last message that a reader got, or nobody can get any more."""
+        """The number of the last message that was read."""
         return self._read
 
     def hold(self) -> None:
-        """Keep the stream open until a `release`."""
+        """Keep the stream open until `release`."""
         with self._changed:
             self._holds += 1
 
     def release(self) -> None:
-        """End the stream unless somebody else holds it."""
+        """End the stream unless it is held elsewhere."""
         with self._changed:
             self._holds -= 1
             if self._holds:
@@ -89,7 +89,7 @@ class Stream:
         self.end()
 
     def end(self) -> None:
-        """Let nothing more come."""
+        """End the stream."""
         with self._changed:
             has_ended, self._has_ended = self._has_ended, True
             self._changed.notify_all()
@@ -97,9 +97,9 @@ class Stream:
             self.on_end()
 
     def put(self, messages: Sequence[bytes], *, waits: bool = True) -> None:
-        """Take messages, each a line without its end.
+        """Add messages, each a line without its end.
 
-        A reader that is far behind is waited for, or else gets no more than it has.
+        If the reader is far behind, wait for it or, without `waits`, disconnect it.
         """
         with self._changed:
             if self.to_skip:
@@ -120,27 +120,27 @@ class Stream:
             self._trim()
 
     def restore(self, messages: Sequence[bytes]) -> None:
-        """Have sent these before a restart."""
+        """Restore messages that were sent before a restart."""
         with self._changed:
             self._messages.extend(messages)
             self._bytes = sum(map(len, messages))
             self._trim()
 
     def attach(self, after: int = 0) -> "Reader":
-        """Return who reads from behind that event on; who read so far reads no more."""
+        """Return a reader that starts after an event, in place of the current reader."""
         with self._changed:
             self._reader = reader = Reader(self, after)
             self._changed.notify_all()
             return reader
 
     def gap_after(self, number: int) -> list[str]:
-        """Return a comment if some of what came after that event is not kept any more."""
+        """Return a comment if events after `number` were dropped."""
         with self._changed:
             gap = self._first - 1 - number
-        return [f": {gap} events are not kept any more\n\n"] if gap > 0 else []
+        return [f": {gap} events are no longer available\n\n"] if gap > 0 else []
 
     def detach(self, reader: "Reader") -> None:
-        """Stop reading."""
+        """Remove the reader."""
         with self._changed:
             reader.is_gone = True
             if self._reader is reader:
@@ -149,22 +149,22 @@ class Stream:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Wait until everything is read, nobody reads, or the time is over."""
+        """Wait until everything is read, there is no reader, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._unread() == 0, seconds)
 
     def waited_for(self, is_so: Callable[[], bool], seconds: float | None = None) -> bool:
-        """Wait until something is so that changes with the stream."""
+        """Wait until a condition on the stream is true; return whether it is."""
         with self._changed:
             return self._changed.wait_for(is_so, seconds)
 
     def messages(self) -> list[bytes]:
-        """Return all that is kept."""
+        """Return the messages that are kept."""
         with self._changed:
             return list(self._messages)
 
     def read(self, reader: "Reader", patience_s: float) -> bytes | None:
-        """Return the next events for a reader; nothing when time is over, None at its end."""
+        """Return a reader's next events; empty after a timeout, None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_due(reader), patience_s)
             if self._reader is not reader or reader.is_gone:
@@ -173,7 +173,7 @@ class Stream:
                 self.break_after, reader.is_cut = 0, True
                 return None
             if self.count > reader.last:
-                return self._taken(reader)
+                return self._next_events(reader)
             return None if self._has_ended else b""
 
     def _is_due(self, reader: "Reader") -> bool:
@@ -183,7 +183,7 @@ class Stream:
     def _must_break(self, reader: "Reader") -> bool:
         return 0 < self.break_after <= reader.last
 
-    def _taken(self, reader: "Reader") -> bytes:
+    def _next_events(self, reader: "Reader") -> bytes:
         reader.last = max(reader.last, self._first - 1)
         start, size, taken = reader.last - self._first + 1, 0, []
         end = self.break_after - self._first + 1 if self.break_after else len(self._messages)
@@ -210,7 +210,7 @@ class Stream:
         )
 
     def _unread(self) -> int:
-        """About how many bytes the reader has not got."""
+        """Return about how many bytes are unread."""
         if self._reader is None or not self._messages:
             return 0
         behind = self.count - max(self._reader.last, self._first - 1)
@@ -220,7 +220,7 @@ class Stream:
         return self._unread() < _MOST_UNREAD or self._has_ended
 
     def _trim(self) -> None:
-        """Drop what nobody can ask for any more, and the oldest of what is too much."""
+        """Drop messages that can no longer be read, and the oldest ones beyond the limits."""
         reader = self._reader
         read = self.count if reader is None else reader.last
         if not self.manner.is_resumable and (reader is not None or not self._keeps):
@@ -239,18 +239,18 @@ class Stream:
 
 
 class Reader:
-    """Who reads a stream, and how far it has come."""
+    """A reader of a stream, and its position."""
 
     def __init__(self, stream: Stream, last: int) -> None:
-        """Have read everything up to event `last`."""
+        """Start after event `last`."""
         self.stream = stream
         self.last = last
         self.is_gone = False
         self.is_cut = False
-        """Whether the connection is to be cut here, without a farewell."""
+        """Whether to cut the connection here without ending the stream."""
 
     def preamble(self) -> bytes:
-        """Return what opens the stream: how soon to come back, and an id to come back with."""
+        """Return the start of the stream: the retry time, and an ID to resume from."""
         manner, lines = self.stream.manner, self.stream.gap_after(self.last)
         if manner.is_resumable and not self.last:
             lines.append(f"id: {self.stream.name}-0\n")
@@ -263,16 +263,16 @@ class Reader:
         return "".join(lines).encode()
 
     def read(self, patience_s: float) -> bytes | None:
-        """Return the next events; nothing when time is over, None at the end."""
+        """Return the next events; empty after a timeout, None at the end."""
         return self.stream.read(self, patience_s)
 
     def hang_up(self) -> None:
-        """Note that the client is gone."""
+        """Disconnect the client."""
         self.stream.detach(self)
 
 
 def numbered(event_id: str) -> tuple[str, int] | None:
-    """Return the stream and the number that an event id of ours names; None for another's."""
+    """Return the stream and the number of an event ID; None if it is not one of ours."""
     name, _, number = event_id.rpartition("-")
     if not name or not number.isdecimal() or len(number) > 9:
         return None
@@ -283,12 +283,12 @@ _FLUSH_S: Final = 1.0
 
 
 class HttpWire(Wire):
-    """One client, or all clients without a session, on the other side of many streams."""
+    """Writes to the streams of one client, or of all clients without a session."""
 
     def __init__(self, general: Stream, aside: str = "nothing") -> None:
-        """Send what belongs to no request on `general`.
+        """Send messages that belong to no request on `general`.
 
-        What else goes there, `aside`, is nothing, "requests", or "all but replies".
+        `aside` says what else is sent there: "nothing", "requests" or "all but replies".
         """
         super().__init__(io.BytesIO(), _Nowhere())
         self._general = general
@@ -297,12 +297,12 @@ class HttpWire(Wire):
 
     @property
     def is_catching_up(self) -> bool:
-        """Whether this thread does again what was done, and told, before a restart."""
+        """Whether this thread repeats work whose messages were sent before a restart."""
         return self._stream().to_skip > 0
 
     @contextlib.contextmanager
     def serving(self, owner: object) -> Iterator[None]:
-        """Send on the stream of `owner` whatever this thread sends meanwhile."""
+        """Send this thread's messages on the stream of `owner` within the context."""
         before = getattr(self._thread, "owner", None)
         self._thread.owner = owner
         try:
@@ -321,38 +321,36 @@ class HttpWire(Wire):
             owner.release()
 
     def flush(self) -> None:
-        """Wait until this thread's stream is read, for a moment at most."""
+        """Wait until this thread's stream is read, for a second at most."""
         self._stream().wait(_FLUSH_S)
 
     def announce(self, message: object) -> None:
-        """Send what belongs to no request."""
-        self._general.put([_line(encode(message))], waits=False)
+        """Send a message that belongs to no request."""
+        self._general.put([encode(message)[:-1]], waits=False)
 
     def send(self, message: object, owner: object = None) -> None:
-        """Send one JSON value on the stream of `owner`, or of what this thread serves."""
+        """Send one JSON value on the stream of `owner`, by default the one this thread serves."""
         stream = owner if isinstance(owner, Stream) else self._stream()
         if self._goes_aside(message):
             stream = self._general
-        stream.put([_line(encode(message))], waits=owner is None)
+        stream.put([encode(message)[:-1]], waits=owner is None)
 
     def send_bytes(self, data: bytes) -> None:
-        """Send each line of `data`, right or wrong, as a message."""
+        """Send each line of `data` as a message, valid or not."""
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        self._stream_for_lines().put(lines)
+        stream = self._general if self._aside == "all but replies" else self._stream()
+        stream.put(lines)
 
     def send_slowly(self, pieces: Sequence[bytes], pause_s: float) -> None:
-        """Send one message that took as long as its pieces: streams have no parts of messages."""
+        """Send one message after the time for its pieces: events cannot be sent in parts."""
         time.sleep(pause_s * len(pieces))
         self.send_bytes(b"".join(pieces))
 
     def _stream(self) -> Stream:
         owner = getattr(self._thread, "owner", None)
         return owner if isinstance(owner, Stream) else self._general
-
-    def _stream_for_lines(self) -> Stream:
-        return self._general if self._aside == "all but replies" else self._stream()
 
     def _goes_aside(self, message: object) -> bool:
         if self._aside == "nothing" or not isinstance(message, dict) or "method" not in message:
@@ -361,12 +359,8 @@ class HttpWire(Wire):
 
 
 class _Nowhere:
-    """Stands for stdout, which nothing is written to here."""
+    """Replaces stdout, which is not used."""
 
     def write(self, data: memoryview, /) -> int:
-        """Drop everything."""
+        """Discard the data."""
         return len(data)
-
-
-def _line(encoded: bytes) -> bytes:
-    return encoded[:-1]

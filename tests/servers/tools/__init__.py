@@ -1,4 +1,4 @@
-"""The tools of the test server: those of the bundled demo server, and those that misbehave."""
+"""The tools of the test server: those of the demo server, and faulty ones."""
 
 from typing import Final
 

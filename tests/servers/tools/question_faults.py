@@ -1,4 +1,4 @@
-"""Tools whose questions break the rules, each in the one way its name says."""
+"""Tools whose questions violate rules, each in the way that its name says."""
 
 import json
 import time
@@ -18,7 +18,7 @@ _KINDS: Final = ("first_undeclared", "sampling", "form", "url", "roots", "unknow
 
 
 def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
-    """Ask, and say after a while that no answer is needed any more."""
+    """Ask, and cancel the question after a while."""
     _require_requests(call)
     query = _of_kind(call.dialect, kind if call.dialect.has_elicitation else "sampling")
     question = call.questions.ask(query.method, query.params, has_token=True)
@@ -31,27 +31,27 @@ def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
         call.sleep(after_s)  # long enough to see a reply that should not come
     finally:
         call.questions.forget(question)
-    told = {"reply": question.reply, "phases": question.phases, "late_phases": question.late_phases}
+    seen = {"reply": question.reply, "phases": question.phases, "late_phases": question.late_phases}
     text = "was answered before" if was_answered else "was cancelled"
-    return text_result(f"The question {text}.", json.dumps(told, ensure_ascii=False))
+    return text_result(f"The question {text}.", json.dumps(seen, ensure_ascii=False))
 
 
 def ask_undeclared(call: Call, kind: str) -> JsonObject:
-    """Ask something whether or not the client declared that it can be asked."""
+    """Ask a question even if the client did not declare the capability."""
     query = _first_undeclared(call) if kind == "first_undeclared" else _of_kind(call.dialect, kind)
     asked = ask(call, [query], Manner(even_if_undeclared=True))
     return answer(f"Asked {query.key} all the same.", *asked)
 
 
 def wrong_question(call: Call, fault: str, timeout_s: float) -> JsonObject:
-    """Ask a question that cannot be understood."""
+    """Ask an invalid question."""
     query = WRONG_QUESTIONS[fault](call.dialect)
     manner = Manner(timeout_s=timeout_s, even_if_undeclared=True)
     return answer(f"Asked with this fault: {fault}.", *ask(call, [query], manner))
 
 
 def question_after_end(call: Call, delay_s: float) -> None:
-    """Ask on behalf of a call that has its answer already."""
+    """Ask on behalf of a call that has ended."""
     _require_requests(call)
     call.reply(text_result("Done. One more thing, though:"))
     call.sleep(delay_s)
@@ -66,7 +66,7 @@ def question_after_end(call: Call, delay_s: float) -> None:
 
 
 def token_in_input_requests(call: Call) -> JsonObject:
-    """Put a progress token where no progress can be sent for it."""
+    """Send a progress token for which no progress can be sent."""
     _require_rounds(call)
     query = queries.form(call.dialect)
     params = {**query.params, "_meta": {"progressToken": "cannot-be-served"}}
@@ -75,7 +75,7 @@ def token_in_input_requests(call: Call) -> JsonObject:
 
 
 def wrong_input_required(call: Call, fault: str) -> JsonObject:
-    """Want input in a way that cannot be understood."""
+    """Require input in an invalid way."""
     _require_rounds(call)
     if call.replay.next() is not None:
         return text_result("It was called again.")
@@ -92,7 +92,7 @@ def _require_requests(call: Call) -> None:
 
 def _require_rounds(call: Call) -> None:
     if not call.dialect.is_per_request:
-        raise RefusedError("Only revision 2026-07-28 has calls that are made again.")
+        raise RefusedError("Only revision 2026-07-28 has calls that are retried.")
 
 
 def _of_kind(dialect: Dialect, kind: str) -> Query:
@@ -189,7 +189,7 @@ WRONG_QUESTIONS: Final[dict[str, Callable[[Dialect], Query]]] = {
     "params_missing": lambda _dialect: Query("form", "elicitation/create", None),
     "params_list": lambda _dialect: Query("form", "elicitation/create", ["form"]),
 }
-"""What `wrong_question` can ask: name of the fault, and what makes the question."""
+"""The faults of `wrong_question`, with functions that create the question."""
 
 WRONG_RESULTS: Final[dict[str, JsonObject]] = {
     "neither": {},
@@ -200,13 +200,13 @@ WRONG_RESULTS: Final[dict[str, JsonObject]] = {
     "state_number": {"inputRequests": {}, "requestState": 42},
     "state_null": {"inputRequests": {"roots": {"method": "roots/list"}}, "requestState": None},
 }
-"""What `wrong_input_required` can answer: name of the fault, and the members of the result."""
+"""The faults of `wrong_input_required`, with the members of the result."""
 
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         question_cancelled,
         "Cancelled question",
-        "Asks, then cancels its question by notifications/cancelled, and waits as long again.",
+        "Asks, cancels its question by notifications/cancelled, and waits as long again.",
         record(
             after_s=number("Seconds until it cancels", 2, 0, 3_600),
             kind=choice("What it asks", "form", "sampling"),
@@ -215,13 +215,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         ask_undeclared,
         "Undeclared question",
-        "Breaks a rule: asks what you did not declare, and tells the error it got.",
+        "Violates a rule: asks what you did not declare, and returns the error.",
         record(kind=choice("What it asks", *_KINDS)),
     ),
     Tool(
         wrong_question,
         "Wrong question",
-        "Breaks a rule: asks a question that makes no sense.",
+        "Violates a rule: asks an invalid question.",
         record(
             fault=choice("What is wrong with it", *WRONG_QUESTIONS), timeout_s=MANNER["timeout_s"]
         ),
@@ -229,20 +229,20 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         question_after_end,
         "Question after the end",
-        "Asks when its call has been answered already.",
+        "Asks after its call has ended.",
         record(delay_s=number("Seconds between the answer and the question", 0.5, 0, 3_600)),
     ),
     Tool(
         token_in_input_requests,
         "Token in inputRequests",
-        "Breaks a rule: a progress token where no progress can be sent (2026-07-28).",
+        "Violates a rule: sends a progress token that cannot be used (2026-07-28).",
         record(),
         lasts=False,
     ),
     Tool(
         wrong_input_required,
         "Wrong input_required",
-        "Breaks a rule: wants input in a way that makes no sense (2026-07-28).",
+        "Violates a rule: requires input in an invalid way (2026-07-28).",
         record(fault=choice("What is wrong with it", *WRONG_RESULTS)),
         lasts=False,
     ),

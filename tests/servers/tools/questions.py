@@ -1,4 +1,4 @@
-"""Tools that ask the client more than one question, or questions of another kind."""
+"""Tools that ask several questions, ask repeatedly, or send other requests to the client."""
 
 import json
 import time
@@ -15,7 +15,7 @@ from mcp_progress_monitor.demo.wire import JsonObject, text_result
 
 
 def ask_sampling_loop(call: Call, turns: int, **manner: Any) -> JsonObject:
-    """Let a language model use tools: it asks for them, gets what they say, and goes on."""
+    """Let a language model use tools, turn by turn."""
     require_rich(call)
     messages = [queries.said("user", queries.text("How is the weather in Bern?"))]
     all_asked: list[Asked] = []
@@ -50,7 +50,7 @@ def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObj
 def ask_while_working(
     call: Call, steps: int, interval_s: float, at_step: int, questions: int, **manner: Any
 ) -> JsonObject:
-    """Work, ask in the middle of it, and go on working; not from the start when made again."""
+    """Work, ask in between, and continue; a retried call does not start from the beginning."""
     asked: list[Asked] = []
     is_again = "requestState" in call.params
     for step in range(at_step if is_again else 1, steps + 1):
@@ -63,9 +63,9 @@ def ask_while_working(
 
 
 def state_only(call: Call, rounds: int, interval_s: float) -> JsonObject:
-    """Want to be called again some times, with nothing but what was sent."""
+    """Require several retries of the call with nothing but its requestState."""
     if not call.dialect.is_per_request:
-        raise RefusedError("Only revision 2026-07-28 has calls that are made again.")
+        raise RefusedError("Only revision 2026-07-28 has calls that are retried.")
     done = 0
     while call.replay.next() is not None:
         done += 1
@@ -77,7 +77,7 @@ def state_only(call: Call, rounds: int, interval_s: float) -> JsonObject:
 
 
 def _mixed(call: Call, count: int) -> list[Query]:
-    """Return a form, a sampling, and forms and samplings in turn."""
+    """Return forms and sampling requests in turn."""
     return [
         _question(
             call,
@@ -90,7 +90,7 @@ def _mixed(call: Call, count: int) -> list[Query]:
 
 
 def _question(call: Call, key: str, text: str, *, is_form: bool) -> Query:
-    """Return a form, or a sampling where the revision has no forms."""
+    """Return a form, or a sampling request if the revision has no forms."""
     if is_form and call.dialect.has_elicitation:
         return queries.form(call.dialect, key, message=text)
     return queries.sampling([queries.said("user", queries.text(text))], key)
@@ -111,8 +111,7 @@ def _assistant(asked: Asked) -> JsonObject:
 
 
 def _tool_result(use: JsonObject) -> JsonObject:
-    said = f"{use.get('name')} says: 12 degrees, light rain"
-    content = [queries.text(said)]
+    content = [queries.text(f"{use.get('name')} says: 12 degrees, light rain")]
     return {"type": "tool_result", "toolUseId": str(use.get("id")), "content": content}
 
 
@@ -122,7 +121,7 @@ _ROUNDS: Final = integer("How many rounds; clients give up after ten", 3, 1, 1_0
 def ask_client(
     call: Call, method: str, count: int, timeout_s: float, even_if_forbidden: bool
 ) -> JsonObject:
-    """Send requests to the client and answer with what it said to each."""
+    """Send requests to the client and return its replies."""
     if call.dialect.is_per_request and not even_if_forbidden:
         text = f"Servers send no requests in revision {call.dialect.version}."
         return text_result(text, is_error=True)
@@ -154,7 +153,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         ask_together,
         "Ask several things",
-        "Asks a form, a sampling, and so on, all at the same time.",
+        "Sends a form, a sampling request, and so on, all at the same time.",
         record(count=integer("How many questions", 2, 1, 50), **MANNER),
     ),
     Tool(
@@ -166,7 +165,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         ask_while_working,
         "Ask while working",
-        "Reports progress, asks in the middle of its work, and goes on.",
+        "Reports progress, asks in the middle of its work, and continues.",
         record(
             steps=steps(10),
             interval_s=interval(0.3),
@@ -178,18 +177,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         state_only,
         "State without questions",
-        "Wants to be called again with its requestState and nothing else (2026-07-28).",
+        "Requires a retry with its requestState and nothing else (2026-07-28).",
         record(rounds=_ROUNDS, interval_s=interval(0.5)),
     ),
     Tool(
         ask_client,
         "Ask the client",
-        "Sends requests to you and tells what you answered; null is no answer in time.",
+        "Sends requests to you and returns your replies; null if there was none in time.",
         record(
             method=choice("What to ask", "ping", "roots/list", "demo/no_such_method"),
             count=integer("How often", 1, 1, 10_000),
             timeout_s=number("Seconds to wait for each answer", 5, 0, 600),
-            even_if_forbidden=flag("Ask in revisions that do not allow it, too"),
+            even_if_forbidden=flag("Also ask in revisions that do not allow it"),
         ),
     ),
 )

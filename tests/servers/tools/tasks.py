@@ -1,4 +1,4 @@
-"""Tools whose tasks end in other ways or break the rules, each as its name says."""
+"""Tools whose tasks end in other ways or violate rules, each as its name says."""
 
 import copy
 import time
@@ -20,21 +20,84 @@ from mcp_progress_monitor.demo.wire import (
     text_result,
 )
 from tests.servers.faulty_tasks import FaultyTask, FaultyTraits
-from tests.servers.tools.task_fields import REPEATED_ID, WRONG_FIELDS
+
+REPEATED_ID: Final = "the-one-and-only-task"
+"""The ID of tasks that share one."""
+
+
+def _with(name: str, value: object) -> Callable[[JsonObject], JsonObject]:
+    """Return a function that sets a member, by its name in either era."""
+
+    def distort(shape: JsonObject) -> JsonObject:
+        return {**shape, _member(shape, name): value}
+
+    return distort
+
+
+def _without(name: str) -> Callable[[JsonObject], JsonObject]:
+    def distort(shape: JsonObject) -> JsonObject:
+        return {key: value for key, value in shape.items() if key != _member(shape, name)}
+
+    return distort
+
+
+def _member(shape: JsonObject, name: str) -> str:
+    return f"{name}Ms" if f"{name}Ms" in shape else name
+
+
+class _Changing:
+    """Changes a member each time except the first, such as the ID."""
+
+    def __init__(self, name: str, make: Callable[[int], str]) -> None:
+        self._name = name
+        self._make = make
+        self._count = 0
+
+    def __call__(self, shape: JsonObject) -> JsonObject:
+        self._count += 1
+        return shape if self._count == 1 else {**shape, self._name: self._make(self._count)}
+
+
+WRONG_FIELDS: Final[dict[str, Callable[[JsonObject], JsonObject]]] = {
+    "created_text": _with("createdAt", "yesterday afternoon"),
+    "created_number": _with("createdAt", 1_784_000_000),
+    "created_missing": _without("createdAt"),
+    "updated_back": _Changing(
+        "lastUpdatedAt", lambda count: f"{max(1970, 2025 - count)}-01-01T00:00:00Z"
+    ),
+    "ttl_text": _with("ttl", "one minute"),
+    "ttl_negative": _with("ttl", -1),
+    "ttl_fraction": _with("ttl", 1_500.5),
+    "ttl_missing": _without("ttl"),
+    "ttl_zero": _with("ttl", 0),
+    "poll_zero": _with("pollInterval", 0),
+    "poll_negative": _with("pollInterval", -500),
+    "poll_text": _with("pollInterval", "often"),
+    "poll_huge": _with("pollInterval", 10**15),
+    "id_number": _with("taskId", 42),
+    "id_empty": _with("taskId", ""),
+    "id_missing": _without("taskId"),
+    "id_repeated": _with("taskId", REPEATED_ID),
+    "id_changes": _Changing("taskId", "task-number-{}".format),
+    "status_missing": _without("status"),
+    "status_number": _with("status", 1),
+    "message_number": _with("statusMessage", 42),
+}
+"""The faults of `task_wrong_fields`, with functions that change a valid task object."""
 
 
 def task_required(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Work, only as a task."""
+    """Work; can only be called as a task."""
     return task_work(call, steps, interval_s)
 
 
 def task_forbidden(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Work, never as a task."""
+    """Work; cannot be called as a task."""
     return task_work(call, steps, interval_s)
 
 
 def task_fails(call: Call, how: str, at_tick: int, steps: int, interval_s: float) -> JsonObject:
-    """Fail in the protocol or in the tool."""
+    """Fail with a protocol error or a tool error."""
     work(call, at_tick, steps, interval_s)
     if how == "rpc_error":
         raise RpcError(INTERNAL_ERROR, "The backend went away", {"tick": at_tick})
@@ -44,7 +107,7 @@ def task_fails(call: Call, how: str, at_tick: int, steps: int, interval_s: float
 def task_cooperative(
     call: Call, steps: int, interval_s: float, goes_on_s: float, ends_as: str
 ) -> JsonObject:
-    """Stop some time after it was asked to, or finish in spite of it."""
+    """After a cancel, continue for a while, then stop or finish."""
     try:
         work(call, steps, steps, interval_s)
     except CancelledCallError:
@@ -58,7 +121,7 @@ def task_cooperative(
 
 
 def _tidy_up(call: Call, goes_on_s: float) -> None:
-    """Go on for a while although asked to stop, and say so."""
+    """Continue for a while with a status message, although cancelled."""
     deadline = time.monotonic() + goes_on_s
     if call.task is not None:
         call.task.change("working", "Asked to stop, tidying up")
@@ -67,7 +130,7 @@ def _tidy_up(call: Call, goes_on_s: float) -> None:
 
 
 def task_jumps_states(call: Call, jump: str, interval_s: float) -> JsonObject | None:
-    """Go through states in an order that is not allowed."""
+    """Change states in an order that is not allowed."""
     task = _task(call)
     for status in JUMPS[jump]:
         call.sleep(interval_s)
@@ -76,7 +139,7 @@ def task_jumps_states(call: Call, jump: str, interval_s: float) -> JsonObject | 
 
 
 def task_never_ends(call: Call, interval_s: float, ignores_cancel: bool) -> None:
-    """Work for ever, deaf to cancelling if wanted."""
+    """Work forever, optionally ignoring cancels."""
     if ignores_cancel:
         call.on_cancel = "ignore"
     step = 0
@@ -87,7 +150,7 @@ def task_never_ends(call: Call, interval_s: float, ignores_cancel: bool) -> None
 
 
 def task_changes_token(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Report progress under another token half-way."""
+    """Report progress with another token from half-way on."""
     _task(call)
     work(call, steps // 2, steps, interval_s)
     if call.token is not None:
@@ -97,20 +160,20 @@ def task_changes_token(call: Call, steps: int, interval_s: float) -> JsonObject:
 
 
 def task_forgets_id(call: Call, after_polls: int, interval_s: float) -> None:
-    """Be unknown to the server after it was asked for some times."""
+    """Be unknown after some polls."""
     _task(call)
     task_never_ends(call, interval_s, ignores_cancel=False)
 
 
 def task_result_early(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Have a result before the end, and another one then."""
+    """Have a result before the end, and another one at the end."""
     _task(call)
     work(call, steps, steps, interval_s)
     return text_result("The result at the end.")
 
 
 def task_status_after_end(call: Call, steps: int, late: int, interval_s: float) -> None:
-    """Go on telling states and progress when all is over."""
+    """Report states and progress after the end."""
     task = _task(call)
     total = steps + late
     work(call, steps, total, interval_s)
@@ -125,33 +188,33 @@ def task_status_after_end(call: Call, steps: int, late: int, interval_s: float) 
 
 
 def task_answers_plainly(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Answer with a plain result, whatever was wanted."""
+    """Reply with a plain result in any case."""
     work(call, steps, steps, interval_s)
     return text_result("A plain answer.")
 
 
 def task_unasked(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Become a task that nobody wanted, or that the client cannot know."""
+    """Become a task that was not requested or that the client does not support."""
     work(call, steps, steps, interval_s)
     return text_result("Done, as a task nobody asked for.")
 
 
 def task_wrong_fields(call: Call, fault: str, steps: int, interval_s: float) -> JsonObject:
-    """Have a member with a wrong value or type in every shape."""
+    """Have a member with a wrong value or type in every task object."""
     _task(call)
     work(call, steps, steps, interval_s)
     return text_result(f"Had this fault: {fault}.")
 
 
 def task_wrong_shape(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Begin in the shape of the other era."""
+    """Start in the format of the other era."""
     _task(call)
     work(call, steps, steps, interval_s)
     return text_result("Began in the shape of the other era.")
 
 
 def task_repeats_key(call: Call, interval_s: float) -> JsonObject:
-    """Ask two questions under one key."""
+    """Ask two questions with the same key."""
     task = _task(call)
     if task.terms.is_core:
         raise RefusedError("Only tasks of the extension list their questions under keys.")
@@ -165,7 +228,7 @@ def task_repeats_key(call: Call, interval_s: float) -> JsonObject:
 
 
 def task_sends_progress(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Report progress, which tasks of the extension must not."""
+    """Report progress, which tasks of the extension must not do."""
     _task(call)
     for step in range(1, steps + 1):
         call.sleep(interval_s)
@@ -225,7 +288,7 @@ JUMPS: Final[dict[str, tuple[str, ...]]] = {
     "unknown_status": ("sleeping", "working", "completed"),
     "starts_completed": ("working", "completed"),
 }
-"""What `task_jumps_states` can do: a name, and the states after the first."""
+"""The faults of `task_jumps_states`, with the states after the first."""
 
 
 def _tool(
@@ -244,24 +307,24 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         task_required,
         "Only as a task",
-        "Works step by step; refuses to be called plainly.",
+        "Works step by step; can only be called as a task.",
         record(steps=steps(10), interval_s=interval(0.5)),
         tasks=FaultyTraits("required"),
     ),
     Tool(
         task_forbidden,
         "Never as a task",
-        "Works step by step; refuses to be called as a task.",
+        "Works step by step; cannot be called as a task.",
         record(steps=steps(5), interval_s=interval(0.3)),
         tasks=FaultyTraits("forbidden"),
     ),
     Tool(
         task_fails,
         "Task that fails",
-        "Fails half-way, with an error of the protocol or of the tool.",
+        "Fails half-way, with a protocol error or a tool error.",
         record(
             how=choice("Which kind of error", "rpc_error", "is_error"),
-            at_tick=integer("The tick after which it fails; 0 is at once", 5, 0, 1_000_000),
+            at_tick=integer("The tick after which it fails; 0 for immediately", 5, 0, 1_000_000),
             steps=steps(10),
             interval_s=interval(0.3),
         ),
@@ -270,11 +333,11 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         task_cooperative,
         "Task that stops slowly",
-        "When cancelled goes on for a while, then stops or is done (2026-07-28).",
+        "When cancelled, continues for a while, then stops or finishes (2026-07-28).",
         record(
             steps=steps(60),
             interval_s=interval(0.5),
-            goes_on_s=number("Seconds it goes on when asked to stop", 3, 0, 3_600),
+            goes_on_s=number("Seconds it continues after a cancel", 3, 0, 3_600),
             ends_as=choice("How it ends then", "cancelled", "completed"),
         ),
         tasks=OPTIONAL,
@@ -282,27 +345,27 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _tool(
         task_jumps_states,
         "Task that jumps",
-        "Breaks a rule: its states come in an order that is not allowed.",
+        "Violates a rule: its states are in an order that is not allowed.",
         record(jump=choice("Which order", *JUMPS), interval_s=interval(0.5)),
         _starts,
     ),
     _tool(
         task_never_ends,
         "Task without end",
-        "Works for ever, and if wanted does not listen to cancelling.",
-        record(interval_s=interval(1), ignores_cancel=flag("Go on when cancelled, too")),
+        "Works forever, and optionally ignores cancels.",
+        record(interval_s=interval(1), ignores_cancel=flag("Continue when cancelled")),
         _ignores,
     ),
     _tool(
         task_changes_token,
         "Task that changes its token",
-        "Breaks a rule: progress comes under another token half-way (2025-11-25).",
+        "Violates a rule: changes its progress token half-way (2025-11-25).",
         _FEW,
     ),
     _tool(
         task_forgets_id,
         "Task that is forgotten",
-        "Breaks a rule: is unknown when it was asked for some times.",
+        "Violates a rule: is unknown after some polls.",
         record(
             after_polls=integer("After how many tasks/get", 3, 0, 1_000_000),
             interval_s=interval(0.5),
@@ -312,14 +375,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _tool(
         task_result_early,
         "Task with an early result",
-        "Breaks a rule: gives a result while it works.",
+        "Violates a rule: returns a result while it works.",
         _FEW,
         _has_early_result,
     ),
     _tool(
         task_status_after_end,
         "Task that lives on",
-        "Breaks a rule: tells states and progress after its end.",
+        "Violates a rule: reports states and progress after its end.",
         record(
             steps=steps(3),
             late=integer("How many states after the end", 3, 1, 1_000),
@@ -329,21 +392,21 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         task_answers_plainly,
         "Plain answer to a task",
-        "Breaks a rule: answers plainly when a task is wanted (2025-11-25).",
+        "Violates a rule: returns a plain result when a task is requested (2025-11-25).",
         _FEW,
         tasks=FaultyTraits("required", becomes="never"),
     ),
     Tool(
         task_unasked,
         "Task nobody wanted",
-        "Breaks a rule: becomes a task when it must not.",
+        "Violates a rule: becomes a task when that is not allowed.",
         _FEW,
         tasks=FaultyTraits("", becomes="always"),
     ),
     _tool(
         task_wrong_fields,
         "Task with a wrong member",
-        "Breaks a rule: a member of the task is wrong or missing.",
+        "Violates a rule: a member of the task is wrong or missing.",
         record(
             fault=choice("Which of them", *WRONG_FIELDS), steps=steps(6), interval_s=interval(0.3)
         ),
@@ -352,20 +415,20 @@ TOOLS: Final[tuple[Tool, ...]] = (
     _tool(
         task_wrong_shape,
         "Task in the wrong shape",
-        "Breaks a rule: begins in the shape of the other era.",
+        "Violates a rule: starts in the format of the other era.",
         _FEW,
         _is_of_other_era,
     ),
     _tool(
         task_repeats_key,
         "Task that repeats a key",
-        "Breaks a rule: asks two questions under one key (2026-07-28).",
+        "Violates a rule: asks two questions with the same key (2026-07-28).",
         record(interval_s=interval(0.3)),
     ),
     _tool(
         task_sends_progress,
         "Task that reports progress",
-        "Breaks a rule: sends progress, which tasks of 2026-07-28 have none of.",
+        "Violates a rule: sends progress, which tasks of 2026-07-28 must not do.",
         _FEW,
     ),
 )

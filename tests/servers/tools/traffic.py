@@ -1,4 +1,4 @@
-"""Tools that strain the pipe or the screen: rubbish, batches, huge lines, hostile text."""
+"""Tools with unusual traffic: invalid output, batches, huge lines, hostile text."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ _ITEM_SIZE: Final = 1_000
 
 
 def print_rubbish(call: Call, kind: str, interval_s: float) -> JsonObject:
-    """Write to stdout what is no MCP message, with a good tick around each."""
+    """Write lines to stdout that are not MCP messages, with valid ticks between them."""
     chosen = RUBBISH if kind == "all" else {kind: RUBBISH[kind]}
     total = len(chosen) + 1
     call.progress(1, total, "A good tick")
@@ -26,7 +26,7 @@ def print_rubbish(call: Call, kind: str, interval_s: float) -> JsonObject:
 
 
 def split_line(call: Call, pieces: int, pause_s: float) -> JsonObject:
-    """Write one good tick slowly, cut anywhere, even inside a character."""
+    """Write one valid tick slowly, in pieces that may split a character."""
     params = {"progressToken": call.token, "progress": 1, "total": 1, "message": "Größe 10 €"}
     line = json.dumps(progress_notification(params), ensure_ascii=False).encode() + b"\n"
     size = -(-len(line) // pieces)
@@ -36,7 +36,7 @@ def split_line(call: Call, pieces: int, pause_s: float) -> JsonObject:
 
 
 def batch(call: Call, ticks: int, has_result: bool) -> JsonObject | None:
-    """Send queued ticks as one JSON array, with or without the result behind them."""
+    """Send ticks as one JSON array, with or without the result."""
     result = text_result(f"Sent {ticks} ticks at once.")
     messages: list[JsonObject] = []
     if call.token is not None:
@@ -50,7 +50,7 @@ def batch(call: Call, ticks: int, has_result: bool) -> JsonObject | None:
 
 
 def long_line(call: Call, megabytes: float, shape: str) -> JsonObject:
-    """Answer with one line of that size, as one text or as many small ones."""
+    """Reply with one line of a given size, as one text or as many small ones."""
     size = int(megabytes * _MEGABYTE)
     call.progress(1, 2, f"Making {megabytes:g} MB")
     if shape == "text":
@@ -63,7 +63,7 @@ def long_line(call: Call, megabytes: float, shape: str) -> JsonObject:
 
 
 def chatty_stderr(call: Call, lines: int, interval_s: float, has_bad_bytes: bool) -> JsonObject:
-    """Talk on stderr while reporting as it should."""
+    """Write to stderr while reporting valid progress."""
     for line in range(1, lines + 1):
         call.sleep(interval_s)
         sys.stderr.buffer.write(f"[demo] line {line} of {lines}: all is well\n".encode())
@@ -80,7 +80,7 @@ RUBBISH: Final = {
     "spaces": b"   \t \n",
     "byte_order_mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"notifications/demo"}\n',
     "invalid_utf8": b'{"jsonrpc":"2.0","method":"notifications/demo","params":{"a":"\xff\xc3"}}\n',
-    # Big endian: else half of its line feed would spoil whatever message comes next.
+    # Big endian: otherwise half of its line feed would corrupt the next message.
     "utf16": '{"jsonrpc":"2.0","method":"notifications/demo"}\n'.encode("utf-16-be"),
     "cut_off_json": b'{"jsonrpc":"2.0","method":"notifications/de\n',
     "duplicate_keys": b'{"jsonrpc":"2.0","method":"notifications/demo","method":"demo/other"}\n',
@@ -96,11 +96,11 @@ RUBBISH: Final = {
     "lone_surrogate": b'{"jsonrpc":"2.0","method":"notifications/demo","params":{"a":"\\ud800"}}\n',
     "empty_batch": b"[]\n",
 }
-"""What `print_rubbish` can print: name and exact bytes."""
+"""The output of `print_rubbish`: names and exact bytes."""
 
 
 def hostile_text(call: Call, kind: str, interval_s: float) -> JsonObject:
-    """Send messages that a careless window would render, obey or break on."""
+    """Send messages that a careless user interface would render, execute or fail on."""
     chosen = HOSTILE if kind == "all" else {kind: HOSTILE[kind]}
     for step, message in enumerate(chosen.values(), start=1):
         call.sleep(interval_s)
@@ -126,13 +126,13 @@ HOSTILE: Final = {
     "long_word": "x" * 10_000,
     "private_use": "\ue000\uf8ff\ufffe\uffff",
 }
-"""What `hostile_text` can send: name and message."""
+"""The messages of `hostile_text` by name."""
 
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         print_rubbish,
         "Rubbish on stdout",
-        "Breaks a rule: prints what is not a message between its ticks.",
+        "Violates a rule: prints lines that are not messages between its ticks.",
         record(kind=choice("Which rubbish", "all", *RUBBISH), interval_s=interval(0.1)),
     ),
     Tool(
@@ -164,12 +164,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
     ),
     Tool(
         chatty_stderr,
-        "Talks on stderr",
+        "Writes to stderr",
         "Writes a line to stderr with each tick.",
         record(
             lines=integer("How many lines", 20, 1, 1_000_000),
             interval_s=interval(0.1),
-            has_bad_bytes=flag("Write bytes that are not UTF-8, too"),
+            has_bad_bytes=flag("Also write bytes that are not UTF-8"),
         ),
     ),
     Tool(

@@ -1,7 +1,6 @@
-"""Tools whose progress or replies break the rules, each in the one way its name says.
+"""Tools whose progress or replies violate rules, each in the way that its name says.
 
-The rules of progress are those of "Progress" in the specification's utilities, the same in every
-revision.
+The rules are in the specification's section "Progress", the same in every revision.
 """
 
 from collections.abc import Callable
@@ -20,26 +19,26 @@ from mcp_progress_monitor.demo.wire import (
 
 
 def reply_twice(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Answer, and answer again."""
+    """Reply twice."""
     count_to(call, steps, steps, interval_s)
     call.reply(text_result("The first answer."))
     return text_result("The second answer.")
 
 
 def stray_reply(call: Call, id_is: str) -> JsonObject:
-    """Answer a request nobody made, then the one that was made."""
+    """Reply to a request that was not made, then to the call."""
     strays = {"unknown": "no-such-request", "null": None, "of_other_type": _other_type(call.id)}
     call.wire.send(result_reply(strays[id_is], text_result("Is this yours?")))
     return text_result("The right answer.")
 
 
 def impossible_arguments(_call: Call, amount: int) -> JsonObject:
-    """Take arguments whose default breaks their own schema, so that a plain call is refused."""
+    """Have an argument whose default violates its schema, so that calls without it fail."""
     return text_result(f"Took {amount}.")
 
 
 def _other_type(request_id: str | int) -> str | int:
-    """Return `"7"` for 7; a string that is no number is changed in another way."""
+    """Return `"7"` for 7; other strings get a space."""
     if isinstance(request_id, int):
         return str(request_id)
     return int(request_id) if request_id.isdecimal() else f"{request_id} "
@@ -54,7 +53,7 @@ def equal(call: Call, steps: int, repeats: int, interval_s: float) -> JsonObject
 
 
 def above_total(call: Call, total: int, steps: int, interval_s: float) -> JsonObject:
-    """Count on beyond the total."""
+    """Count beyond the total."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         call.progress(step, total, f"Step {step} of {total}")
@@ -62,7 +61,7 @@ def above_total(call: Call, total: int, steps: int, interval_s: float) -> JsonOb
 
 
 def changing_total(call: Call, steps: int, interval_s: float) -> JsonObject:
-    """Discover more work on the way: the total grows, shrinks, and ends right."""
+    """Discover more work: the total grows, shrinks, and is correct at the end."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         part = step / steps
@@ -74,7 +73,7 @@ def changing_total(call: Call, steps: int, interval_s: float) -> JsonObject:
 def late_progress(
     call: Call, steps: int, late_steps: int, interval_s: float, delay_s: float
 ) -> None:
-    """Go on reporting after the result."""
+    """Report progress after the result."""
     total = steps + late_steps
     for step in range(1, total + 1):
         if step == steps + 1:
@@ -85,7 +84,7 @@ def late_progress(
 
 
 def unknown_token(call: Call, token: str, steps: int, interval_s: float) -> JsonObject:
-    """Report for a token that no request carried."""
+    """Report progress for a token that no request had."""
     for step in range(1, steps + 1):
         call.sleep(interval_s)
         params = {"progressToken": token, "progress": step, "total": steps}
@@ -94,15 +93,15 @@ def unknown_token(call: Call, token: str, steps: int, interval_s: float) -> Json
 
 
 def extreme_numbers(call: Call, interval_s: float) -> JsonObject:
-    """Report numbers that are right, rising, and hard to hold."""
+    """Report increasing numbers that are valid but extreme."""
     for progress in _EXTREMES:
         call.sleep(interval_s)
         call.progress(progress, message=f"{progress:g}")
-    return text_result(f"Sent {len(_EXTREMES)} rising numbers.")
+    return text_result(f"Sent {len(_EXTREMES)} increasing numbers.")
 
 
 def odd_totals(call: Call, interval_s: float) -> JsonObject:
-    """Announce totals that no bar can be drawn from: none, negative, tiny, huge."""
+    """Report totals that no progress bar can show: none, negative, tiny, huge."""
     for step, total in enumerate(_ODD_TOTALS, start=1):
         call.sleep(interval_s)
         call.progress(step, total, f"The total is {total}")
@@ -110,7 +109,7 @@ def odd_totals(call: Call, interval_s: float) -> JsonObject:
 
 
 def wrong_types(call: Call, fault: str, interval_s: float) -> JsonObject:
-    """Send notifications whose members have the wrong type, with a good tick around each."""
+    """Send notifications whose members have the wrong type, with valid ticks between them."""
     chosen = WRONG_PARAMS if fault == "all" else {fault: WRONG_PARAMS[fault]}
     total = 2 * len(chosen) + 1
     call.progress(1, total, "A good tick")
@@ -123,7 +122,7 @@ def wrong_types(call: Call, fault: str, interval_s: float) -> JsonObject:
 
 
 def _params(**changed: Any) -> Callable[[str | int, int], object]:
-    """Return what makes the parameters of a tick with some members changed."""
+    """Return a function that creates a tick's parameters with some members changed."""
 
     def make(token: str | int, progress: int) -> object:
         return {"progressToken": token, "progress": progress, **changed}
@@ -132,7 +131,7 @@ def _params(**changed: Any) -> Callable[[str | int, int], object]:
 
 
 def _without(name: str) -> Callable[[str | int, int], object]:
-    """Return what makes the parameters of a tick with one member missing."""
+    """Return a function that creates a tick's parameters without one member."""
 
     def make(token: str | int, progress: int) -> object:
         params = {"progressToken": token, "progress": progress, "total": 100}
@@ -143,7 +142,7 @@ def _without(name: str) -> Callable[[str | int, int], object]:
 
 
 def _other_type_of_token(token: str | int, progress: int) -> object:
-    """Turn 7 into "7" and "7" (or "a") into a number: two tokens that only look alike."""
+    """Return a token that looks like another one but has another type, such as "7" for 7."""
     other = int(token) if isinstance(token, str) and token.isdecimal() else str(token)
     return {"progressToken": {"is": token} if other == token else other, "progress": progress}
 
@@ -172,7 +171,7 @@ WRONG_PARAMS: Final[dict[str, Callable[[str | int, int], object]]] = {
     "params_list": lambda token, progress: [token, progress],
     "params_null": lambda _token, _progress: None,
 }
-"""What `wrong_types` can send: name of the fault, and what makes the parameters."""
+"""The faults of `wrong_types`, with functions that create the parameters."""
 
 _EXTREMES: Final = (
     -(10**6), -0.5, 0, 5e-324, 1e-7, 0.1, 0.1 + 0.2, 1, 2**31, 2**53 + 1, 2**63, 2**64 + 1,
@@ -185,27 +184,27 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         reply_twice,
         "Two replies",
-        "Breaks a rule: answers the same request twice.",
+        "Violates a rule: replies to the same request twice.",
         record(steps=integer("Ticks before", 3, 0, 1_000_000), interval_s=interval(0.2)),
     ),
     Tool(
         stray_reply,
         "Stray reply",
-        "Breaks a rule: answers a request that was never made.",
-        record(id_is=choice("The id of that reply", "unknown", "null", "of_other_type")),
+        "Violates a rule: replies to a request that was never made.",
+        record(id_is=choice("The ID of that reply", "unknown", "null", "of_other_type")),
         lasts=False,
     ),
     Tool(
         impossible_arguments,
         "Impossible arguments",
-        "Its default is outside its own limits: refused unless you change it.",
+        "Its default is outside its limits, so that calls fail unless you change it.",
         record(amount=integer("At least 1", 0, 1, 10)),
         lasts=False,
     ),
     Tool(
         equal,
         "Equal",
-        "Breaks a rule: sends each value several times.",
+        "Violates a rule: sends each value several times.",
         record(
             steps=steps(5),
             repeats=integer("How often each value is sent", 3, 2, 1_000),
@@ -215,9 +214,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         above_total,
         "Above the total",
-        "Counts on beyond the total it announced.",
+        "Counts beyond the total that it reported.",
         record(
-            total=integer("What it announces", 10, 1, 1_000_000),
+            total=integer("The total", 10, 1, 1_000_000),
             steps=integer("How far it counts", 15, 1, 1_000_000),
             interval_s=interval(0.3),
         ),
@@ -225,13 +224,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         changing_total,
         "Changing total",
-        "Discovers more work on the way, then less.",
+        "Discovers more work, then less.",
         record(steps=steps(40), interval_s=interval(0.2)),
     ),
     Tool(
         late_progress,
         "Progress after the result",
-        "Breaks a rule: goes on reporting when its result is sent.",
+        "Violates a rule: reports progress after its result.",
         record(
             steps=steps(5),
             late_steps=integer("Ticks after the result", 3, 1, 100_000),
@@ -242,29 +241,25 @@ TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         unknown_token,
         "Unknown token",
-        "Breaks a rule: reports for a token that no request carried.",
-        record(
-            token=text("The token to make up", "nobody-asked"),
-            steps=steps(5),
-            interval_s=interval(0.2),
-        ),
+        "Violates a rule: reports progress for a token that no request had.",
+        record(token=text("The token", "nobody-asked"), steps=steps(5), interval_s=interval(0.2)),
     ),
     Tool(
         extreme_numbers,
         "Extreme numbers",
-        "Reports rising numbers that are negative, tiny, and larger than 64 bits.",
+        "Reports increasing numbers that are negative, tiny, and larger than 64 bits.",
         record(interval_s=interval(0.3)),
     ),
     Tool(
         odd_totals,
         "Odd totals",
-        "Announces totals of zero, less than zero, and beyond all measure.",
+        "Reports totals that are zero, negative, and huge.",
         record(interval_s=interval(0.3)),
     ),
     Tool(
         wrong_types,
         "Wrong types",
-        "Breaks a rule: members of its notifications are missing or have the wrong type.",
+        "Violates a rule: members of its notifications are missing or have the wrong type.",
         record(fault=choice("Which of them", "all", *WRONG_PARAMS), interval_s=interval(0.1)),
     ),
 )

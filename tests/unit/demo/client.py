@@ -15,7 +15,7 @@ from mcp_progress_monitor.demo.eras import (
     Negotiation,
 )
 from mcp_progress_monitor.demo.wire import Wire
-from tests.servers.saved_tasks import store_in
+from tests.servers.faulty_tasks import store_in
 from tests.servers.server import FaultyServer
 from tests.servers.tools import TOOLS
 

@@ -119,7 +119,7 @@ def test_without_a_folder_nothing_outlives_the_server(isolated_home: Path) -> No
 def test_a_folder_belongs_to_one_server_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.servers.saved_tasks._LOCKED_S", 0.05)
+    monkeypatch.setattr("tests.servers.faulty_tasks._LOCKED_S", 0.05)
     first, second = Host(CORE, state_dir=tmp_path), Host(CORE, state_dir=tmp_path)
     task_id = first.begin_task("task_work", **SLOW)["taskId"]
     assert "error" in second.task(task_id)

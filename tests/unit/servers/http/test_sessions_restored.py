@@ -65,7 +65,7 @@ def test_a_call_that_cannot_go_on_is_answered_with_an_error(tmp_path: Path) -> N
     with running(*_options(tmp_path)) as client:
         client.session = session
         rest = client.request("GET", Last_Event_ID=event_id)
-    assert "started again" in rest.messages[-1]["error"]["message"]
+    assert "restarted" in rest.messages[-1]["error"]["message"]
 
 
 def test_a_session_is_known_after_a_restart_with_its_subscriptions(tmp_path: Path) -> None:

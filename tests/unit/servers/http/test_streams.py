@@ -55,7 +55,7 @@ def test_only_so_much_is_kept_and_a_gap_is_told() -> None:
         stream.put([b"x"] * 1_000)
     reader = stream.attach(10)
     assert len(stream.messages()) == 20_000
-    assert reader.preamble() == b": 4990 events are not kept any more\n\n"
+    assert reader.preamble() == b": 4990 events are no longer available\n\n"
     assert b"id: s-5001\n" in (reader.read(0) or b"")
 
 
@@ -83,7 +83,7 @@ def test_a_reader_that_is_gone_holds_up_nobody() -> None:
 
 
 def test_news_wait_for_nobody() -> None:
-    stream = Stream("news", Manner(), keeps=True)
+    stream = Stream("general", Manner(), keeps=True)
     reader = stream.attach()
     stream.put([LINE] * 10_000, waits=False)
     assert reader.read(0) is None

@@ -327,10 +327,10 @@ def test_every_tool_that_may_be_a_task_says_so_in_its_schema() -> None:
     for tool in TOOLS:
         has_terms = "poll_ms" in tool.schema["properties"]
         support = tool.tasks.support if tool.tasks else ""
-        becomes = "never" if tool.tasks is None else "as_wanted"
+        becomes = "never" if tool.tasks is None else "as_required"
         if isinstance(tool.tasks, FaultyTraits):
             becomes = tool.tasks.becomes
         may_be = becomes == "always" or (
-            becomes == "as_wanted" and support in {"optional", "required"}
+            becomes == "as_required" and support in {"optional", "required"}
         )
         assert has_terms is may_be, tool.name

@@ -9,8 +9,7 @@ import mcp_types
 import pydantic
 import pytest
 
-from tests.servers.tools.task_fields import REPEATED_ID, WRONG_FIELDS
-from tests.servers.tools.tasks import JUMPS, TOOLS
+from tests.servers.tools.tasks import JUMPS, REPEATED_ID, TOOLS, WRONG_FIELDS
 from tests.unit.demo.client import PER_REQUEST, Message
 from tests.unit.demo.host import CORE, Host
 
