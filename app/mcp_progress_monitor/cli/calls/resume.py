@@ -51,9 +51,10 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
     log_to_stderr(invocation.common.log_level)
     with early_failures(invocation, as_json=order.as_json):
         if not order.ids:
-            raise _which(invocation.common)
+            raise _no_id(invocation.common)
         definition = server_if_named(invocation.common)
-        _check_folder(invocation.common)
+        with failing(ExitCode.USAGE):
+            data_dir(invocation.common.data_dir)
         here = _approved_here(order, definition, invocation.common)
         resumer = _Resumer(order, definition, invocation, here)
         recorded = session_recorder(invocation.common)
@@ -63,7 +64,7 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
 def _approved_here(
     order: ResumeOrder, definition: ServerDefinition | None, common: CommonOptions
 ) -> list[tuple[Origin, ServerDefinition]]:
-    """The servers of other clients' jobs, each with what the user approved to reach it here.
+    """The origins of other clients' jobs, each with the approved server to resume them on.
 
     That is `definition` if the options name a server. `CommandFailed` without approval.
     """
@@ -80,8 +81,8 @@ def _approved_here(
 
 
 def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
-    """What is started in place of another client's server, once the user approved it."""
-    # late: it reads the files of other clients, which few jobs need
+    """The server to use in place of another client's, after approval by the user."""
+    # Late: reads the files of other clients, which few jobs need.
     from mcp_progress_monitor.engine.servers_here import SAVED, find_server_here
 
     entries = saved_servers(common).entries()
@@ -100,20 +101,14 @@ def _approved(origin: Origin, common: CommonOptions) -> ServerDefinition:
     return found.definition
 
 
-def _check_folder(common: CommonOptions) -> None:
-    """`CommandFailed` if the data folder cannot be used."""
-    with failing(ExitCode.USAGE):
-        data_dir(common.data_dir)
-
-
-def _which(common: CommonOptions) -> CommandFailed:
+def _no_id(common: CommonOptions) -> CommandFailed:
     """The error for a command without IDs, with the list of saved jobs."""
-    saved, obstacle = read_saved(common)
+    saved, store_problem = read_saved(common)
     if not saved.chains and not saved.tasks:
         problem = ErrorDetails(
             "No saved jobs to resume",
             hint="Calls save their resume tokens automatically.",
-            detail="" if obstacle is None else obstacle.as_text(),
+            detail="" if store_problem is None else store_problem.as_text(),
         )
     else:
         usable = saved.usable()[-1:]
@@ -135,7 +130,7 @@ class _Resumer(OrderedCommand):
         invocation: Invocation,
         here: Sequence[tuple[Origin, ServerDefinition]] = (),
     ) -> None:
-        """`here` are the servers of other clients' jobs, with what was approved to reach them."""
+        """`here` has the approved servers for other clients' jobs."""
         super().__init__(order, invocation)
         self._here = here
         self._order = order
@@ -153,10 +148,10 @@ class _Resumer(OrderedCommand):
     async def work(self, engine: Engine) -> ExitCode:
         """Find the jobs, resume them at the same time, and wait for the last."""
         self._engine = engine
-        obstacle = engine.resumer.problem
-        if obstacle is not None and not engine.jobs.ids():
+        problem = engine.resumer.problem
+        if problem is not None and not engine.jobs.ids():
             # Already reported; scripts still need the final event.
-            self._front.fail(CommandFailed(ExitCode.UNWRITABLE, obstacle))
+            self._front.fail(CommandFailed(ExitCode.UNWRITABLE, problem))
             return ExitCode.UNWRITABLE
         engine.tasks.stop_automatic()
         self._ids.update(self._found(engine))
@@ -164,7 +159,7 @@ class _Resumer(OrderedCommand):
         for origin, definition in self._here:
             engine.resumer.use_here(origin, definition)
         if self._definition is not None:
-            self._take_in(engine, self._definition)
+            self._use_server(engine, self._definition)
         self._codes = [ExitCode.CANCELLED] * len(self._ids)
         async with anyio.create_task_group() as group:
             for index, job in enumerate(self._ids):
@@ -194,7 +189,7 @@ class _Resumer(OrderedCommand):
             raise CommandFailed(ExitCode.USAGE, problem)
         return {job: id_ for id_, job in found.items() if job is not None}
 
-    def _take_in(self, engine: Engine, definition: ServerDefinition) -> None:
+    def _use_server(self, engine: Engine, definition: ServerDefinition) -> None:
         """Use the server that the options name in place of the jobs' original one."""
         snapshots = map(engine.jobs.snapshot, self._ids)
         names = sorted({job.server for job in snapshots if job is not None})
@@ -228,7 +223,8 @@ class _Resumer(OrderedCommand):
     def _decline(self, engine: Engine, job: JobId, problem: ErrorDetails) -> ExitCode:
         """Report why a job cannot be resumed; an error of the store belongs to no single job."""
         is_of_server = any(server.problem == problem for server in engine.servers.snapshots())
-        if not is_of_server and _is_of_store(engine, problem):
+        is_of_store = problem == engine.resumer.problem or PurePath(problem.where).name == FILE
+        if is_of_store and not is_of_server:
             self._front.decline(job, problem)
             return ExitCode.UNWRITABLE
         where = ", ".join(filter(None, (problem.where, f"saved job {self._ids[job]}")))
@@ -253,8 +249,3 @@ def _known(engine: Engine) -> list[str]:
 def _attempts(engine: Engine, job: JobId) -> int:
     snapshot = engine.jobs.snapshot(job)
     return 0 if snapshot is None else snapshot.attempt_count
-
-
-def _is_of_store(engine: Engine, problem: ErrorDetails) -> bool:
-    """Whether the error is the resume store's, when it was opened or later."""
-    return problem == engine.resumer.problem or PurePath(problem.where).name == FILE

@@ -113,7 +113,9 @@ class _Follower(OrderedCommand):
             if view is not None:
                 outcome = await self._followed(engine, server, view)
         if view is None and outcome.failure is None:
-            raise CommandFailed(ExitCode.ANSWERED_ERROR, _no_task(self._order, server))
+            where = f"task {self._order.task!r}, {server.name}"
+            problem = ErrorDetails("The server's response does not contain a task", where)
+            raise CommandFailed(ExitCode.ANSWERED_ERROR, problem)
         self._front.show(outcome)
         return code_of(outcome)
 
@@ -130,11 +132,6 @@ class _Follower(OrderedCommand):
             if job is not None:
                 self._front.decline(job, ErrorDetails(what, f"task {one_line(view.id)}", hint))
             raise
-
-
-def _no_task(order: TaskOrder, server: ServerSnapshot) -> ErrorDetails:
-    where = f"task {order.task!r}, {server.name}"
-    return ErrorDetails("The server's response does not contain a task", where)
 
 
 async def _listed(engine: Engine, server: ServerSnapshot) -> Listing:

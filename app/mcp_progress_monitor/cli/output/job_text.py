@@ -147,7 +147,11 @@ class Violations:
     def lines(self, changes: ChangeSet) -> Iterator[str]:
         """New violations, each as a line that is safe to print."""
         ticks = changes.ticks if changes.marked else ()
-        marked = [tick for tick in ticks if _is_marked(tick[2], changes)]
+        marked = [
+            tick
+            for tick in ticks
+            if tick[2].sender is Side.SERVER and tick[2].number in changes.marked
+        ]
         yield from self._stray([fact for job, _, fact in marked if job is None], changes)
         ticked = {job for job, _, _ in marked if job is not None}
         for job in sorted(ticked | changes.moved):  # a reply moves its job
@@ -169,10 +173,6 @@ class Violations:
             first = facts[0]
             token = "" if first.findings else f": {as_json(first.token)}"
             yield f"warning: {one_line(joined(changes.marked[first.number]) + token)}"
-
-
-def _is_marked(fact: ProgressReceived, changes: ChangeSet) -> bool:
-    return fact.sender is Side.SERVER and fact.number in changes.marked
 
 
 _NAME = 60
