@@ -132,7 +132,7 @@ def _hatch(painter: QPainter, area: QRectF, colour: QColor) -> None:
 
 
 if TYPE_CHECKING:
-    _Painted = Callable[[QPainter, "_Row", int, int, JobSnapshot, Badge | None], None]
+    _Painted = Callable[["_Row", int, int], None]
 
 _COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
 _BUTTON: Final = 26
@@ -150,8 +150,11 @@ def _middle(top: int, height: int, side: int) -> int:
 
 
 class _Row(NamedTuple):
-    """Where the two lines of a row are: top edge and height."""
+    """What is painted in a row, and where its two lines are: top edge and height."""
 
+    painter: QPainter
+    job: JobSnapshot
+    badge: Badge | None
     faces: RowFaces
     top: int
     height: int
@@ -198,18 +201,18 @@ class JobCells:
         faces, top, height = self._faces(font), place.top(), place.height()
         first = top + (height - faces.height) // 2
         lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
-        row = _Row(faces, top, height, *lines)
+        row = _Row(painter, job, badge, faces, top, height, *lines)
         self._ratio = painter.device().devicePixelRatioF()
         for column, left, width in cells:
             painted = self._painted.get(column)
             if painted is not None:
-                painted(painter, row, left + GAP, width - 2 * GAP, job, badge)
+                painted(row, left + GAP, width - 2 * GAP)
             elif column != Column.ACTIONS:
                 about = COLUMNS[Column(column)]
                 flags = _RIGHT if about.is_number else _LEFT
                 line, room = (top, height), width - 2 * GAP
                 text = about.text(job)
-                self._write(painter, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
+                self._write(row, faces.first, line, left + GAP, room, text, Tone.TEXT, flags)
             elif hovered is not None:
                 self._paint_buttons(painter, QRect(left, top, width, height), job, hovered)
 
@@ -228,61 +231,44 @@ class JobCells:
             side = area.width() - 10
             self._draw_icon(painter, area.left() + 5, area.top() + 5, side, action.icon, tone)
 
-    def _paint_job(
-        self,
-        painter: QPainter,
-        row: _Row,
-        left: int,
-        width: int,
-        job: JobSnapshot,
-        badge: Badge | None,
-    ) -> None:
-        faces, end = row.faces, left + width
+    def _paint_job(self, row: _Row, left: int, width: int) -> None:
+        faces, job, end = row.faces, row.job, left + width
         if job.sender is Side.SERVER:
             left += 0 if job.parent is None else round(faces.first.height)
             side = round(faces.first.height)
             top = _middle(row.top, row.height, side)
-            self._draw_icon(painter, left, top, side, "received", Tone.MUTED)
+            self._draw_icon(row.painter, left, top, side, "received", Tone.MUTED)
             left += side + GAP_S
         side = round(faces.first.height * 1.15)
         top = row.top + (row.height - side) // 2
-        self._draw_icon(painter, left, top, side, state_icon(job.state), tone_of(job))
+        self._draw_icon(row.painter, left, top, side, state_icon(job.state), tone_of(job))
         left += side + GAP
-        room = self._paint_signs(painter, row, end, job, badge)
+        room = self._paint_signs(row, end)
         name = job_texts.name(job)
-        self._print(painter, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
+        self._write(row, faces.heavy, row.first, left, end - left - room, name, Tone.TEXT)
         text = job_texts.summary(job)
-        self._write(painter, faces.second, row.second, left, end - left, text, Tone.MUTED)
+        self._write(row, faces.second, row.second, left, end - left, text, Tone.MUTED)
 
-    def _paint_signs(
-        self, painter: QPainter, row: _Row, end: int, job: JobSnapshot, badge: Badge | None
-    ) -> int:
+    def _paint_signs(self, row: _Row, end: int) -> int:
         """Paint the number of findings and a task's sign left of `end`; returns their width."""
         face, right, side = row.faces.second, end, round(row.first[1] * 0.8)
         top = _middle(*row.first, side)
+        badge = row.badge
         if badge is not None:
             room = face.width(badge.text)
-            self._write(painter, face, row.first, end - room, room, badge.text, badge.tone, _RIGHT)
+            self._write(row, face, row.first, end - room, room, badge.text, badge.tone, _RIGHT)
             right -= side + GAP_S + room
-            self._draw_icon(painter, right, top, side, ICON, badge.tone)
+            self._draw_icon(row.painter, right, top, side, ICON, badge.tone)
             right -= GAP
-        if job.task is not None:
-            self._draw_icon(painter, right - side, top, side, "task", Tone.MUTED)
+        if row.job.task is not None:
+            self._draw_icon(row.painter, right - side, top, side, "task", Tone.MUTED)
             right -= side + GAP
         return end - right
 
-    def _paint_server(
-        self,
-        painter: QPainter,
-        row: _Row,
-        left: int,
-        width: int,
-        job: JobSnapshot,
-        _badge: Badge | None,
-    ) -> None:
-        faces = row.faces
+    def _paint_server(self, row: _Row, left: int, width: int) -> None:
+        faces, job = row.faces, row.job
         server = job_texts.server(job)
-        self._print(painter, faces.first, row.first, left, width, server, Tone.TEXT)
+        self._write(row, faces.first, row.first, left, width, server, Tone.TEXT)
         if job.watched_client is None:
             # Tokens differ at their ends: ours count up there.
             text = faces.second.elided(job_texts.token(job), width, in_middle=True)
@@ -290,78 +276,61 @@ class JobCells:
             text = job_texts.line(job.watched_client)
             side = round(faces.second.height * 0.9)
             top = _middle(*row.second, side)
-            self._draw_icon(painter, left, top + 1, side, "watched", Tone.ACCENT)
+            self._draw_icon(row.painter, left, top + 1, side, "watched", Tone.ACCENT)
             left, width = left + side + GAP_S, width - side - GAP_S
-        self._write(painter, faces.second, row.second, left, width, text, Tone.MUTED)
+        self._write(row, faces.second, row.second, left, width, text, Tone.MUTED)
 
-    def _paint_progress(
-        self,
-        painter: QPainter,
-        row: _Row,
-        left: int,
-        width: int,
-        job: JobSnapshot,
-        _badge: Badge | None,
-    ) -> None:
-        faces = row.faces
+    def _paint_progress(self, row: _Row, left: int, width: int) -> None:
+        faces, job = row.faces, row.job
         amount, count, said, tone = _words_of_progress(job)
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
         room = min(room, round(width * 0.7))
         height = max(6, round(faces.first.height * 0.55))
         top = _middle(*row.first, 0) - height / 2 + 1
         bar = QRectF(left, top, width - room - GAP, height)
-        self._bars.paint(painter, bar, job)
+        self._bars.paint(row.painter, bar, job)
         right = left + width - room
-        self._print(painter, faces.first, row.first, right, room, amount, Tone.TEXT, is_right=True)
+        self._write(row, faces.first, row.first, right, room, amount, Tone.TEXT, _RIGHT)
         # The message at the left and, where there is room, the exact count at the right.
         face = faces.second
         room = face.width(count) + GAP if count else 0
         if width < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
-            self._write(painter, face, row.second, left, width, count, Tone.MUTED, _RIGHT)
-        self._write(painter, face, row.second, left, width - room, said, tone)
+            self._write(row, face, row.second, left, width, count, Tone.MUTED, _RIGHT)
+        self._write(row, face, row.second, left, width - room, said, tone)
 
-    def _paint_status(
-        self,
-        painter: QPainter,
-        row: _Row,
-        left: int,
-        width: int,
-        job: JobSnapshot,
-        _badge: Badge | None,
-    ) -> None:
-        faces = row.faces
+    def _paint_status(self, row: _Row, left: int, width: int) -> None:
+        faces, job = row.faces, row.job
         word, spent, words = _words_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
-        self._print(painter, faces.second, row.first, left, width, spent, Tone.MUTED, is_right=True)
-        self._print(painter, faces.first, row.first, left, width - room, word, tone_of(job))
+        self._write(row, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
+        self._write(row, faces.first, row.first, left, width - room, word, tone_of(job))
         if job.sparks:
             before = faces.first.width(word) + GAP
-            self._paint_sparks(painter, row.first, left + width - room, width - room - before, job)
-        self._write(painter, faces.second, row.second, left, width, words, Tone.MUTED)
+            self._paint_sparks(row, left + width - room, width - room - before)
+        self._write(row, faces.second, row.second, left, width, words, Tone.MUTED)
 
-    def _paint_sparks(
-        self, painter: QPainter, line: tuple[int, int], end: int, width: int, job: JobSnapshot
-    ) -> None:
+    def _paint_sparks(self, row: _Row, end: int, width: int) -> None:
         """Draw the recent rates left of `end`, if there is room."""
         width = min(width, _SPARKS)
         if width < _SPARKS // 2:
             return
-        sparks, (top, height) = job.sparks, line
+        sparks, (top, height) = row.job.sparks, row.first
         step, left = width / max(len(sparks) - 1, 1), end - 1 - width
         bottom, height = top + height - 3, height - 5
         path = QPainterPath(QPointF(left, bottom - height * sparks[0]))
         for place, share in enumerate(sparks):
             path.lineTo(left + place * step, bottom - height * share)
+        painter = row.painter
         painter.setRenderHint(_SMOOTH)
         # Any wider, Qt makes an outline of it and fills that: five times the work.
-        painter.strokePath(path, QPen(self._appearance.ground(tone_of(job), 0.7), 1.0))
+        painter.strokePath(path, QPen(self._appearance.ground(tone_of(row.job), 0.7), 1.0))
         painter.setRenderHint(_SMOOTH, on=False)
 
     def _write(
         self,
-        painter: QPainter,
+        row: _Row,
         face: Face,
         line: tuple[int, int],
         left: int,
@@ -370,33 +339,20 @@ class JobCells:
         tone: Tone,
         flags: int = _LEFT,
     ) -> None:
-        if words and width > 0:
-            painter.setFont(face.font)
-            painter.setPen(self._appearance.colour(tone))
-            top, height = line
-            painter.drawText(left, top, width, height, flags, face.elided(words, width))
-
-    def _print(
-        self,
-        painter: QPainter,
-        face: Face,
-        line: tuple[int, int],
-        left: int,
-        width: int,
-        words: str,
-        tone: Tone,
-        *,
-        is_right: bool = False,
-    ) -> None:
-        """As `_write`, for texts of the first line, which are the same in many rows."""
-        if words and width > 0:
-            painter.setFont(face.font)
-            painter.setPen(self._appearance.colour(tone))
-            text = face.static(face.elided(words, width))
-            size, (top, height) = text.size(), line
-            before = width - size.width() if is_right else 0
-            place = QPointF(left + before, top + (height - size.height()) / 2)
-            painter.drawStaticText(place, text)
+        if not words or width <= 0:
+            return
+        painter, (top, height) = row.painter, line
+        painter.setFont(face.font)
+        painter.setPen(self._appearance.colour(tone))
+        words = face.elided(words, width)
+        if line != row.first:
+            painter.drawText(left, top, width, height, flags, words)
+            return
+        # What stands in the first line is the same in many rows.
+        text = face.static(words)
+        size = text.size()
+        before = 0 if flags == _LEFT else width - size.width()
+        painter.drawStaticText(QPointF(left + before, top + (height - size.height()) / 2), text)
 
     def _draw_icon(
         self, painter: QPainter, left: int, top: int, side: int, name: str, tone: Tone
