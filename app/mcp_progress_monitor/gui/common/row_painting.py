@@ -29,7 +29,7 @@ MOST_PIXELS: Final = 2_000_000
 
 
 class CellCache:
-    """Draws a cell from a cached pixmap, painted at first use.
+    """Pixmaps of cells or rows, painted at first use.
 
     A pixmap is found by everything that it shows, so it is never out of date; call `forget` when
     anything else (colours, fonts) changes.
@@ -43,23 +43,6 @@ class CellCache:
         self._known.clear()
         self._pixels = 0
 
-    def draw(
-        self,
-        painter: QPainter,
-        area: QRect,
-        shown: Hashable,
-        ground: QColor,
-        paint: Callable[[QPainter, QRect], None],
-    ) -> None:
-        """Draw what `paint` paints of `shown` on `ground`, at `area`.
-
-        `paint` is given an area of the same size elsewhere.
-        """
-        if area.isEmpty():
-            return
-        picture, _is_new = self.of(painter.device(), area.size(), shown, ground, paint)
-        painter.drawPixmap(QPoint(area.left(), area.top()), picture)
-
     def of(
         self,
         view: QPaintDevice,
@@ -68,7 +51,7 @@ class CellCache:
         ground: QColor,
         paint: Callable[[QPainter, QRect], None],
     ) -> tuple[QPixmap, bool]:
-        """The pixmap for a `view`, and whether it had to be painted."""
+        """The pixmap of `shown` on `ground` for a `view`, and whether `paint` had to paint it."""
         ratio = view.devicePixelRatioF()
         key = (shown, size.width(), size.height(), ground.rgba(), ratio)
         known = self._known.get(key)
