@@ -35,6 +35,7 @@ _SCRIPTS: Final = {
         "mcp_progress_monitor.sessions.transport.watchdog"
     ),
     COMMAND: "tests.servers.__main__",
+    (sys.executable, "-m", "tests.servers"): "tests.servers.__main__",
 }
 """The module of each script, by the words that start it."""
 _LATE: Final = ("tests.servers.http.serving",)
