@@ -161,7 +161,7 @@ def open_window(
 
 
 def _end_servers() -> None:
-    """End the servers of this process; who starts one has loaded what ends it."""
+    """End the servers of this process; once a server was started, the module is loaded."""
     from mcp_progress_monitor.sessions.transport.process_guard import guard
 
     guard.end_all()
@@ -209,7 +209,7 @@ def _saved_server(common: CommonOptions) -> tuple[str, ...]:
         return ()
     from mcp_progress_monitor.cli.calls.target import named_servers
 
-    named_servers(common)  # raises what is wrong with it
+    named_servers(common)  # raises an error if the server cannot be used
     if common.cwd or common.env or common.header or common.era or common.connect_timeout:
         raise click.UsageError(
             "--cwd, --env, --header, --era and --connect-timeout cannot be used with a saved"

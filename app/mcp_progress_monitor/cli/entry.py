@@ -526,8 +526,8 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
 def check(invocation: Invocation, /, **chosen: Any) -> int:
     """Check the recordings FILE... against the rules of MCP.
 
-    Each finding says which rule was broken, by the server or the client, in which messages, what
-    was due, and how to fix it with the official SDKs.
+    Each finding says which rule was violated, by the server or the client, in which messages, what
+    the rule requires, and how to fix it with the official SDKs.
 
     With "-- SERVER_COMMAND [ARG]...", --url, --server, --config or --demo, a scripted tour of that
     server is recorded and then checked: calls with each kind of token, a cancel, an unknown tool,

@@ -141,7 +141,7 @@ def headers(
     pairs = tuple(value.partition(":") for value in values)
     for number, (name, sign, _) in enumerate(pairs, 1):
         if not name.strip() or not sign:
-            # Not with the text itself: it may be a secret.
+            # Without the text: it may be a secret.
             message = (
                 f"header {number} is not in the form NAME:VALUE, for example 'X-Tenant: acme'."
             )
@@ -151,7 +151,7 @@ def headers(
 
 _DATA_DIR = click.option(
     "--data-dir",
-    # Whoever needs it reports that it cannot be read, with what to try.
+    # Commands that need it report if it cannot be read, with a hint.
     type=click.Path(file_okay=False, readable=False, path_type=Path),
     metavar="DIR",
     help="Store settings, logs, recordings and resume tokens in this folder.",
@@ -280,9 +280,9 @@ class ServerCommand(click.Command):
     def __init__(
         self, *args: Any, hides: Sequence[str] = (), needs_server: bool = True, **kwargs: Any
     ) -> None:
-        """As click's; `hides` names options that the command rejects.
+        """As in click; `hides` names options that the command rejects.
 
-        The help of a command that `needs_server` says how to choose it.
+        With `needs_server`, the help says how to choose the server.
         """
         super().__init__(*args, **kwargs)
         if needs_server:

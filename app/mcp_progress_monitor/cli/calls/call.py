@@ -95,7 +95,7 @@ def _check_allowed(server: ServerSnapshot, tool: Tool) -> None:
 async def _validate(
     engine: Engine, server: ServerSnapshot, tool: Tool, arguments: JsonObject, front: Front
 ) -> None:
-    """`CommandFailed` for arguments that violate the schema; warns of what could not be checked."""
+    """`CommandFailed` for arguments that violate the schema; warns if some cannot be checked."""
     found = await engine.calls.check_arguments(server.name, tool.name, arguments)
     where = f"tool {tool.name!r}"
     if found.problems:
@@ -159,7 +159,9 @@ class _ReadRequest(Plan):
     def __init__(self, order: ReadOrder) -> None:
         self.where = f"resource {order.uri!r}"
         self._order = order
-        self.wording = ResultFormat(resource_text if order.output is None else lambda _raw: "")
+        self.result_format = ResultFormat(
+            resource_text if order.output is None else lambda _raw: ""
+        )
         if order.output is not None and not absolute(order.output).parent.is_dir():
             _refuse_file(order.output, "The folder does not exist")
 
@@ -181,7 +183,7 @@ class _ReadRequest(Plan):
 class _PromptRequest(Plan):
     """A plan: get a prompt, whose arguments are all strings."""
 
-    wording = ResultFormat(messages_text)
+    result_format = ResultFormat(messages_text)
 
     def __init__(self, order: PromptOrder) -> None:
         self.where = f"prompt {order.name!r}"
@@ -203,9 +205,9 @@ class _RawRequest(Plan):
         self._params = None if order.params is None else read_document(order.params, "--params")
         # For a task method the task's state is the result; for others, its final result.
         exact = exact_result if order.method.startswith(OF_TASKS) else exact_outcome
-        is_for_eyes = StandardOutput(sys.stdout).is_terminal
-        self.wording = ResultFormat(
-            functools.partial(_json_text, exact, indents=is_for_eyes), exact
+        is_terminal = StandardOutput(sys.stdout).is_terminal
+        self.result_format = ResultFormat(
+            functools.partial(_json_text, exact, indents=is_terminal), exact
         )
 
     async def call(self, engine: Engine, server: ServerSnapshot, front: Front) -> Call:

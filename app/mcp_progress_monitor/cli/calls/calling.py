@@ -67,7 +67,7 @@ class Plan:
     where: str  # the place named in errors: `tool 'x'`
     repeat = 1  # how many requests to send at the same time
     lists: frozenset[str] = frozenset()  # the lists to read before the request
-    wording = USUAL_RESULT_FORMAT  # how results are shown
+    result_format = USUAL_RESULT_FORMAT  # how results are shown
     owns_jobs = True
     """Whether the requests are jobs of the command: Ctrl+C cancels them, progress is shown."""
 
@@ -132,7 +132,10 @@ class _Requests(OrderedCommand):
     def make_front(self, engine: Engine) -> Front:
         plan = self._plan
         return self._front_of(
-            engine, is_numbered=plan.repeat > 1, wording=plan.wording, shows_jobs=plan.owns_jobs
+            engine,
+            is_numbered=plan.repeat > 1,
+            result_format=plan.result_format,
+            shows_jobs=plan.owns_jobs,
         )
 
     async def work(self, engine: Engine) -> ExitCode:

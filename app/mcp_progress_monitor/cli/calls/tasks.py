@@ -76,7 +76,7 @@ class _About(Plan):
 
     def __init__(self, order: TaskOrder, method: str, text: Any) -> None:
         self.where = f"task {order.task!r}"
-        self.wording = ResultFormat(text, exact_result)
+        self.result_format = ResultFormat(text, exact_result)
         self._order = order
         self._method = method
 

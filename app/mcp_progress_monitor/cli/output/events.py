@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 _WORK_EVERY_S: Final = 0.1
 _WORK_S: Final = 0.004
 """Time for official schemas in each interval: few messages wait long, and a flood is sampled."""
-_LAST_WORK_S: Final = 0.5  # for what waits when the command ends; the rest is counted as unchecked
+_LAST_WORK_S: Final = 0.5  # for waiting messages at the end; the rest count as unchecked
 _LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
 
 

@@ -41,7 +41,7 @@ def front_of(
     as_json: bool,
     is_numbered: bool,
     numbers: Mapping[JobId, Label] = NUMBERS,
-    wording: ResultFormat = USUAL_RESULT_FORMAT,
+    result_format: ResultFormat = USUAL_RESULT_FORMAT,
     server_log: str | None = None,
     shows_jobs: bool = True,
 ) -> Front:
@@ -55,8 +55,7 @@ def front_of(
     if as_json:
         from mcp_progress_monitor.cli.output.events import JsonEvents  # late, with the judge
 
-        exact = wording.exact
-        return JsonEvents(output, errors, engine, invocation.started_at, exact)
+        return JsonEvents(output, errors, engine, invocation.started_at, result_format.exact)
     level = invocation.common.log_level or "warning"
     meter = _meter(errors, engine, numbers, is_numbered=is_numbered)
     return TextFront(
@@ -66,7 +65,7 @@ def front_of(
         engine,
         level,
         numbers if is_numbered else None,
-        text_of=wording.text,
+        text_of=result_format.text,
         server_log=server_log,
         shows_jobs=shows_jobs,
     )
