@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -24,6 +24,7 @@ from tests.gui.saved import running, state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from mcp_progress_monitor.gui.program import Program
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
+SHORT = {"name": "phases", "arguments": {"interval_s": 0.001}}
 FOUR = ("Disconnect", "Restart", "Disable", "Quit")
 
 
@@ -46,14 +48,20 @@ def _given_back() -> Iterator[None]:
 
 
 @asynccontextmanager
-async def busy(qapp: QApplication, data_dir: Path) -> AsyncIterator[Program]:
-    """A program with a saved demo server that runs one job."""
+async def called(
+    qapp: QApplication, data_dir: Path, call: dict[str, Any], reached: JobState
+) -> AsyncIterator[Program]:
+    """A program with a saved demo server and one job, which has reached a state."""
     async with running(qapp, data_dir, demo_definition()) as made:
         await until(lambda: state(made, "demo") is ServerState.CONNECTED)
         made.window.servers.keep_requested.emit("demo")
-        made.calls.call_series(CallSeries((Call("demo", "tools/call", LONG),)))
-        await until(lambda: job_state(made) is JobState.RUNNING)
+        made.calls.call_series(CallSeries((Call("demo", "tools/call", call),)))
+        await until(lambda: job_state(made) is reached)
         yield made
+
+
+def busy(qapp: QApplication, data_dir: Path) -> AbstractAsyncContextManager[Program]:
+    return called(qapp, data_dir, LONG, JobState.RUNNING)
 
 
 def job_state(program: Program, place: int = 0) -> JobState | None:
@@ -141,9 +149,7 @@ async def test_what_is_not_to_be_asked_again_is_done_at_once_until_settings_say_
 async def test_without_a_running_job_nothing_is_asked(
     qapp: QApplication, data_dir: Path, action: str
 ) -> None:
-    async with busy(qapp, data_dir) as program:
-        program.jobs.cancel(program.engine.jobs.ids())
-        await until(lambda: job_state(program) is JobState.CANCELLED)
+    async with called(qapp, data_dir, SHORT, JobState.DONE) as program:
         pid = program.engine.servers.snapshot("demo").pid
         ask(program, action)
         assert questions(program) == []

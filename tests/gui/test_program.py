@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui import undo
 from mcp_progress_monitor.gui.aio import run_on_qt
 from mcp_progress_monitor.gui.confirmations import ForgetQuestion
 from mcp_progress_monitor.gui.launch_options import WindowOptions
@@ -152,7 +153,10 @@ async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
         assert "no-such-command" in told(program)[-1].as_text()
 
 
-async def test_forgetting_deletes_row_and_token(qapp: QApplication, data_dir: Path) -> None:
+async def test_forgetting_deletes_row_and_token(
+    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undo, "OFFERED_MS", 500)
     async with opened(data_dir) as store:
         await begun(store, origin=ORIGIN)
     async with running(qapp, data_dir) as program:

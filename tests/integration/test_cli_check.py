@@ -20,6 +20,8 @@ for line in sys.stdin:
                   "serverInfo": {"name": "clinging", "version": "1"}}
     elif message.get("method") == "tools/list":
         result = {"tools": []}
+    elif "id" in message:
+        result = {}
     else:
         continue
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
