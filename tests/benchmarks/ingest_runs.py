@@ -60,6 +60,7 @@ async def ingest(count: str, tokens: str, shape: str, records: str) -> dict[str,
             engine = program.engine
             await add_bench_server(engine, flood_command(sent, int(tokens), shape))
             engine.subscribe(watch)
+            await anyio.sleep(min(2.0, sent / 10_000))  # what few need is loaded meanwhile
             await flooded(engine, beat, int(tokens))
             shown = sum(job.tick_count for job in snapshots(engine))
         written = frames_in(folder)
