@@ -57,13 +57,13 @@ class LinuxAssociation:
     def add(self) -> AssociationResult:
         """Write the four files and update the desktop's indexes; `UserError` on failure."""
         done = [self._write(source, place) for source, place in _FILES.items()]
-        return self._told(done)
+        return self._result(done)
 
     def remove(self) -> AssociationResult:
         """Delete the files that exist; `UserError` on failure."""
         done = [self._delete(place) for place in _FILES.values()]
         found = [words for words in done if words]
-        return self._told(found) if found else AssociationResult(("No association to remove.",))
+        return self._result(found) if found else AssociationResult(("No association to remove.",))
 
     def _write(self, source: str, place: str) -> str:
         target = self._data_home / place
@@ -86,7 +86,7 @@ class LinuxAssociation:
             raise _linux_refused(target, error) from error
         return f"Removed {target}"
 
-    def _told(self, done: list[str]) -> AssociationResult:
+    def _result(self, done: list[str]) -> AssociationResult:
         """Update the desktop's indexes if the programs for that are installed."""
         to_do: list[str] = []
         for tool, (folder, package) in _TOOLS.items():

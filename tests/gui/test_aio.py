@@ -30,7 +30,7 @@ async def _fail(error: Exception) -> None:
     raise error
 
 
-async def test_a_problem_in_a_task_is_told_in_words_and_the_others_go_on() -> None:
+async def test_a_problem_in_a_task_is_reported_in_words_and_the_others_go_on() -> None:
     told, done = _Told(), anyio.Event()
 
     async def goes_on() -> None:
@@ -45,7 +45,7 @@ async def test_a_problem_in_a_task_is_told_in_words_and_the_others_go_on() -> No
     assert told.bugs == []
 
 
-async def test_an_error_of_our_own_is_told_apart_from_problems() -> None:
+async def test_an_error_of_our_own_is_reported_apart_from_problems() -> None:
     told, error = _Told(), ValueError("ours")
     async with told.tasks() as tasks:
         tasks.start("fails", _fail, error)

@@ -175,7 +175,7 @@ async def test_a_recording_opens_and_is_listed_among_the_last_ones(
         assert recent_recordings(data_dir) == []
 
 
-async def test_what_is_nothing_of_ours_is_told_of(
+async def test_what_is_nothing_of_ours_is_reported(
     qapp: QApplication, data_dir: Path, tmp_path: Path
 ) -> None:
     async with running(qapp, data_dir) as program:

@@ -99,7 +99,7 @@ async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_p
     assert (told.problems, told.bugs) == ([], [])
 
 
-async def test_a_disk_that_refuses_is_told_of(window: Window, tmp_path: Path) -> None:
+async def test_a_disk_that_refuses_is_reported(window: Window, tmp_path: Path) -> None:
     told = Told()
     async with told.tasks() as tasks:
         saving = StderrSaver(cast("MainWindow", window), tasks)

@@ -30,7 +30,7 @@ def _raised(text: str) -> ValueError:
 
 
 @pytest.mark.announces_log("a defect of this program")
-def test_the_same_place_failing_again_is_told_once() -> None:
+def test_the_same_place_failing_again_is_reported_once() -> None:
     told: list[ErrorDetails] = []
     failures = Failures(Path("monitor.log"), told.append)
     for number in range(3):
@@ -51,7 +51,7 @@ def test_an_uncaught_exception_reaches_the_hook(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.announces_log("a defect of this program|the event loop says")
-async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_told(
+async def test_what_fails_in_callbacks_of_the_loop_and_in_threads_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)

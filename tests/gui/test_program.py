@@ -108,7 +108,9 @@ async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
         assert told(program) == ()
 
 
-async def test_a_damaged_store_is_told_of_once_and_kept(qapp: QApplication, data_dir: Path) -> None:
+async def test_a_damaged_store_is_reported_once_and_kept(
+    qapp: QApplication, data_dir: Path
+) -> None:
     (data_dir / FILE).write_bytes(b"no database" * 1000)
     async with running(qapp, data_dir) as program:
         (problem,) = told(program)
@@ -121,7 +123,7 @@ async def test_a_damaged_store_is_told_of_once_and_kept(qapp: QApplication, data
         assert told(program)[-1] == ErrorDetails("something else")
 
 
-async def test_a_store_of_a_newer_version_is_told_of_and_its_jobs_are_shown(
+async def test_a_store_of_a_newer_version_is_reported_and_its_jobs_are_shown(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with opened(data_dir) as store:
@@ -208,7 +210,7 @@ async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
         assert "earlier run" in told(program)[-1].what
 
 
-async def test_notes_that_cannot_be_read_are_told_of(qapp: QApplication, data_dir: Path) -> None:
+async def test_notes_that_cannot_be_read_are_reported(qapp: QApplication, data_dir: Path) -> None:
     async with running(qapp, data_dir) as program:
         program.window.traffic_pane.notes.open(data_dir)
         assert told(program)[-1].what == "Cannot read the notes on this recording"

@@ -140,7 +140,7 @@ async def test_a_server_shows_what_the_recording_knows_of_it(
         assert window.middle is window.job_list
 
 
-async def test_a_cut_end_is_told_once_in_the_line_and_whole_on_demand(
+async def test_a_cut_end_is_reported_once_in_the_line_and_whole_on_demand(
     qapp: QApplication, tmp_path: Path, data_dir: Path
 ) -> None:
     file = tmp_path / "cut.mcprec"

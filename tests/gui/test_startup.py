@@ -99,7 +99,7 @@ async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
     opening.window.deleteLater()
 
 
-async def test_what_is_wrong_with_the_settings_of_recordings_is_told_in_the_first_window(
+async def test_what_is_wrong_with_the_settings_of_recordings_is_reported_in_the_first_window(
     qapp: QApplication, data_dir: Path
 ) -> None:
     (data_dir / FOLDER).mkdir()

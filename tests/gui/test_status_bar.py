@@ -50,7 +50,7 @@ def _bar(qtbot: QtBot, source: Any, appearance: Appearance, traffic: TapedTraffi
     return bar
 
 
-def test_connections_rate_and_what_is_recorded_are_told(
+def test_connections_rate_and_what_is_recorded_are_reported(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     bar = _bar(qtbot, Recorded(), appearance, TapedTraffic())
@@ -59,7 +59,7 @@ def test_connections_rate_and_what_is_recorded_are_told(
     assert bar.warning == ""
 
 
-def test_a_recording_that_stopped_is_told_of_with_the_reason(
+def test_a_recording_that_stopped_is_reported_with_the_reason(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     source = Recorded()
@@ -74,7 +74,7 @@ def test_a_recording_that_stopped_is_told_of_with_the_reason(
     assert "Make room" in label.property("accessibleDescription")
 
 
-def test_a_recording_that_was_never_wanted_is_told_of_as_such(
+def test_a_recording_that_was_never_wanted_is_reported_as_such(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     source, traffic = Recorded(), TapedTraffic()
@@ -96,7 +96,7 @@ def test_a_source_without_a_recorder_has_its_messages_counted_and_says_nothing_o
     assert bar.warning == ""
 
 
-def test_messages_that_left_memory_for_the_recording_are_told_of_as_such(
+def test_messages_that_left_memory_for_the_recording_are_reported_as_such(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     traffic = TapedTraffic(capacity=10)

@@ -106,7 +106,9 @@ def test_a_disabled_icon_is_fainter(appearance: Appearance) -> None:
     assert pixels(normal) != pixels(icon.pixmap(16, QIcon.Mode.Disabled).toImage())
 
 
-def test_a_new_palette_is_told_once_and_changes_icons(qtbot: QtBot, appearance: Appearance) -> None:
+def test_a_new_palette_is_reported_once_and_changes_icons(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
     before = pixels(appearance.pixmap("add", Tone.TEXT, 16).toImage())
     new = palette("#101010", "#fafafa")
     with qtbot.waitSignal(appearance.changed):

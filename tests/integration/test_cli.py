@@ -75,7 +75,7 @@ class TestEvents:
     @pytest.mark.parametrize(
         ("era", "revision"), [("handshake", "2025-11-25"), ("per-request", "2026-07-28")]
     )
-    def test_both_eras_are_told(self, era: str, revision: str) -> None:
+    def test_both_eras_are_reported(self, era: str, revision: str) -> None:
         words = ("--era", era, "known_total", "--arg", "steps=2", *QUICK, "--json")
         ran = call(*words)
         (connected,) = ran.only("connected")
@@ -133,7 +133,7 @@ class TestEvents:
         (result,) = ran.only("result")
         assert len(result["result"]["content"][0]["text"]) >= 4_900_000
 
-    def test_stderr_is_told_line_by_line(self) -> None:
+    def test_stderr_is_reported_line_by_line(self) -> None:
         ran = call("chatty_stderr", "--arg", "lines=3", *QUICK, "--json")
         assert len(ran.only("stderr")) >= 3
 
@@ -162,7 +162,7 @@ class TestText:
         # Three seconds at least, and one line more says how it ended.
         assert 3 <= len(lines) <= elapsed_s + 2
 
-    def test_a_burst_that_is_over_in_a_second_is_told_in_a_few_lines(self) -> None:
+    def test_a_burst_that_is_over_in_a_second_is_reported_in_a_few_lines(self) -> None:
         started = time.monotonic()
         ran = call("burst", "--arg", "count=50000")
         elapsed_s = time.monotonic() - started
@@ -245,7 +245,7 @@ class TestFailures:
             (("sh", "-c", "echo the last words >&2; exit 4"), "the last words"),
         ],
     )
-    def test_a_server_that_cannot_be_connected_to_is_told_of(
+    def test_a_server_that_cannot_be_connected_to_is_reported(
         self, command: tuple[str, ...], advice: str
     ) -> None:
         ran = run("tools", "--", *command)
@@ -277,7 +277,7 @@ class TestFailures:
             assert run("tools", "--server", name, *options).code == code
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-    def test_a_full_disk_is_told_of(self) -> None:
+    def test_a_full_disk_is_reported(self) -> None:
         with Path("/dev/full").open("w") as full:
             ran = subprocess.run(
                 [*PROGRAM, "call", "--demo", "burst", "--json"],
@@ -357,7 +357,7 @@ class TestInterrupts:
         assert complaints(err) == ""
         assert not is_running(tmp_path)
 
-    def test_the_user_is_told_of_the_wait(self, started: list[subprocess.Popen[str]]) -> None:
+    def test_the_user_is_reported_the_wait(self, started: list[subprocess.Popen[str]]) -> None:
         words = ("--arg", "on_cancel=result", "--arg", "steps=100000")
         process = start("call", "--demo", "known_total", *words)
         started.append(process)
@@ -416,7 +416,7 @@ class TestInterrupts:
         assert "Traceback" not in err
 
     @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-    def test_who_leaves_at_once_is_told_of_each_call_before_the_connection(
+    def test_who_leaves_at_once_is_reported_each_call_before_the_connection(
         self, started: list[subprocess.Popen[str]], second: signal.Signals
     ) -> None:
         words = ("--arg", "interval_s=0.05", "--arg", "on_cancel=ignore", "--repeat", "2", "--json")

@@ -132,7 +132,7 @@ def test_a_file_that_is_of_no_use_ends_before_anything_runs(tmp_path: Path, file
     assert "Cannot read the answer file" in ran.err
 
 
-def test_answers_that_nothing_asked_for_are_told_of(tmp_path: Path, file: Path) -> None:
+def test_answers_that_nothing_asked_for_are_reported(tmp_path: Path, file: Path) -> None:
     file.write_text('[{"message": "something else", "decline": true}]')
     ran = call(tmp_path, "ask_form", "--answer", str(file))
     assert ran.code == 0
@@ -195,7 +195,7 @@ def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_rules_that_were_set_in_the_window_answer_and_are_told_of(
+def test_rules_that_were_set_in_the_window_answer_and_are_reported(
     tmp_path: Path, file: Path, era: str
 ) -> None:
     set_rules(tmp_path, QuestionRules(form=QuestionRule(mode="answer", answer={"name": "Rule"})))

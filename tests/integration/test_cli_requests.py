@@ -147,7 +147,7 @@ class TestRequest:
         assert ran.code == 2
         assert "--params '{\"n\": 3}'" in ran.err
 
-    def test_without_a_token_its_result_is_told_without_a_job(self, tmp_path: Path) -> None:
+    def test_without_a_token_its_result_is_reported_without_a_job(self, tmp_path: Path) -> None:
         words = ("request", "ping", "--no-token", "--era", "handshake", "--json")
         ran = demo(tmp_path, *words)
         assert ran.code == 0
@@ -250,7 +250,7 @@ class TestServerLog:
         ran = demo(tmp_path, "call", "log_levels", "--era", "per-request", "--json")
         assert ran.only("log") == []
 
-    def test_a_server_that_declares_no_logging_is_told_of(self, tmp_path: Path) -> None:
+    def test_a_server_that_declares_no_logging_is_reported(self, tmp_path: Path) -> None:
         command = (sys.executable, str(Path(one_at_a_time.__file__)), "logging")
         words = ("read", "x:1", "--server-log", "info", "--era", "handshake")
         ran = run(*words, "--data-dir", str(tmp_path), "--", *command)

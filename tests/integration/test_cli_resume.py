@@ -131,7 +131,7 @@ def test_a_job_whose_result_was_printed_is_never_offered_again(
         assert folders.saved() == []
 
 
-def test_attempts_are_told_to_people(folders: Folders) -> None:
+def test_attempts_are_reported_to_people(folders: Folders) -> None:
     ran = run(*folders.call("--auto-resume"))
     assert ran.code == 0, ran.err
     assert re.search(r"resumable after .*, 4 ticks", ran.err)
@@ -305,7 +305,7 @@ def test_several_jobs_are_resumed_at_once(folders: Folders) -> None:
         assert (folders.state_dir / f"{name}.txt").read_text().splitlines() == WHOLE
 
 
-def test_several_that_stop_are_told_in_one_command(folders: Folders) -> None:
+def test_several_that_stop_are_reported_in_one_command(folders: Folders) -> None:
     for name in ("a", "b"):
         assert run(*folders.call(job=name)).code == 6
     ran = run(*folders.resume("1", "2"))

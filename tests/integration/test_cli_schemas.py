@@ -58,7 +58,7 @@ def test_they_are_sent_as_they_are_where_the_user_insists(tmp_path: Path) -> Non
         assert json.loads(ran.out) == arguments
 
 
-def test_what_could_not_be_checked_is_told_and_sent(tmp_path: Path) -> None:
+def test_what_could_not_be_checked_is_reported_and_sent(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"pattern": "(x+x+)+y"}}}
     ran = call(tmp_path, "--arg", f"a={'x' * 3_000}", inputSchema=schema)
     assert ran.code == 0
@@ -69,7 +69,7 @@ def test_what_could_not_be_checked_is_told_and_sent(tmp_path: Path) -> None:
 # Results
 
 
-def test_a_result_that_breaks_the_output_schema_is_told(tmp_path: Path) -> None:
+def test_a_result_that_breaks_the_output_schema_is_reported(tmp_path: Path) -> None:
     result = {"content": [], "structuredContent": {"count": "three"}}
     tool = {"outputSchema": COUNTED, "result": result}
     ran = call(tmp_path, **tool)
@@ -86,7 +86,7 @@ def test_a_result_that_breaks_the_output_schema_is_told(tmp_path: Path) -> None:
     assert told.only("summary")[0]["findings"] == 1
 
 
-def test_a_result_without_what_its_schema_describes_is_told(tmp_path: Path) -> None:
+def test_a_result_without_what_its_schema_describes_is_reported(tmp_path: Path) -> None:
     ran = call(tmp_path, "--json", outputSchema=COUNTED, result={"content": []})
     assert [each["text"] for each in ran.only("finding")] == ["structuredContent is missing"]
 
@@ -106,7 +106,7 @@ def test_a_result_that_fits_or_tells_of_an_error_is_not_marked(
     assert ran.only("finding") == []
 
 
-def test_a_result_that_cannot_be_checked_in_time_is_told_as_such(tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_checked_in_time_is_reported_as_such(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"pattern": "(x+x+)+y"}}}
     result = {"content": [], "structuredContent": {"a": "x" * 3_000}}
     (finding,) = call(tmp_path, "--json", outputSchema=schema, result=result).only("finding")

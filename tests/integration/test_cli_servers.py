@@ -51,7 +51,9 @@ def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
     assert run("tools", "--server", "demo", *options).code == 2
 
 
-def test_the_command_that_is_told_is_the_one_that_helps(demo_file: Path, data_dir: Path) -> None:
+def test_the_command_that_is_reported_is_the_one_that_helps(
+    demo_file: Path, data_dir: Path
+) -> None:
     options = ("--config", str(demo_file), "--data-dir", str(data_dir))
     advice = run("tools", "--server", "demo", *options).err.splitlines()[-1]
     typed = [*shlex.split(advice.partition("approve it: ")[2]), "--yes"]
@@ -78,7 +80,7 @@ def test_what_is_added_by_hand_is_used_at_once(data_dir: Path) -> None:
     assert run("tools", "--server", "mine", *folder).code == 2
 
 
-def test_a_variable_that_is_not_set_is_told_instead_of_running(data_dir: Path) -> None:
+def test_a_variable_that_is_not_set_is_reported_instead_of_running(data_dir: Path) -> None:
     folder = ("--data-dir", str(data_dir))
     added = ("servers", "add", "mine", *folder, "--env", "A=${env:NO_SUCH_VARIABLE}", "--", *DEMO)
     assert run(*added).code == 0

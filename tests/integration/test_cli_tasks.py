@@ -50,7 +50,7 @@ def test_the_course_of_a_task_is_events_in_order(tmp_path: Path, era: str) -> No
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_task_is_told_in_lines_and_its_result_printed(tmp_path: Path, era: str) -> None:
+def test_a_task_is_reported_in_lines_and_its_result_printed(tmp_path: Path, era: str) -> None:
     ran = call(tmp_path, "--era", era, "task_work", "--task", "--arg", "steps=4", *QUICK)
     assert (ran.code, ran.out) == (0, "Finished all 4 steps.\n")
     assert ": working (Begun)\n" in ran.err
@@ -81,7 +81,7 @@ def test_a_tool_that_requires_tasks_needs_no_option(tmp_path: Path) -> None:
     assert len(ran.only("result")) == 1
 
 
-def test_a_server_that_makes_no_task_of_a_call_is_told_of(tmp_path: Path) -> None:
+def test_a_server_that_makes_no_task_of_a_call_is_reported(tmp_path: Path) -> None:
     ran = call(tmp_path, "--era", "per-request", "task_forbidden", *QUICK[:2], "--task")
     assert ran.code == 0
     assert "without creating a task (tool 'task_forbidden')" in ran.err

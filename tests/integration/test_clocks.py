@@ -106,7 +106,7 @@ async def test_a_call_is_extended_in_time_and_ends_at_the_limit_it_is_given_then
     assert re.search(r"The server's process \d+ is running; .+ pending", words)
 
 
-async def test_a_change_of_the_clocks_is_told_to_listeners() -> None:
+async def test_a_change_of_the_clocks_is_reported_to_listeners() -> None:
     async with bench() as at, anyio.create_task_group() as calls:
         calls.start_soon(at.silent_call)
         await at.until_ticks(1, 2)
@@ -243,7 +243,9 @@ async def test_a_cancel_is_requested_then_sent_then_confirmed_or_ignored(
     assert list(dict.fromkeys(filter(None, course))) == ["requested", "sent", ends_as]
 
 
-async def test_a_result_after_the_silence_is_kept_with_its_late_ticks_and_told_as_late() -> None:
+async def test_a_result_after_the_silence_is_kept_with_its_late_ticks_and_reported_as_late() -> (
+    None
+):
     async with bench() as at:
         deaf = {"steps": 80, "interval_s": 0.02, "on_cancel": "ignore"}
         async with anyio.create_task_group() as calls:

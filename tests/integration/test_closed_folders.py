@@ -100,7 +100,7 @@ def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Pat
         (("servers", "export", "-o", "{closed}/f"), 8, "Cannot read"),
     ],
 )
-def test_other_files_in_a_closed_folder_are_told_of(
+def test_other_files_in_a_closed_folder_are_reported(
     closed: Path, words: tuple[str, ...], code: int, what: str, data_dir: Path
 ) -> None:
     ran = run("--data-dir", str(data_dir), *(word.format(closed=closed) for word in words))

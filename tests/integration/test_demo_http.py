@@ -260,7 +260,7 @@ def _ended(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
-def test_a_port_in_use_is_told_in_one_line() -> None:
+def test_a_port_in_use_is_reported_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ended = _ended(str(port))
@@ -269,7 +269,7 @@ def test_a_port_in_use_is_told_in_one_line() -> None:
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_certificate_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_certificate_that_is_none_is_reported_in_one_line(tmp_path: Path) -> None:
     ended = _ended("0", "--tls", str(tmp_path / "no.pem"), str(tmp_path / "no.key"))
     assert ended.returncode == 1
     assert ended.stderr.startswith("demo server: cannot serve https with")

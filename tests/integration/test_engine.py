@@ -53,7 +53,7 @@ def quick(steps: int) -> dict[str, Any]:
 @pytest.mark.requirement("FR-2")
 @pytest.mark.requirement("FR-3")
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
-async def test_a_call_with_a_token_is_told_of_its_progress(era: Era) -> None:
+async def test_a_call_with_a_token_is_reported_its_progress(era: Era) -> None:
     async with connected(era=era) as (engine, watch):
         outcome = await engine.calls.make(tool("known_total", quick(5), token="mine"))
     (request,) = [f for f in watch.facts if isinstance(f, RequestMade) and f.token is not None]

@@ -117,7 +117,9 @@ async def test_a_server_that_was_disconnected_is_left_alone(tmp_path: Path) -> N
         assert engine.servers.snapshot("plain").connection == connection
 
 
-async def test_a_path_that_does_not_exist_is_told_while_the_server_works(tmp_path: Path) -> None:
+async def test_a_path_that_does_not_exist_is_reported_while_the_server_works(
+    tmp_path: Path,
+) -> None:
     watch = FileWatch(is_on=True, paths=("none", "server.py"))
     async with Engine(reconnects=True) as engine:
         told = Told(engine)

@@ -92,7 +92,7 @@ class Calling:
 
 
 @pytest.mark.requirement("SC-3")
-async def test_a_server_is_told_of_each_phase_while_its_question_is_answered() -> None:
+async def test_a_server_is_reported_each_phase_while_its_question_is_answered() -> None:
     async with Engine() as engine:
         watch = Watch(engine)
         await engine.servers.connect(engine.servers.add(server_definition(era="handshake")))

@@ -133,7 +133,7 @@ async def test_without_mending_a_server_that_ended_has_failed() -> None:
         assert engine.servers.snapshot("plain").retry is None
 
 
-async def test_at_the_limit_it_is_told_how_often_it_was_tried_and_why_it_failed() -> None:
+async def test_at_the_limit_it_is_reported_how_often_it_was_tried_and_why_it_failed() -> None:
     policy = RestartPolicy(first_delay_s=0.01, longest_delay_s=0.01, limit=2)
     async with Engine(reconnects=True) as engine:
         told = Told(engine)

@@ -112,7 +112,7 @@ class TestNamedFiles:
         assert str(path) in ran.err
         assert path.read_bytes() == content
 
-    def test_a_folder_that_is_not_there_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_not_there_is_reported(self, tmp_path: Path) -> None:
         ran = run("tools", "--demo", "--record", str(tmp_path / "no" / "a.mcprec"))
         assert ran.code == 2
         assert "does not exist" in ran.err
@@ -156,7 +156,7 @@ def test_what_was_printed_is_recorded_whenever_the_program_is_killed(data_dir: P
 
 
 @linux_only
-def test_replies_are_on_disk_when_they_are_told(
+def test_replies_are_on_disk_when_they_are_reported(
     data_dir: Path, started: list[subprocess.Popen[str]]
 ) -> None:
     running = start("call", "--demo", "--data-dir", str(data_dir), "never_answers", "--json")
@@ -194,7 +194,7 @@ def test_a_disk_that_takes_no_more_ends_the_recording_and_nothing_else(data_dir:
     assert 1000 < len(kept) < 20_000
 
 
-def test_a_folder_that_cannot_be_written_is_told_once_and_the_work_done(data_dir: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_once_and_the_work_done(data_dir: Path) -> None:
     (data_dir / "recordings").write_text("newer version")
     ran = run("call", "--demo", "--data-dir", str(data_dir), "known_total", *QUICK, "--json")
     assert ran.code == 0
@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_the_work_done(data_dir
     assert ran.only("summary")[0]["recording"] is None
 
 
-def test_settings_that_cannot_be_read_are_told_and_the_session_recorded(data_dir: Path) -> None:
+def test_settings_that_cannot_be_read_are_reported_and_the_session_recorded(data_dir: Path) -> None:
     folder = data_dir / "recordings"
     folder.mkdir()
     (folder / "settings.json").write_text("{")

@@ -140,7 +140,7 @@ async def test_after_a_restart_the_job_is_there_and_goes_on(place: Place) -> Non
     assert place.chunks() == whole()
 
 
-async def test_attempts_of_earlier_runs_are_told_when_asked_for(place: Place) -> None:
+async def test_attempts_of_earlier_runs_are_reported_when_asked_for(place: Place) -> None:
     async with running(place) as (engine, _):
         await engine.calls.make(export())
         await engine.resumer.resume(1)

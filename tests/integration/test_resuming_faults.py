@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.store.chains import SavedChain
 
 
-async def test_a_refused_token_is_told_in_the_servers_words_and_not_offered_again(
+async def test_a_refused_token_is_reported_in_the_servers_words_and_not_offered_again(
     place: Place,
 ) -> None:
     async with running(place) as (engine, _):

@@ -92,7 +92,7 @@ async def test_two_that_press_resume_at_once_make_one_attempt(place: Place) -> N
     assert place.chunks() == whole(2)
 
 
-async def test_a_damaged_file_is_set_aside_and_told_once(place: Place) -> None:
+async def test_a_damaged_file_is_set_aside_and_reported_once(place: Place) -> None:
     async with running(place) as (engine, _):
         await engine.calls.make(export())
     (place.data_dir / FILE).write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)

@@ -197,7 +197,7 @@ async def test_a_server_that_never_answers_fails_at_the_limit() -> None:
     assert time.monotonic() - began < allowed(3)
 
 
-async def test_a_version_that_nobody_knows_is_told_beside_those_we_speak() -> None:
+async def test_a_version_that_nobody_knows_is_reported_beside_those_we_speak() -> None:
     problem = await problem_of(server_definition("--profile", "wrong-version"))
     assert "3000-01-01" in problem.what
     assert "2025-11-25" in problem.as_text()

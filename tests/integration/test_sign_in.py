@@ -107,7 +107,7 @@ async def test_a_token_that_ends_is_renewed_while_the_user_does_nothing(tmp_path
         assert (tmp_path / FILE_NAME).read_text() != before
 
 
-async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
+async def test_what_was_denied_is_reported_as_the_reason(tmp_path: Path) -> None:
     async with (
         http_server("--oauth", "--oauth-deny") as server,
         monitoring(server.url, tmp_path) as (engine, user),
@@ -119,7 +119,7 @@ async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
     assert "access_denied" in caught.value.details.as_text()
 
 
-async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
+async def test_a_sign_in_that_nobody_makes_is_reported_with_the_answers_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("connection.clocks", "transport.http.oauth_flow"):

@@ -89,7 +89,9 @@ async def test_a_task_is_on_disk_before_anybody_sees_it(place: Place, era: Era) 
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_both_ways_of_failing_are_told_in_the_servers_words(place: Place, era: Era) -> None:
+async def test_both_ways_of_failing_are_reported_in_the_servers_words(
+    place: Place, era: Era
+) -> None:
     async with running(place, era=era) as (engine, _watch):
         error = await called(engine, "task_fails", era, how="rpc_error", at_tick=2)
         assert error.state is JobState.FAILED
@@ -225,7 +227,7 @@ async def test_giving_up_a_call_cancels_its_task(place: Place, era: Era) -> None
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_task_that_takes_too_long_is_told_with_the_state_of_the_wire(
+async def test_a_task_that_takes_too_long_is_reported_with_the_state_of_the_wire(
     place: Place, era: Era
 ) -> None:
     async with running(place, era=era) as (engine, watch):
@@ -288,7 +290,7 @@ async def test_a_task_that_jumps_between_states_ends_with_the_first_final_one(
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_task_that_its_server_forgets_is_told_as_such(place: Place, era: Era) -> None:
+async def test_a_task_that_its_server_forgets_is_reported_as_such(place: Place, era: Era) -> None:
     async with running(place, era=era) as (engine, _watch):
         outcome = await called(engine, "task_forgets_id", era, after_polls=2)
         assert outcome.state in {JobState.FAILED, JobState.LOST}

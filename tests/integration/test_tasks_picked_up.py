@@ -123,7 +123,7 @@ async def test_a_task_that_was_picked_up_can_be_cancelled(place: Place) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_removed(
+async def test_a_task_that_the_server_has_forgotten_meanwhile_is_reported_and_removed(
     place: Place, era: Era
 ) -> None:
     await left(place, era, "task_never_ends")
@@ -140,7 +140,7 @@ async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_remove
     assert saved_tasks(place) == []
 
 
-async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
+async def test_a_task_whose_time_is_over_is_reported_as_expired_and_removed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.engine.tasks._CHECK_S", 0.05)

@@ -12,5 +12,5 @@ def test_the_way_by_hand_names_the_command_and_changes_nothing() -> None:
     assert ".mcprec" in outcome.as_text()
 
 
-def test_undoing_is_told_as_well() -> None:
+def test_undoing_is_reported_as_well() -> None:
     assert "Trash" in MacosAssociation(["monitor"]).remove().as_text()

@@ -15,7 +15,7 @@ from mcp_progress_monitor.path_checks import PathKind
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 
 
-def test_a_file_a_folder_and_nothing_are_told_apart(tmp_path: Path) -> None:
+def test_a_file_a_folder_and_nothing_are_reported_apart(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert path_checks.path_kind(tmp_path) is PathKind.FOLDER
     assert path_checks.path_kind(tmp_path / "file") is PathKind.FILE
@@ -56,7 +56,7 @@ def test_an_open_folder_is_not_closed(tmp_path: Path) -> None:
 
 
 @posix_only
-def test_a_home_that_nobody_has_is_told_where_it_matters(isolated_home: Path) -> None:
+def test_a_home_that_nobody_has_is_reported_where_it_matters(isolated_home: Path) -> None:
     nobodys = Path("~no-such-user-here/f")
     assert path_checks.expanded(Path("~/f")) == isolated_home / "f"
     assert path_checks.expanded(nobodys) == nobodys

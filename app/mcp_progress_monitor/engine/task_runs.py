@@ -410,7 +410,7 @@ class TaskRuns:
             await self._keeper.release(job, run.view)
             return
         await self._keeper.finish([job])
-        outcome = _UNTOLD.get(end.fate)
+        outcome = _UNREPORTED.get(end.fate)
         if outcome is not None:
             request, words = run.request, end.words
             await run.connection.record_event(
@@ -453,5 +453,9 @@ class TaskRuns:
         return self._tracker.snapshot(job, self._clock.monotonic())
 
 
-_UNTOLD = {TaskFate.NO_RESULT: "failed", TaskFate.UNKNOWN: "lost", TaskFate.GIVEN_UP: "cancelled"}
+_UNREPORTED = {
+    TaskFate.NO_RESULT: "failed",
+    TaskFate.UNKNOWN: "lost",
+    TaskFate.GIVEN_UP: "cancelled",
+}
 """Endings that no message states, with their meaning for the job."""

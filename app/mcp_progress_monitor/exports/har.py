@@ -426,7 +426,7 @@ class Har:
                 exchange.answer(frame, fields)
             case "http_events":
                 bodies = self._bodies.setdefault(frame.connection, BodyRebuilder())
-                self._add(frame, bodies.told(fields))
+                self._add(frame, bodies.bodies_of(fields))
             case "http_body":
                 exchange.add_body(frame, fields, self._redaction.raw(body_of(fields)))
             case _:

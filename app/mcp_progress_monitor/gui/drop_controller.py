@@ -100,14 +100,14 @@ class Drops(QObject):
         self,
         parent: QObject,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         *,
         is_live: bool = True,
     ) -> None:
         """If nothing is live, only recordings can be opened."""
         super().__init__(parent)
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._is_live = is_live
 
     @Slot(object)
@@ -129,7 +129,7 @@ class Drops(QObject):
         elif not self._is_live:
             what = "Only recordings can be opened from here"
             hint = "Drop servers and configurations on the window with live servers."
-            self._tell(ErrorDetails(what, name, hint))
+            self._report(ErrorDetails(what, name, hint))
         elif name.startswith(ADDRESSES):
             self.address_dropped.emit(name)
         elif kind is DropKind.CONFIGURATION:
@@ -139,4 +139,4 @@ class Drops(QObject):
         else:
             what = "Not a recording, configuration or program"
             hint = f"Drop a {SUFFIX} file, another client's configuration, or a server's program."
-            self._tell(ErrorDetails(what, name, hint))
+            self._report(ErrorDetails(what, name, hint))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _SLICE_S: Final = 0.008
 _BLOCK: Final = 1024 * 1024
-_TOLD_MS: Final = 20_000
+_MESSAGE_MS: Final = 20_000
 _NAME: Final = 60
 
 
@@ -95,14 +95,14 @@ class ExportController(QObject):
         window: MainWindow,
         source: ExportSource,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         title: str,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._source = source
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._title = title
         self._marks = FindingTexts()
         window.job_list.report_requested.connect(self.ask_for_report)
@@ -152,7 +152,7 @@ class ExportController(QObject):
         try:
             code = snippet(self._source, number, Redaction())
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
             return
         QGuiApplication.clipboard().setText(code)
         self._say("Copied the call as a Python program without secrets")
@@ -235,7 +235,7 @@ class ExportController(QObject):
         return f"Saved {where}, without secrets"
 
     def _say(self, words: str) -> None:
-        self._window.statusBar().showMessage(words, _TOLD_MS)
+        self._window.statusBar().showMessage(words, _MESSAGE_MS)
 
 
 def _block(made: Iterator[bytes]) -> bytes | None:

@@ -38,7 +38,7 @@ class WindowOptions(NamedTuple):
     """Safe mode: nothing is connected or watched, and the layout is the default."""
     resets_layout: bool = False
 
-    def is_told_of(self, problem: ErrorDetails) -> bool:
+    def is_known(self, problem: ErrorDetails) -> bool:
         """Whether `problem`, of a file, follows from the error of the data folder."""
         folder = self.problem
         return folder is not None and problem.where.startswith(f"{folder.where}{os.sep}")

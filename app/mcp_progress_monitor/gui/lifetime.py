@@ -41,9 +41,9 @@ class Failures:
     place in the code is logged and reported once.
     """
 
-    def __init__(self, log_file: Path, tell: Callable[[ErrorDetails], None]) -> None:
+    def __init__(self, log_file: Path, report: Callable[[ErrorDetails], None]) -> None:
         self._log_file = log_file
-        self._tell = tell
+        self._report = report
         self._seen: set[str] = set()
         self._hook_before: Callable[[threading.ExceptHookArgs], object] | None = None
 
@@ -71,7 +71,7 @@ class Failures:
             return
         self._seen.add(key)
         _log.error("a defect of this program", exc_info=error)
-        self._tell(
+        self._report(
             ErrorDetails(
                 "Internal error in MCP Progress Monitor; the program continues",
                 where=f"{type(error).__name__}: {error}"[:500],

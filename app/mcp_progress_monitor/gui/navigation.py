@@ -27,12 +27,16 @@ class Navigation(QObject):
     """Connects the panes of a live or recording window; a child of the window."""
 
     def __init__(
-        self, window: MainWindow, jobs: Jobs, shown: JobFilter, tell: Callable[[ErrorDetails], None]
+        self,
+        window: MainWindow,
+        jobs: Jobs,
+        shown: JobFilter,
+        report: Callable[[ErrorDetails], None],
     ) -> None:
         super().__init__(window)
         self._window = window
         self._jobs = jobs
-        self._tell = tell
+        self._report = report
         window.job_list.follow_requested.connect(self._on_follow_requested)
         window.job_list.compare_requested.connect(self.compare)
         window.actions_.statistics.triggered.connect(self.show_statistics)
@@ -163,7 +167,7 @@ class Navigation(QObject):
             self._on_search_requested(token_words(found.token))
         else:
             what = "The messages of this job are from an earlier run of the program"
-            self._tell(ErrorDetails(what, found.server))
+            self._report(ErrorDetails(what, found.server))
 
 
 def token_words(token: object) -> str:

@@ -100,10 +100,10 @@ class Program(WindowProgram):
             refusal=self._refusal,
             watched=None if self._options.is_safe else folder / RECORDINGS / LIVE,
         )
-        tasks = BackgroundTasks(opening.tell, opening.failures.note)
+        tasks = BackgroundTasks(opening.report, opening.failures.note)
         self._build(tasks)
         if engine.settings.problem is not None:
-            self._tell(engine.settings.problem)
+            self._report(engine.settings.problem)
         async with engine, tasks:
             if not self._life.is_over:  # the window may be closed before everything is ready
                 self._begin()
@@ -138,26 +138,31 @@ class Program(WindowProgram):
             self.window,
             self.engine,
             tasks,
-            self._tell,
+            self._report,
             self.servers.connect_server,
             self._preferences,
             appearance,
         )
         self.questions = QuestionsController(
-            self.window, self.engine, self._models, appearance, self._tell
+            self.window, self.engine, self._models, appearance, self._report
         )
         self.sign_in = SignInController(self.window, self._models, appearance, self.end_guard)
         self.sign_in.bar.open_requested.connect(self.questions.open_link)
         self.doctor = DoctorController(
             self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
         )
-        self.jobs = JobsController(self.engine, tasks, self._tell, self)
+        self.jobs = JobsController(self.engine, tasks, self._report, self)
         self.removal = JobRemoval(self._models.jobs, self.jobs, self.undo, self)
         self._job_dialogs = JobDialogs(
             self.window, self.engine, self.jobs, self.removal, self.settings
         )
         self._servers_here = ServersHere(
-            self.window, self.engine, tasks, self._tell, self.servers.saved, self.servers.approvals
+            self.window,
+            self.engine,
+            tasks,
+            self._report,
+            self.servers.saved,
+            self.servers.approvals,
         )
         self.jobs.approval_requested.connect(self._servers_here.ask)
         today = formatting.date_and_clock(time.time())[:10]
@@ -181,7 +186,7 @@ class Program(WindowProgram):
             self._navigation.open_job,
         )
         self.tasks = TasksController(
-            self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
+            self.window, self.engine, tasks, appearance, self._report, self._navigation.open_job
         )
         self._join_palette()
         self._join_drops()
@@ -192,7 +197,7 @@ class Program(WindowProgram):
     def _build_catalogue(self, tasks: BackgroundTasks, appearance: Appearance) -> None:
         folder = self._options.data_dir.absolute()
         self.servers = ServersController(
-            self.engine, tasks, self._tell, folder, self._keyring, self
+            self.engine, tasks, self._report, folder, self._keyring, self
         )
         self.catalogue_dialogs = ServerDialogs(
             self.window, self.engine, self.servers, tasks, appearance, self.settings, self.undo
@@ -391,8 +396,8 @@ class Program(WindowProgram):
     def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
         return self.servers.refusal(definition)
 
-    def _tell(self, problem: ErrorDetails) -> None:
-        self._opening.tell(problem)
+    def _report(self, problem: ErrorDetails) -> None:
+        self._opening.report(problem)
 
     @Slot()
     def _on_beat(self) -> None:
@@ -400,9 +405,9 @@ class Program(WindowProgram):
         self._models.keep_notes_beside(self.engine.recording.path)
         found = (self.engine.resumer.problem, self.engine.recording.problem)
         for problem, known in zip(found, self._disk_problems, strict=True):
-            if problem is None or problem == known or self._options.is_told_of(problem):
+            if problem is None or problem == known or self._options.is_known(problem):
                 continue
-            self._tell(problem)
+            self._report(problem)
         self._disk_problems = found
 
     @Slot(object)

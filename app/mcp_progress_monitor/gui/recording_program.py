@@ -151,10 +151,10 @@ class RecordingProgram(WindowProgram):
         return self._options.playback
 
     async def run(self) -> int:
-        failures = Failures(self._options.data_dir / LOG_NAME, self._tell)
+        failures = Failures(self._options.data_dir / LOG_NAME, self._report)
         failures.install()
         failures.watch(asyncio.get_running_loop())
-        async with BackgroundTasks(self._tell, failures.note) as tasks:
+        async with BackgroundTasks(self._report, failures.note) as tasks:
             self._build(tasks)
             self._afterwards = DeferredStartup(self.window)
             self._afterwards.take(
@@ -272,7 +272,7 @@ class RecordingProgram(WindowProgram):
         self.window.remember()
         self._put_window_away()
 
-    def _tell(self, problem: ErrorDetails) -> None:
+    def _report(self, problem: ErrorDetails) -> None:
         self.window.notices.show_problem(problem)
 
     @Slot()
@@ -298,7 +298,7 @@ class RecordingProgram(WindowProgram):
     @Slot(object)
     def _on_problems_opened(self, problems: Iterable[ErrorDetails]) -> None:
         for problem in reversed(tuple(problems)):
-            self._tell(problem)
+            self._report(problem)
 
 
 _FOLDER: Final = "windows"

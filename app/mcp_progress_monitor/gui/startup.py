@@ -66,7 +66,7 @@ class WindowStartup(QObject):
         self.application: Final = application
         self.options: Final = options
         self.life: Final = Lifetime(application, self)
-        self.failures: Final = Failures(options.data_dir / LOG_NAME, self.tell)
+        self.failures: Final = Failures(options.data_dir / LOG_NAME, self.report)
         self.clock: Final = Clock()
         folder = options.data_dir.absolute()
         self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
@@ -99,8 +99,8 @@ class WindowStartup(QObject):
         self.failures.install()
         self._build()
         for problem in (self._problem, self.options.problem, self._safe_mode()):
-            if problem is not None and not self.options.is_told_of(problem):
-                self.tell(problem)
+            if problem is not None and not self.options.is_known(problem):
+                self.report(problem)
         self._show()
 
     def _safe_mode(self) -> ErrorDetails | None:
@@ -116,7 +116,7 @@ class WindowStartup(QObject):
         self.window.hide()
         self.life.quit()
 
-    def tell(self, problem: ErrorDetails) -> None:
+    def report(self, problem: ErrorDetails) -> None:
         self.window.notices.show_problem(problem)
 
     def _build(self) -> None:

@@ -59,15 +59,15 @@ class WindowProgram(QObject):
         """
         shared, self._shared_window = self._models, window
         self._garbage = Garbage(source.timeline, self)
-        self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._tell)
+        self._navigation = Navigation(window, source.jobs, shared.shown_jobs, self._report)
         self.findings = FindingsController(
             window, shared.findings, source.timeline, self._preferences, self._navigation.open_job
         )
-        self.exports = ExportController(window, source, tasks, self._tell, title)
+        self.exports = ExportController(window, source, tasks, self._report, title)
         self._saving = StderrSaver(window, tasks)
         remembers = partial(is_on, self._preferences, PRIVACY, "recordings")
-        self.recordings = RecordingsController(window, tasks, self._tell, data_dir, remembers)
-        self.drops = Drops(window, tasks, self._tell, is_live=engine is not None)
+        self.recordings = RecordingsController(window, tasks, self._report, data_dir, remembers)
+        self.drops = Drops(window, tasks, self._report, is_live=engine is not None)
         self.settings_dialog = SettingsController(
             window,
             self._preferences,
@@ -96,7 +96,7 @@ class WindowProgram(QObject):
         self._shared_window.hide()
         self._garbage.restore()
 
-    def _tell(self, problem: ErrorDetails) -> None:
+    def _report(self, problem: ErrorDetails) -> None:
         raise NotImplementedError
 
     @Slot(object)
@@ -105,4 +105,4 @@ class WindowProgram(QObject):
 
     @Slot(object)
     def _on_problem_found(self, problem: ErrorDetails) -> None:
-        self._tell(problem)
+        self._report(problem)

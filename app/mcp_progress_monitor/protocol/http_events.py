@@ -25,7 +25,7 @@ class BodyNotes:
         self._exchange: int | None = None
         self._around: _Around | None = None
 
-    def tell(self, exchange: int, events: Sequence[SseEvent]) -> list[JsonObject]:
+    def report_events(self, exchange: int, events: Sequence[SseEvent]) -> list[JsonObject]:
         """The member `events` for the events of a chunk; empty if nothing must be described.
 
         Publish it, with `exchange`, before the frames of the chunk's messages. A batch counts as
@@ -52,7 +52,7 @@ class BodyNotes:
         return entries
 
     def report_run(self, exchange: int, run: SseRun) -> list[JsonObject]:
-        """Like `tell`, for similar events: at most one entry, which lists their ids."""
+        """Like `report_events`, for similar events: at most one entry, which lists their ids."""
         around, is_known = run.around_last, exchange == self._exchange
         if run.ids is None and is_known and around == self._around:
             return []
@@ -157,7 +157,7 @@ class BodyRebuilder:
         self._steps: Iterator[_Step] = iter(())
         self._next: _Step | None = None
 
-    def told(self, fields: JsonObject) -> list[tuple[int, bytes]]:
+    def bodies_of(self, fields: JsonObject) -> list[tuple[int, bytes]]:
         """Add the members of an event; return, by exchange, the parts of bodies it completes."""
         exchange, events = fields.get("exchange"), fields.get("events")
         if type(exchange) is not int:

@@ -48,10 +48,10 @@ class RecordingFaults:
     @property
     def problems(self) -> list[ErrorDetails]:
         """One error for each kind, in the order of their first cases."""
-        return [_told(fault) for fault in self._faults.values()]
+        return [_error_of(fault) for fault in self._faults.values()]
 
 
-def _told(fault: _Fault) -> ErrorDetails:
+def _error_of(fault: _Fault) -> ErrorDetails:
     problem, times = fault
     if times == 1:
         return problem
@@ -290,7 +290,7 @@ def parts_of(path: Path, faults: RecordingFaults) -> list[RecordingPart]:
         if part is not None and part.fields.get("run") == run:
             found.setdefault(part.number, part)
     parts = [found[number] for number in sorted(found)]
-    _tell_missing(parts, faults)
+    _note_missing(parts, faults)
     return parts
 
 
@@ -317,7 +317,7 @@ def _opened(path: Path, faults: RecordingFaults) -> RecordingPart | None:
         return None
 
 
-def _tell_missing(parts: list[RecordingPart], faults: RecordingFaults) -> None:
+def _note_missing(parts: list[RecordingPart], faults: RecordingFaults) -> None:
     expected = 1
     for part in parts:
         if part.number != expected:

@@ -280,7 +280,7 @@ class Order:
         self.arguments = arguments
         loop: Any = anyio.lowlevel.current_token().native_token
         # Not `anyio.from_thread`: it waits for the loop, which may be waiting for this thread.
-        self._tell_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+        self._call_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
         self.done = anyio.Event()  # for the loop; set a moment after the work is done
         self.is_done = threading.Event()
         self.result: Any = None
@@ -294,7 +294,7 @@ class Order:
             self.error = error
         self.is_done.set()
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-            self._tell_soon(self.done.set)
+            self._call_soon(self.done.set)
 
 
 class DiskThread:

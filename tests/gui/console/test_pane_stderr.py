@@ -65,7 +65,7 @@ def test_capital_letters_count_when_asked(qtbot: QtBot, pane: StderrPane) -> Non
     qtbot.waitUntil(lambda: pane.search.count.text() == "1 of 2")
 
 
-def test_a_regular_expression_finds_and_a_bad_one_is_told_of(
+def test_a_regular_expression_finds_and_a_bad_one_is_reported(
     qtbot: QtBot, pane: StderrPane
 ) -> None:
     pane.search.pattern.setChecked(True)

@@ -99,7 +99,7 @@ def test_without_a_token_there_is_nothing_to_show(section: AttemptsSection) -> N
     assert section.model.rowCount() == 0
 
 
-def test_automatic_resuming_follows_the_job_and_is_told_when_clicked(
+def test_automatic_resuming_follows_the_job_and_is_reported_when_clicked(
     qtbot: QtBot, section: AttemptsSection
 ) -> None:
     section.show_detail(detail(resumable(1, is_automatic=True)))

@@ -157,7 +157,7 @@ def test_times_stand_at_usual_stretches(length_s: float, steps_s: float) -> None
     assert lines[1] == pytest.approx(steps_s)
 
 
-def test_round_times_are_told_without_naught(chart: ProgressChart) -> None:
+def test_round_times_are_reported_without_naught(chart: ProgressChart) -> None:
     chart.show_course(detail(job(elapsed_s=5850.0), **course(52)))
     assert [words for _, words in chart.time_labels()] == ["0", "30 min", "1 h", "1 h 30 min"]
 

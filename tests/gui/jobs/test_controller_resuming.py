@@ -121,7 +121,7 @@ async def test_what_the_user_agreed_to_is_used(stage: Stage) -> None:
     assert sorted(stage.engine.asked) == [("resume", 4, True), ("resume", 7, True)]
 
 
-async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_told(
+async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_reported(
     stage: Stage,
 ) -> None:
     stage.engine.raises[2] = UserError(REFUSED)

@@ -110,6 +110,6 @@ def test_time_alone_changes_few_cells() -> None:
     assert list(changed_columns(before, later, _COLUMNS)) == [Column.STATUS, Column.ELAPSED]
 
 
-def test_the_age_of_a_token_is_told_by_the_computers_clock() -> None:
+def test_the_age_of_a_token_is_reported_by_the_computers_clock() -> None:
     before = resumable(1)
     assert Column.STATUS in set(changed_columns(before, replace(before), _COLUMNS))

@@ -153,7 +153,7 @@ def test_enter_and_double_click_open_a_job(qtbot: QtBot, pane: JobList) -> None:
     assert said == [2, 3]
 
 
-def test_the_selection_is_told_with_the_current_job_first(qtbot: QtBot, pane: JobList) -> None:
+def test_the_selection_is_reported_with_the_current_job_first(qtbot: QtBot, pane: JobList) -> None:
     said = heard(pane.selection_changed)
     viewport = pane.table.viewport()
     QTest.mouseClick(viewport, LEFT, PLAIN, place_of(pane, 0, Column.JOB))

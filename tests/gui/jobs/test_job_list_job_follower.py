@@ -83,7 +83,7 @@ def test_jobs_are_followed_when_the_list_gets_lower(
     qtbot.waitUntil(lambda: _is_seen(pane, 11))
 
 
-def test_a_user_who_scrolled_up_is_told_of_new_jobs_instead(
+def test_a_user_who_scrolled_up_is_reported_new_jobs_instead(
     pane: JobList, jobs: JobsModel, source: FakeJobs, qtbot: QtBot
 ) -> None:
     _add(jobs, source, *range(4, 20))

@@ -148,7 +148,7 @@ def test_in_a_narrow_pane_buttons_make_room_for_the_name(pane: JobPane) -> None:
         assert cancel.toolTip().startswith("Cancel")
 
 
-def test_a_failure_is_told_in_the_servers_words(pane: JobPane) -> None:
+def test_a_failure_is_reported_in_the_servers_words(pane: JobPane) -> None:
     pane.show_job(2)
     assert "Server error (-32000): disk full" in words(pane)
 
@@ -161,7 +161,7 @@ def test_a_failure_of_our_own_is_not_put_into_the_servers_mouth(
     assert "Local error: connection gone" in words(pane)
 
 
-def test_what_the_user_did_is_told_plainly(pane: JobPane, source: CountingJobs) -> None:
+def test_what_the_user_did_is_reported_plainly(pane: JobPane, source: CountingJobs) -> None:
     failure = Failure("local", "You disconnected the server", is_wanted=True)
     source.put(job(id=2, state=JobState.LOST, failure=failure))
     pane.show_job(2)
@@ -347,7 +347,7 @@ def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> 
     assert told.args == [(2,)]
 
 
-def test_a_resumable_job_is_resumed_and_told_of(
+def test_a_resumable_job_is_resumed_and_reported_of(
     qtbot: QtBot, pane: JobPane, source: CountingJobs
 ) -> None:
     source.put(resumable(3, attempt_count=3, resume_note="connection lost"))
@@ -443,7 +443,7 @@ def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: Countin
     assert not ticks.isEnabled()
 
 
-def test_a_broken_stream_is_told_in_the_header_and_in_the_course(
+def test_a_broken_stream_is_reported_in_the_header_and_in_the_course(
     qtbot: QtBot, source: CountingJobs, pane: JobPane
 ) -> None:
     step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)

@@ -62,7 +62,7 @@ def test_the_section_is_there_for_tasks_alone(pane: JobPane) -> None:
     assert pane.tabs.currentWidget() is not pane.task
 
 
-def test_the_course_is_told_and_leads_into_traffic(pane: JobPane) -> None:
+def test_the_course_is_reported_and_leads_into_traffic(pane: JobPane) -> None:
     pane.show_job(2)
     pane.tabs.setCurrentWidget(pane.task)
     followed: list[object] = []

@@ -168,7 +168,7 @@ def test_everything_works_by_keys(pane: TimelinePane, qtbot: QtBot) -> None:
     assert opened.args == [2]
 
 
-def test_what_is_under_the_mouse_is_told_with_its_duration(pane: TimelinePane) -> None:
+def test_what_is_under_the_mouse_is_reported_with_its_duration(pane: TimelinePane) -> None:
     assert pane.timeline.tip_at(QPointF(300, 30)).endswith("Reading: 30 s")
     assert pane.timeline.tip_at(QPointF(300, 5)) == ""
 

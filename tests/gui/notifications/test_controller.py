@@ -83,7 +83,7 @@ def done(number: int, state: JobState = JobState.DONE) -> JobSnapshot:
     return job(id=number, state=state, name=f"job{number}")
 
 
-def test_the_title_counts_and_can_be_told_not_to(parts: Parts) -> None:
+def test_the_title_counts_and_can_be_reported_not_to(parts: Parts) -> None:
     assert parts.window.windowTitle() == "2 running — MCP Progress Monitor"
     parts.change(job(id=2, state=JobState.NEEDS_YOU), job(id=3, state=JobState.STALLED))
     title = "1 running, 1 needs you, 1 stalled — MCP Progress Monitor"
@@ -104,7 +104,7 @@ def test_what_happens_within_a_moment_is_one_notification(parts: Parts, qtbot: A
     assert notice.job == 2
 
 
-def test_nothing_is_told_while_the_user_is_at_the_window(parts: Parts, qtbot: Any) -> None:
+def test_nothing_is_reported_while_the_user_is_at_the_window(parts: Parts, qtbot: Any) -> None:
     parts.window.show()
     parts.window.activateWindow()
     qtbot.waitUntil(parts.made.is_in_front)
@@ -116,7 +116,7 @@ def test_nothing_is_told_while_the_user_is_at_the_window(parts: Parts, qtbot: An
     assert [notice.title for notice in parts.shown] == ["job2 is done"]
 
 
-def test_what_is_over_by_the_time_of_telling_is_not_told(parts: Parts, qtbot: Any) -> None:
+def test_what_is_over_by_the_time_of_telling_is_not_reported(parts: Parts, qtbot: Any) -> None:
     parts.change(job(id=1, state=JobState.STALLED), job(id=2, state=JobState.STALLED))
     parts.change(job(id=1))
     qtbot.waitUntil(lambda: bool(parts.shown))

@@ -63,7 +63,7 @@ def stay_awake(bus: Any) -> StayAwake:
         ((), [("power", "Inhibit"), ("gnome", "Inhibit")]),
     ],
 )
-def test_the_first_service_that_agrees_is_asked_once_and_told_the_end(
+def test_the_first_service_that_agrees_is_asked_once_and_reported_the_end(
     services: tuple[str, ...], calls: list[tuple[str, str]]
 ) -> None:
     bus = Desktop(*services)
@@ -120,7 +120,7 @@ def test_macos_is_kept_awake_by_a_program_that_ends_with_us(
     assert len(started) == len(ended) == 1
 
 
-def test_windows_is_told_by_the_state_of_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_is_reported_by_the_state_of_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     class Kernel:
         said: list[int] = []  # noqa: RUF012
 

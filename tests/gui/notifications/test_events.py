@@ -45,14 +45,14 @@ def kinds(events: JobEvents, *snapshots: JobSnapshot) -> list[EventKind]:
         (JobState.NEEDS_YOU, EventKind.NEEDS_YOU),
     ],
 )
-def test_a_state_that_matters_is_told_once(state: JobState, kind: EventKind) -> None:
+def test_a_state_that_matters_is_reported_once(state: JobState, kind: EventKind) -> None:
     events = JobEvents(BEGUN)
     assert kinds(events, made(JobState.RUNNING)) == []
     assert kinds(events, made(state)) == [kind]
     assert kinds(events, made(state)) == []
 
 
-def test_a_job_that_stalls_again_is_told_again() -> None:
+def test_a_job_that_stalls_again_is_reported_again() -> None:
     events = JobEvents(BEGUN)
     stalled, running = made(JobState.STALLED), made(JobState.RUNNING)
     assert kinds(events, running, stalled, running, stalled) == [EventKind.STALLED] * 2
@@ -69,7 +69,7 @@ def test_a_job_that_stalls_again_is_told_again() -> None:
     ],
     ids=["cancelled", "ended by the user", "asked by a job", "asked by a server", "automatic"],
 )
-def test_what_the_user_did_or_need_not_know_is_not_told(snapshot: JobSnapshot) -> None:
+def test_what_the_user_did_or_need_not_know_is_not_reported(snapshot: JobSnapshot) -> None:
     events = JobEvents(BEGUN)
     events.changed([made(JobState.RUNNING, parent=snapshot.parent)])
     assert kinds(events, snapshot) == []

@@ -97,7 +97,7 @@ def test_of_many_images_the_first_few_are_decoded(qtbot: QtBot, appearance: Appe
     assert view.words().count("not shown here") == 22
 
 
-def test_an_image_that_is_none_is_told_in_words(qtbot: QtBot, appearance: Appearance) -> None:
+def test_an_image_that_is_none_is_reported_in_words(qtbot: QtBot, appearance: Appearance) -> None:
     broken = {"type": "image", "data": "%%", "mimeType": "image/png"}
     view = conversation(qtbot, appearance, {"role": "user", "content": broken})
     image = view.findChild(ImageView)

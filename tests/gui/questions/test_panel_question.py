@@ -183,7 +183,7 @@ def test_tab_goes_from_the_fields_to_the_answers(panel: QuestionPanel) -> None:
     assert places == sorted(places)
 
 
-def test_how_long_ago_it_was_asked_is_told_anew(
+def test_how_long_ago_it_was_asked_is_reported_anew(
     panel: QuestionPanel, questions: QuestionsModel, source: FakeQuestions
 ) -> None:
     source.time = 160.0

@@ -125,7 +125,7 @@ def test_every_control_has_its_key(
     assert (replay.mode, player.timeline.end) == expected
 
 
-def test_the_keys_are_told_and_every_control_has_a_name(bar: ReplayBar) -> None:
+def test_the_keys_are_reported_and_every_control_has_a_name(bar: ReplayBar) -> None:
     assert "F5" in bar.play.toolTip()
     assert "F4" in bar.next.toolTip()
     controls = [bar.start, bar.play, bar.next, bar.all, *bar.speeds, bar.slider]

@@ -82,7 +82,7 @@ async def test_another_programs_file_is_opened_like_a_recording(
         assert program.window.notices.problems() == ()
 
 
-async def test_what_is_no_recording_is_told_here_and_starts_nothing(
+async def test_what_is_no_recording_is_reported_here_and_starts_nothing(
     qapp: QApplication, data_dir: Path, tmp_path: Path, started: list[list[str]]
 ) -> None:
     file = tmp_path / "letter.txt"
@@ -95,7 +95,7 @@ async def test_what_is_no_recording_is_told_here_and_starts_nothing(
         assert started == []
 
 
-async def test_a_window_that_cannot_be_started_is_told_of(
+async def test_a_window_that_cannot_be_started_is_reported(
     qapp: QApplication, data_dir: Path, tmp_path: Path, started: list[list[str]]
 ) -> None:
     file = Written().save(tmp_path / "refused.mcprec")
@@ -158,7 +158,7 @@ async def test_limits_are_kept(qapp: QApplication, data_dir: Path) -> None:
         assert load_settings(data_dir) == (found, None)
 
 
-async def test_limits_that_cannot_be_kept_are_told_of(
+async def test_limits_that_cannot_be_kept_are_reported(
     qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(qapp, data_dir) as program:
@@ -170,7 +170,7 @@ async def test_limits_that_cannot_be_kept_are_told_of(
         assert "Cannot save the recording settings" in problem.what
 
 
-async def test_that_recording_stopped_is_told_once(qapp: QApplication, data_dir: Path) -> None:
+async def test_that_recording_stopped_is_reported_once(qapp: QApplication, data_dir: Path) -> None:
     full = ErrorDetails("Recording stopped: the disk is full", "x.mcprec", "Free some space.")
     async with running(qapp, data_dir) as program:
         program.engine.recording.problem = full
@@ -182,7 +182,7 @@ async def test_that_recording_stopped_is_told_once(qapp: QApplication, data_dir:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the files of a Linux desktop")
-async def test_the_association_is_asked_for_and_told(
+async def test_the_association_is_asked_for_and_reported(
     qapp: QApplication, data_dir: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")

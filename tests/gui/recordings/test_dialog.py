@@ -81,7 +81,7 @@ def test_sizes_are_sorted_as_numbers(dialog: RecordingsDialog) -> None:
     assert rows(dialog, 4) == ["b.mcprec", "a.mcprec", "c.mcprec"]
 
 
-def test_the_total_is_told(dialog: RecordingsDialog) -> None:
+def test_the_total_is_reported(dialog: RecordingsDialog) -> None:
     assert "3 recordings, 8.0 GB in total" in dialog.total.text()
     assert str(FOLDER) in dialog.total.text()
 
@@ -138,7 +138,7 @@ def test_what_is_selected_stays_so_when_the_list_is_read_anew(dialog: Recordings
     assert dialog.selected() == (SMALL,)
 
 
-def test_limits_are_shown_and_told_when_they_change(dialog: RecordingsDialog) -> None:
+def test_limits_are_shown_and_reported_when_they_change(dialog: RecordingsDialog) -> None:
     told = heard(dialog.settings_changed)
     assert (
         dialog.limits.days.value(),

@@ -176,7 +176,7 @@ def test_members_the_schema_does_not_know_are_kept_and_named(form: SchemaForm) -
     assert any("extra" in problem.message for problem in form.check())
 
 
-def test_what_is_missing_is_told_only_once_it_is_insisted_on(
+def test_what_is_missing_is_reported_only_once_it_is_insisted_on(
     form: SchemaForm, qtbot: QtBot
 ) -> None:
     QTest.keyClicks(_line(form, "rows"), "0")

@@ -150,7 +150,7 @@ async def test_servers_that_others_add_to_the_file_and_take_out_of_it_are_notice
         assert told(program) == ""
 
 
-async def test_a_file_that_names_no_server_any_more_is_told_of(
+async def test_a_file_that_names_no_server_any_more_is_reported(
     qapp: QApplication, data_dir: Path
 ) -> None:
     save(data_dir, one=demo_entry(), two=demo_entry())
@@ -161,7 +161,7 @@ async def test_a_file_that_names_no_server_any_more_is_told_of(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
-async def test_consents_that_others_could_have_given_are_told_of_and_asked_for_again(
+async def test_consents_that_others_could_have_given_are_reported_and_asked_for_again(
     qapp: QApplication, data_dir: Path
 ) -> None:
     save(data_dir, demo=demo_entry(connectAtStart=True))
@@ -173,7 +173,7 @@ async def test_consents_that_others_could_have_given_are_told_of_and_asked_for_a
         await until(lambda: "other users can write to it" in told(program))
 
 
-async def test_a_file_that_is_broken_meanwhile_is_told_of_and_changes_nothing(
+async def test_a_file_that_is_broken_meanwhile_is_reported_and_changes_nothing(
     qapp: QApplication, data_dir: Path
 ) -> None:
     save(data_dir, one=demo_entry())

@@ -255,7 +255,7 @@ def test_a_mistake_on_another_page_is_brought_to_the_front(
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "example.com/mcp", "http://", "http://x:0/"])
-def test_a_url_that_cannot_be_asked_is_told_at_its_field(
+def test_a_url_that_cannot_be_asked_is_reported_at_its_field(
     qtbot: QtBot, appearance: Appearance, url: str
 ) -> None:
     editor = opened(qtbot, appearance, kind=ServerKind.URL)
@@ -267,7 +267,7 @@ def test_a_url_that_cannot_be_asked_is_told_at_its_field(
     assert problem(editor, "url") != ""
 
 
-def test_a_header_that_http_does_not_allow_is_told_in_its_row(
+def test_a_header_that_http_does_not_allow_is_reported_in_its_row(
     qtbot: QtBot, appearance: Appearance
 ) -> None:
     editor = opened(qtbot, appearance, kind=ServerKind.URL)
@@ -292,7 +292,9 @@ def test_the_preview_shows_each_word_of_the_command_with_what_is_hidden_in_it(
     ]
 
 
-def test_unencrypted_http_to_another_machine_is_told(qtbot: QtBot, appearance: Appearance) -> None:
+def test_unencrypted_http_to_another_machine_is_reported(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
     editor = opened(qtbot, appearance, kind=ServerKind.URL)
     editor.server.url.setText("http://example.com/mcp")
     qtbot.waitUntil(lambda: "not encrypted" in editor.preview.toPlainText())

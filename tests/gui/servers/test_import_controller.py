@@ -107,7 +107,7 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
         assert definition.env == {"KEY": "hush"}
 
 
-async def test_an_answer_that_makes_a_server_unusable_is_told_and_nothing_saved(
+async def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_saved(
     qapp: QApplication, data_dir: Path, tmp_path: Path
 ) -> None:
     config = tmp_path / ".vscode" / "mcp.json"

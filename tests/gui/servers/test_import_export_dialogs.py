@@ -131,7 +131,7 @@ def test_the_keyboard_begins_at_the_files_also_when_they_are_found_late(
     assert dialog.focusWidget() is dialog.files
 
 
-def test_each_server_is_told_new_changed_same_or_unusable(dialog: ImportDialog) -> None:
+def test_each_server_is_reported_new_changed_same_or_unusable(dialog: ImportDialog) -> None:
     assert cells(dialog) == [
         ("weather", "new"),
         ("files", "changed"),
@@ -209,7 +209,7 @@ def test_answers_are_seen_in_the_command_but_for_secret_ones(
     assert key.text() == "hush"
 
 
-def test_a_broken_file_is_told_in_place_with_line_and_column(
+def test_a_broken_file_is_reported_in_place_with_line_and_column(
     dialog: ImportDialog, tmp_path: Path
 ) -> None:
     bad = tmp_path / "bad.json"

@@ -84,7 +84,7 @@ def test_nothing_ticked_can_be_written_nowhere(dialog: ServerExportDialog) -> No
     assert not dialog.save.isEnabled()
 
 
-def test_the_outcome_of_saving_is_told(dialog: ServerExportDialog) -> None:
+def test_the_outcome_of_saving_is_reported(dialog: ServerExportDialog) -> None:
     dialog.show_saved(Path("/srv/mcp.json"))
     assert "/srv/mcp.json" in dialog.note.text()
     assert "replaced" not in dialog.note.text()

@@ -71,7 +71,7 @@ def test_servers_are_shown_by_file_with_a_tick_for_each_that_is_watched(
     assert first[1].text(1).startswith("watched, running since")
 
 
-def test_who_records_nothing_is_told_what_that_means(dialog: WatchDialog) -> None:
+def test_who_records_nothing_is_reported_what_that_means(dialog: WatchDialog) -> None:
     dialog.show_servers([PLAIN], {}, [], is_recorded=False)
     assert "Recording is turned off" in dialog.about.text()
     dialog.show_servers([PLAIN], {}, [])

@@ -36,7 +36,7 @@ def row(dialog: TasksDialog, place: int) -> list[str]:
     return [dialog.model.index(place, column).data() for column in range(6)]
 
 
-def test_tasks_are_told_with_the_time_they_are_kept(dialog: TasksDialog) -> None:
+def test_tasks_are_reported_with_the_time_they_are_kept(dialog: TasksDialog) -> None:
     now = datetime.datetime.now(datetime.UTC).isoformat()
     dialog.show_tasks(
         [
@@ -80,7 +80,7 @@ def test_the_selection_stays_with_its_task_when_the_list_comes_again(dialog: Tas
     assert dialog.table.currentIndex().row() == 2
 
 
-def test_a_refusal_is_told_and_the_tasks_stay(dialog: TasksDialog) -> None:
+def test_a_refusal_is_reported_and_the_tasks_stay(dialog: TasksDialog) -> None:
     asked: list[bool] = []
     dialog.refresh_requested.connect(lambda: asked.append(True))
     dialog.show_tasks([listed("a")])

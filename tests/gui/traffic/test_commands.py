@@ -416,7 +416,7 @@ def test_two_selected_messages_are_compared(pane: TrafficPane) -> None:
     dialog.close()
 
 
-def test_the_time_between_selected_messages_is_told(
+def test_the_time_between_selected_messages_is_reported(
     pane: TrafficPane, model: TrafficModel, qtbot: QtBot
 ) -> None:
     _stand_on(pane, 0)

@@ -67,7 +67,7 @@ def test_enter_filters_at_once(bar: TrafficFilterBar, qtbot: QtBot) -> None:
     assert list(bar.recent.texts) == ["timeout"]
 
 
-def test_a_mistake_is_told_in_place_and_the_last_good_filter_stays(
+def test_a_mistake_is_reported_in_place_and_the_last_good_filter_stays(
     bar: TrafficFilterBar, qtbot: QtBot
 ) -> None:
     bar.set_filter(TrafficFilter("token == 7"))

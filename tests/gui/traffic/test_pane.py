@@ -505,7 +505,7 @@ def _tip(view: TrafficView, row: int, column: TrafficColumn, width: int = 1_000)
     return delegate.tip(view.model().index(row, column), width)
 
 
-def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_told_in_the_details(
+def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_reported_in_the_details(
     pane: TrafficPane, model: TapedTraffic
 ) -> None:
     model.append(ticks(0, 2))

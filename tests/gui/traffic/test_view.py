@@ -96,7 +96,7 @@ def test_rows_are_followed_after_another_font(
     assert view.is_following
 
 
-def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
+def test_a_users_mark_and_note_are_painted_and_reported_in_the_tip(
     view: TrafficView, model: CountingTraffic
 ) -> None:
     model.append(ticks(0, 3))

@@ -241,7 +241,7 @@ def test_a_change_of_ours_is_made_to_what_others_wrote(file: Path) -> None:
     assert "'a' not found" in refusal(lambda: catalogue.replace("a", entry("a"))).what
 
 
-def test_an_edit_that_breaks_the_file_is_told_and_what_is_held_stays(file: Path) -> None:
+def test_an_edit_that_breaks_the_file_is_reported_and_what_is_held_stays(file: Path) -> None:
     catalogue = Catalogue(file)
     catalogue.add(entry("a"))
     broken = '{"mcpServers": {"a": oops}}'
@@ -286,7 +286,7 @@ def test_a_file_that_is_gone_for_a_moment_loses_nothing(file: Path) -> None:
     assert names(Catalogue(file)) == ["a", "b"]
 
 
-def test_two_servers_of_one_name_are_told_and_the_first_counts(file: Path) -> None:
+def test_two_servers_of_one_name_are_reported_and_the_first_counts(file: Path) -> None:
     words = '{"mcpServers": {\n"a": {"command": "one"}, // mine\n"a": {"command": "two"}}}'
     file.write_text(words)
     catalogue = Catalogue(file)
@@ -318,7 +318,7 @@ def test_the_file_is_the_owners_alone(file: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read_is_told(file: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported(file: Path) -> None:
     file.write_text("{}")
     file.chmod(0)
     assert Catalogue(file).problem is not None
@@ -380,7 +380,7 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
         ({"watch": {"on": "perhaps"}}, "must be true or false"),
     ],
 )
-def test_what_is_wrong_with_our_own_members_is_told_in_plain_words(
+def test_what_is_wrong_with_our_own_members_is_reported_in_plain_words(
     file: Path, extras: object, words: str
 ) -> None:
     servers = {"a": {"command": "c", "mcpProgressMonitor": extras}}
@@ -389,7 +389,7 @@ def test_what_is_wrong_with_our_own_members_is_told_in_plain_words(
     assert words in problem.what
 
 
-def test_names_in_what_is_told_stay_on_their_line_and_within_bounds(file: Path) -> None:
+def test_names_in_what_is_reported_stay_on_their_line_and_within_bounds(file: Path) -> None:
     catalogue = Catalogue(file)
     for name in ("a\nb", *(f"{number}{'x' * 500}" for number in range(100))):
         catalogue.add(CatalogueEntry(StdioDefinition(name=name, command="c")))

@@ -73,7 +73,9 @@ def test_deep_toml_is_refused() -> None:
     assert "a = " not in problem_of(read_toml, "a = " + "[" * 100_000).what
 
 
-def test_of_names_given_twice_the_first_counts_and_the_others_are_told_with_their_lines() -> None:
+def test_of_names_given_twice_the_first_counts_and_the_others_are_reported_with_their_lines() -> (
+    None
+):
     words = '{"s": {\n"a": {"x": 1},\n"b": [{"a": 1}],\n"a": {"x": 2},\n"a": 3}}'
     document = read_json(words, "", "")
     assert document.value["s"]["a"] == {"x": 1}
@@ -124,7 +126,7 @@ def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
         ("1" * 5000, "number is too long"),
     ],
 )
-def test_what_is_no_number_is_told_with_its_place(number: str, what: str) -> None:
+def test_what_is_no_number_is_reported_with_its_place(number: str, what: str) -> None:
     words = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
     with pytest.raises(UserError) as caught:
         read_json(words, "here", "")

@@ -24,7 +24,7 @@ def problem_of(path: Path) -> ErrorDetails:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_encodings_are_told_by_their_marks(tmp_path: Path, encoding: str) -> None:
+def test_encodings_are_reported_by_their_marks(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "f"
     file.write_bytes('{"é": "日本"}'.encode(encoding))
     assert read_text(file) == '{"é": "日本"}'
@@ -49,7 +49,7 @@ def test_a_file_that_is_too_large_is_not_read(
     assert len(read_text(file)) == 1000
 
 
-def test_what_is_no_file_is_told(tmp_path: Path) -> None:
+def test_what_is_no_file_is_reported(tmp_path: Path) -> None:
     assert "a folder or a device" in problem_of(tmp_path).detail
     assert problem_of(tmp_path / "none").where == str(tmp_path / "none")
 

@@ -90,7 +90,7 @@ def test_each_server_stands_to_the_saved_ones(file: Path) -> None:
         ({"url": "https://a/b"}, ("transport",)),
     ],
 )
-def test_changes_are_told_without_values(
+def test_changes_are_reported_without_values(
     file: Path, entry: dict[str, Any], changes: tuple[str, ...]
 ) -> None:
     (row,) = preview(config_of(file, files=entry), saved(FILES))

@@ -89,7 +89,7 @@ def test_the_users_own_file_belongs_to_no_project(tmp_path: Path) -> None:
     assert config.found[0].project is None
 
 
-def test_what_a_file_asks_for_is_told_and_answered() -> None:
+def test_what_a_file_asks_for_is_reported_and_answered() -> None:
     asks = read(FILES / "vscode.mcp.json").found[0].asks
     assert [(one.id, one.is_secret, one.default, one.choices) for one in asks] == [
         ("region", False, "eu", ("eu", "us")),
@@ -107,7 +107,7 @@ def test_what_a_file_asks_for_is_told_and_answered() -> None:
     assert found[1].definition.cwd == "/w/tools"
 
 
-def test_what_another_client_does_otherwise_is_told() -> None:
+def test_what_another_client_does_otherwise_is_reported() -> None:
     notes = {one.definition.name: one.notes for one in read(FILES / "vscode.mcp.json").found}
     assert notes["fetch"] == ("VS Code runs it in a sandbox; this program does not",)
     notes = {one.definition.name: one.notes for one in read(FILES / "project.mcp.json").found}
@@ -225,12 +225,12 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
     assert config.problems[0].where == f"{file}, server 'bad'"
 
 
-def test_a_server_of_an_extension_is_told_to_be_one() -> None:
+def test_a_server_of_an_extension_is_reported_to_be_one() -> None:
     config = read(FILES / "zed_settings.json")
     assert "Zed extension" in config.problems[0].what
 
 
-def test_two_servers_of_one_name_are_told_with_the_line(tmp_path: Path) -> None:
+def test_two_servers_of_one_name_are_reported_with_the_line(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     file.write_text(
         '{"mcpServers": {\n"a": {"command": "one", "args": [], "args": []},\n'
@@ -262,7 +262,7 @@ def test_names_are_made_fit_to_be_shown(tmp_path: Path, name: str, shown: str) -
     assert found.notes
 
 
-def test_names_that_look_the_same_are_told_apart(tmp_path: Path) -> None:
+def test_names_that_look_the_same_are_reported_apart(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     file.write_text(json.dumps({"mcpServers": {"a": {"command": "c"}, " a": {"command": "d"}}}))
     assert [found.definition.name for found in read(file).found] == ["a", "a 2"]
@@ -286,7 +286,7 @@ def test_our_own_entries_come_with_their_extras(tmp_path: Path) -> None:
     assert found.definition.idle_timeout_s == 90
 
 
-def test_a_file_that_wants_a_secret_of_ours_is_told(tmp_path: Path) -> None:
+def test_a_file_that_wants_a_secret_of_ours_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     entry = {"url": "https://evil.example/", "headers": {"X": "${keyring:bank}"}}
     file.write_text(json.dumps({"mcpServers": {"a": entry}}))
@@ -359,7 +359,7 @@ def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[s
         ({"url": "https://a", "headers": {"X Y": "a"}}, "must not contain spaces or colons"),
     ],
 )
-def test_what_no_program_and_no_server_can_be_given_is_told_in_words(
+def test_what_no_program_and_no_server_can_be_given_is_reported_in_words(
     tmp_path: Path, entry: dict[str, Any], words: str
 ) -> None:
     path = tmp_path / "f.json"
@@ -368,7 +368,7 @@ def test_what_no_program_and_no_server_can_be_given_is_told_in_words(
     assert words in found.what
 
 
-def test_secrets_that_nothing_is_made_of_are_left_out_and_told(tmp_path: Path) -> None:
+def test_secrets_that_nothing_is_made_of_are_left_out_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(
         '[mcp_servers.a]\ncommand = "c"\nbearer_token = "hush"\n'
@@ -380,7 +380,7 @@ def test_secrets_that_nothing_is_made_of_are_left_out_and_told(tmp_path: Path) -
     assert "hush" not in repr(found.notes)
 
 
-def test_a_secret_in_a_url_is_told_to_be_saved_as_text(tmp_path: Path) -> None:
+def test_a_secret_in_a_url_is_reported_to_be_saved_as_text(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     url = "https://mcp.example.com/mcp/?exampleApiKey=hush&x=1"
     path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))

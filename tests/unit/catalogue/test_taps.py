@@ -137,7 +137,7 @@ def test_the_server_is_found_inside_any_number_of_taps(
     assert unwrapped(*launch) == inner
 
 
-def test_what_a_tap_was_told_is_found_in_its_words() -> None:
+def test_what_a_tap_was_reported_is_found_in_its_words() -> None:
     launch = wrap(POSIX._replace(data_dir=Path("/da ta")), "npx")
     tap = tap_of(*launch)
     assert tap is not None

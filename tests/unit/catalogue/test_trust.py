@@ -95,7 +95,7 @@ def test_a_file_that_is_none_holds_no_consent(file: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "oops", "[" * 100_000, "[]", '{"trusted": 3}', "\xff"])
-def test_a_file_that_is_none_is_told_of_until_it_is_one(file: Path, content: str) -> None:
+def test_a_file_that_is_none_is_reported_until_it_is_one(file: Path, content: str) -> None:
     file.write_text(content, encoding="latin-1")
     trust = Trust(file)
     trust.is_trusted(SERVER)
@@ -135,7 +135,7 @@ def test_a_file_of_somebody_else_holds_no_consent(
     assert "another user" in trust.problem.detail
 
 
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     trust = Trust(tmp_path)
     assert not trust.is_trusted(SERVER)
     assert trust.problem is not None

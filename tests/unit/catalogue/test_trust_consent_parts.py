@@ -36,7 +36,7 @@ WEB = HttpDefinition(
         ({"name": "b", "ping_interval_s": 1.0}, []),
     ],
 )
-def test_the_parts_of_a_command_that_changed_are_told(
+def test_the_parts_of_a_command_that_changed_are_reported(
     changes: dict[str, Any], said: list[str]
 ) -> None:
     assert list(changes_since(kept_parts(RUN), RUN.model_copy(update=changes))) == said
@@ -57,7 +57,9 @@ def test_the_parts_of_a_command_that_changed_are_told(
         ),
     ],
 )
-def test_the_parts_of_a_url_that_changed_are_told(changes: dict[str, Any], said: list[str]) -> None:
+def test_the_parts_of_a_url_that_changed_are_reported(
+    changes: dict[str, Any], said: list[str]
+) -> None:
     assert list(changes_since(kept_parts(WEB), WEB.model_copy(update=changes))) == said
 
 

@@ -8,7 +8,7 @@ from mcp_progress_monitor.catalogue.trust import has_user, passed_values, steers
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 
-def test_references_are_told_and_values_are_not() -> None:
+def test_references_are_reported_and_values_are_not() -> None:
     web = HttpDefinition(
         name="w", url="https://a/b", headers={"B": "literal", "A": "Bearer ${env:X}${keyring:y}"}
     )
@@ -24,7 +24,7 @@ def test_references_are_told_and_values_are_not() -> None:
      "npm_config_registry", "BASH_ENV", "JAVA_TOOL_OPTIONS", "https_proxy", "GIT_SSH_COMMAND",
      "SHELLOPTS", "PS4", "AWS_CONFIG_FILE", "SSLKEYLOGFILE", "PYENV_ROOT", "MAKEFLAGS"],
 )  # fmt: skip
-def test_what_steers_a_program_is_told_with_its_value(name: str) -> None:
+def test_what_steers_a_program_is_reported_with_its_value(name: str) -> None:
     server = StdioDefinition(name="s", command="c", env={name: "/srv/evil", "TOKEN": "s3cret"})
     values = {each.name: each.value for each in passed_values(server)}
     assert values == {name: "/srv/evil", "TOKEN": None}

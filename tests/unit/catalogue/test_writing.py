@@ -85,7 +85,9 @@ def test_what_a_form_can_hold_comes_back_through_our_reader(
 
 
 @pytest.mark.parametrize("client", FORMS, ids=[client.key for client in FORMS])
-def test_without_asking_for_them_no_secret_is_written_and_each_is_told(client: McpClient) -> None:
+def test_without_asking_for_them_no_secret_is_written_and_each_is_reported(
+    client: McpClient,
+) -> None:
     written = write_file(ALL, client)
     assert "s-" not in written.text.replace("mcp-progress-monitor", "")
     told = " ".join(written.left_out)
@@ -103,7 +105,7 @@ def test_references_stand_in_the_clients_own_syntax() -> None:
     assert table["env_http_headers"] == {"X-Y": "Q"}
 
 
-def test_what_a_client_cannot_have_is_told() -> None:
+def test_what_a_client_cannot_have_is_reported() -> None:
     left_out = write_file(ALL, client_of("claude-desktop"), with_secrets=True).left_out
     servers = [words.partition(":")[0] for words in left_out if "does not expand" not in words]
     assert servers == ["web", "old", "signed", "off"]
@@ -118,7 +120,7 @@ def test_what_a_client_cannot_have_is_told() -> None:
         ("cursor", []),
     ],
 )
-def test_references_that_a_client_does_not_look_up_are_told(key: str, told: list[str]) -> None:
+def test_references_that_a_client_does_not_look_up_are_reported(key: str, told: list[str]) -> None:
     env = {"A": "${env:A}", "X": "${env:B}"}
     server = StdioDefinition(name="a", command="c", args=("--key=${env:C}",), env=env)
     written = write_file([CatalogueEntry(server)], client_of(key), with_secrets=True)

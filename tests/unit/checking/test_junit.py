@@ -42,7 +42,7 @@ def test_a_suite_has_what_ant_requires() -> None:
         assert len(case) <= 1
 
 
-def test_a_rule_that_fails_the_run_fails_and_others_are_told() -> None:
+def test_a_rule_that_fails_the_run_fails_and_others_are_reported() -> None:
     suite = _suite(checked(), checked("JR-1", Level.WARNING, text="A doubt"))
     (failure,) = suite.findall("testcase/failure")
     assert failure.get("type") == "error"

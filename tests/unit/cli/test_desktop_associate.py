@@ -20,7 +20,7 @@ def _no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
 
 
-def test_what_was_written_is_told_and_what_is_left_to_do(
+def test_what_was_written_is_reported_and_what_is_left_to_do(
     isolated_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["associate"]) == 0

@@ -74,7 +74,7 @@ def test_the_data_folder_is_made(opened: list[WindowOptions], tmp_path: Path) ->
     assert opened[0].definitions == ()
 
 
-def test_a_data_folder_that_cannot_be_made_is_told(
+def test_a_data_folder_that_cannot_be_made_is_reported(
     opened: list[WindowOptions], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -86,7 +86,7 @@ def test_a_data_folder_that_cannot_be_made_is_told(
 @pytest.mark.parametrize(
     ("module", "advice"), [("PySide6.QtWidgets", "PySide6-Essentials"), ("qasync", "qasync")]
 )
-def test_a_missing_toolkit_is_told_with_what_to_install(
+def test_a_missing_toolkit_is_reported_with_what_to_install(
     opened: list[WindowOptions],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -114,7 +114,7 @@ def test_without_a_display_qt_is_not_left_to_abort(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="abstract sockets are Linux's")
-def test_a_display_where_nothing_answers_is_told_and_one_that_answers_is_used(
+def test_a_display_where_nothing_answers_is_reported_and_one_that_answers_is_used(
     opened: list[WindowOptions], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY"):
@@ -155,7 +155,7 @@ def test_without_a_data_folder_the_window_opens_and_keeps_nothing(
     assert not opened[0].data_dir.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_the_window_opens(
+def test_a_folder_that_cannot_be_written_is_reported_and_the_window_opens(
     opened: list[WindowOptions], data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_: object) -> None:

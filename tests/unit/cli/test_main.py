@@ -33,7 +33,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     return fail_with
 
 
-def test_an_expected_failure_is_told_in_safe_words(
+def test_an_expected_failure_is_reported_in_safe_words(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     problem = ErrorDetails("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
@@ -42,7 +42,7 @@ def test_an_expected_failure_is_told_in_safe_words(
     assert capsys.readouterr().err == "It \\x1b[2J broke (here)\nfirst\nsecond\nTry again.\n"
 
 
-def test_a_defect_is_written_to_a_file_and_told_in_one_sentence(
+def test_a_defect_is_written_to_a_file_and_reported_in_one_sentence(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
     failing(ExceptionGroup("tasks", [ValueError("our own mistake")]))
@@ -68,7 +68,7 @@ def test_a_servers_command_is_not_written_down(
     assert "hunter2" not in written.read_text()
 
 
-def test_a_defect_is_told_even_where_no_file_can_be_written(
+def test_a_defect_is_reported_even_where_no_file_can_be_written(
     failing: Callable[[BaseException], None],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -105,7 +105,7 @@ def test_a_full_disk_is_no_defect(
     ("words", "code"),
     [(["nosuch"], 2), (["tools", "--url", "x"], 2), (["open", "nosuch"], 8), (["--version"], 0)],
 )
-def test_the_code_is_told_where_the_words_cannot_be(words: list[str], code: int) -> None:
+def test_the_code_is_reported_where_the_words_cannot_be(words: list[str], code: int) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "mcp_progress_monitor", *words],
@@ -124,7 +124,7 @@ def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
     assert list(data_dir.iterdir())
 
 
-def test_a_problem_that_a_command_did_not_take_is_told_as_wrong_usage(
+def test_a_problem_that_a_command_did_not_take_is_reported_as_wrong_usage(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing(UserError(ErrorDetails("It leads nowhere", "x\x1b[2J", "Enter the full path.")))

@@ -73,7 +73,7 @@ def test_a_foreign_file_ends_with_its_code_before_any_window(
     assert not opened
 
 
-def test_a_newer_recording_is_told_to_be_one(
+def test_a_newer_recording_is_reported_to_be_one(
     opened: list[RecordingOptions], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "newer.mcprec"
@@ -92,7 +92,7 @@ def test_a_missing_file_and_a_folder_are_named(
     assert not opened
 
 
-def test_a_filter_with_a_mistake_is_told_with_its_place(
+def test_a_filter_with_a_mistake_is_reported_with_its_place(
     opened: list[RecordingOptions], recording: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["open", str(recording), "--filter", "method == "]) == 2

@@ -189,7 +189,7 @@ def test_help_has_examples_at_every_level(
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert __version__ in capsys.readouterr().out
 

@@ -120,7 +120,7 @@ def test_what_is_no_recording_of_a_tap_is_none(tmp_path: Path, content: bytes) -
         ([], False),
     ],
 )
-def test_claude_code_is_told_from_other_programs(
+def test_claude_code_is_reported_from_other_programs(
     monkeypatch: pytest.MonkeyPatch, words: list[str], is_it: bool
 ) -> None:
     monkeypatch.setattr(client_taps, "command_lines", lambda: iter([(9, words)]))

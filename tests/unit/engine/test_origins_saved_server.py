@@ -70,7 +70,7 @@ def test_a_server_that_the_user_removed_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"name":"x","command":""}'])
-def test_a_definition_that_cannot_be_read_is_told(text: str) -> None:
+def test_a_definition_that_cannot_be_read_is_reported(text: str) -> None:
     with pytest.raises(UserError, match="cannot be read"):
         saved_definition(ORIGIN._replace(definition=text))
 

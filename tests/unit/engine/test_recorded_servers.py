@@ -152,7 +152,9 @@ def test_a_server_that_was_reached_by_a_url_is_known_by_it(tmp_path: Path) -> No
         {"url": "http://x", "headers": ["a b", None, 3]},
     ],
 )
-def test_a_url_that_cannot_be_is_told_all_the_same(tmp_path: Path, detail: dict[str, Any]) -> None:
+def test_a_url_that_cannot_be_is_reported_all_the_same(
+    tmp_path: Path, detail: dict[str, Any]
+) -> None:
     written = Written()
     written.event("opened", **detail)
     (server,) = played(written, tmp_path)

@@ -46,7 +46,7 @@ def test_pages_are_joined_and_a_new_list_replaces_them(written: Written, tmp_pat
     assert [tool.name for tool in _server(written, tmp_path).tools] == ["e"]
 
 
-def test_a_list_that_is_not_all_right_is_told(written: Written, tmp_path: Path) -> None:
+def test_a_list_that_is_not_all_right_is_reported(written: Written, tmp_path: Path) -> None:
     written.send("prompts/list", {}, 1)
     written.reply(1, result={"prompts": [{"name": 5}, {"name": "good"}]})
     server = _server(written, tmp_path)
@@ -62,7 +62,9 @@ def test_a_large_list_is_read_whole(written: Written, tmp_path: Path) -> None:
     assert len(_server(written, tmp_path).resources) == 8000
 
 
-def test_a_list_that_was_refused_or_breaks_off_is_told(written: Written, tmp_path: Path) -> None:
+def test_a_list_that_was_refused_or_breaks_off_is_reported(
+    written: Written, tmp_path: Path
+) -> None:
     written.send("tools/list", {}, 1)
     written.line(Channel.RECEIVED, b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
     server = _server(written, tmp_path)

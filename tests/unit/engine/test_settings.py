@@ -84,7 +84,7 @@ def per_request(monkeypatch: pytest.MonkeyPatch) -> Wishing:
     return Wishing(monkeypatch, discover=DISCOVERED, list={"resources": []})
 
 
-async def test_new_roots_are_told_where_servers_can_ask_for_them(handshake: Wishing) -> None:
+async def test_new_roots_are_reported_where_servers_can_ask_for_them(handshake: Wishing) -> None:
     async with connected(handshake) as server:
         handshake.settings.set_roots("s", ROOTS)
         handshake.settings.set_roots("s", ROOTS)
@@ -94,7 +94,7 @@ async def test_new_roots_are_told_where_servers_can_ask_for_them(handshake: Wish
     assert server.methods.count("notifications/roots/list_changed") == 2
 
 
-async def test_in_2026_nothing_is_told_of_roots(per_request: Wishing) -> None:
+async def test_in_2026_nothing_is_reported_roots(per_request: Wishing) -> None:
     async with connected(per_request) as server:
         per_request.settings.set_roots("s", ROOTS)
         await anyio.wait_all_tasks_blocked()

@@ -29,7 +29,7 @@ def test_a_listener_that_fails_hurts_no_other_and_is_logged_once(
     assert len(caplog.records) == 1
 
 
-def test_a_listener_may_leave_while_it_is_told() -> None:
+def test_a_listener_may_leave_while_it_is_reported() -> None:
     listeners = Listeners()
     heard: list[Update] = []
     leave: list[Callable[[], None]] = []

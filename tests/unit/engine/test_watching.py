@@ -288,7 +288,7 @@ async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:
         assert jobs_of(engine)[0].watched_client == "Claude Code"
 
 
-async def test_how_a_session_ended_is_told(live: Path) -> None:
+async def test_how_a_session_ended_is_reported(live: Path) -> None:
     tap = HandTap(live)
     tap.write(tap.opened(), tap.handshake(), tap.call())
     gap = tap.event("not_recorded", bytes=70, messages=3, why="the queue was full")

@@ -199,7 +199,7 @@ class HttpSession(Session):
     def streamed(self, exchange: int, chunk: bytes) -> None:
         """Receive whole events of a stream."""
         events = SseParser(1 << 30).feed(chunk)
-        told = self._teller.tell(exchange, events)
+        told = self._teller.report_events(exchange, events)
         if told:
             self.happened("http_events", exchange=exchange, events=told)
         for event in events:

@@ -54,7 +54,7 @@ def test_a_report_of_one_job_has_no_other() -> None:
     assert "Job 1" not in report
 
 
-def test_a_mistake_in_the_filter_is_told_at_once() -> None:
+def test_a_mistake_in_the_filter_is_reported_at_once() -> None:
     with pytest.raises(FilterError):
         export_chunks(
             _two_jobs(),

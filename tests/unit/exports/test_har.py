@@ -139,7 +139,7 @@ def test_what_never_ended_is_there_and_says_so() -> None:
     assert call["response"]["bodySize"] == -1
 
 
-def test_a_stream_that_broke_and_a_connection_that_closed_are_told() -> None:
+def test_a_stream_that_broke_and_a_connection_that_closed_are_reported() -> None:
     session = HttpSession()
     session.ended(session.posted(session.called("export")), 0, "broken: reset")
     session.posted(session.called("export", "p", 2))
@@ -149,7 +149,7 @@ def test_a_stream_that_broke_and_a_connection_that_closed_are_told() -> None:
     assert "still open" in left["comment"]
 
 
-def test_error_pages_and_redirects_are_told() -> None:
+def test_error_pages_and_redirects_are_reported() -> None:
     session = HttpSession()
     exchange = session.posted(session.called("export"))
     session.responded(

@@ -76,7 +76,7 @@ def test_a_reason_that_is_no_longer_kept_is_said_to_be_gone() -> None:
     assert FindingTexts().of(5) == UNKNOWN
 
 
-def test_a_batch_and_its_elements_are_told_apart() -> None:
+def test_a_batch_and_its_elements_are_reported_apart() -> None:
     session = Session()
     session.heard(b'[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]')
 

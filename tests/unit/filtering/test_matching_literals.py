@@ -38,7 +38,7 @@ def test_what_matches_has_it(pattern: str, text: str) -> None:
         ("ab\ud800", b""),
     ],
 )
-def test_it_is_told_where_it_is_sure(pattern: str, found: bytes) -> None:
+def test_it_is_reported_where_it_is_sure(pattern: str, found: bytes) -> None:
     assert required(pattern) == found
 
 

@@ -121,13 +121,13 @@ def test_a_flood_reaches_the_window_at_most_ten_times_a_second(
 
 
 @pytest.mark.requirement("NFR-2")
-def test_the_first_change_is_told_at_once(station: Station, ear: Ear) -> None:
+def test_the_first_change_is_reported_at_once(station: Station, ear: Ear) -> None:
     station.publish(ticked(1))
     QCoreApplication.processEvents()  # a single turn of the loop, in which no timer can wait
     assert len(ear.changes) == 1
 
 
-def test_a_change_after_a_pause_is_told_at_once_too(
+def test_a_change_after_a_pause_is_reported_at_once_too(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     station.publish(ticked(1))
@@ -138,7 +138,7 @@ def test_a_change_after_a_pause_is_told_at_once_too(
     assert len(ear.changes) == 2
 
 
-def test_a_tick_that_comes_right_after_its_job_began_is_told_before_an_interval_is_over(
+def test_a_tick_that_comes_right_after_its_job_began_is_reported_before_an_interval_is_over(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     station.publish(Update(changes=ChangeSet(added=(1,))))
@@ -148,7 +148,7 @@ def test_a_tick_that_comes_right_after_its_job_began_is_told_before_an_interval_
     assert len(ear.changes) == 2
 
 
-def test_that_a_job_got_older_is_told_with_its_next_tick(
+def test_that_a_job_got_older_is_reported_with_its_next_tick(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     station.publish(ticked(1))
@@ -159,7 +159,7 @@ def test_that_a_job_got_older_is_told_with_its_next_tick(
     assert ear.changes[1].progressed == {1, 2}
 
 
-def test_that_a_job_got_older_is_told_without_a_tick_as_well(
+def test_that_a_job_got_older_is_reported_without_a_tick_as_well(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     station.publish(ticked(1))
@@ -168,7 +168,7 @@ def test_that_a_job_got_older_is_told_without_a_tick_as_well(
     qtbot.waitUntil(lambda: len(ear.changes) == 2)
 
 
-def test_servers_jobs_and_frames_are_told_in_turns_of_their_own(
+def test_servers_jobs_and_frames_are_reported_in_turns_of_their_own(
     qtbot: QtBot, station: Station, feed: Feed
 ) -> None:
     told: list[tuple[float, str]] = []
@@ -188,7 +188,7 @@ def test_servers_jobs_and_frames_are_told_in_turns_of_their_own(
     assert min(gaps) >= APART_MS / 1000
 
 
-def test_each_kind_is_told_ten_times_a_second_though_others_are_too(
+def test_each_kind_is_reported_ten_times_a_second_though_others_are_too(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
     due = 0.0
@@ -256,7 +256,9 @@ def test_changes_between_two_batches_come_as_one(qtbot: QtBot, station: Station,
     assert ear.servers == [frozenset({"a", "b"})]
 
 
-def test_nothing_is_told_when_nothing_happened(qtbot: QtBot, station: Station, ear: Ear) -> None:
+def test_nothing_is_reported_when_nothing_happened(
+    qtbot: QtBot, station: Station, ear: Ear
+) -> None:
     station.publish(Update())
     qtbot.wait(INTERVAL_MS // 2)
     assert (ear.changes, ear.frames, ear.servers) == ([], [], [])
@@ -278,7 +280,7 @@ def test_attaching_elsewhere_leaves_the_former_publisher(station: Station, feed:
     assert (len(station.listeners), len(other.listeners)) == (0, 1)
 
 
-def test_a_job_that_came_and_went_within_a_batch_is_not_told_of() -> None:
+def test_a_job_that_came_and_went_within_a_batch_is_not_reported_of() -> None:
     earlier = ChangeSet(added=(1, 2), progressed=frozenset({1, 2}), moved=frozenset({2}))
     later = ChangeSet(removed=(2,))
     assert merged(earlier, later) == ChangeSet(added=(1,), progressed=frozenset({1}))
@@ -326,7 +328,7 @@ def test_marks_come_in_one_batch_before_the_frames_they_are_of(qtbot: QtBot) -> 
     assert len(told) == 2
 
 
-def test_questions_are_told_after_the_jobs_they_belong_to(station: Station, feed: Feed) -> None:
+def test_questions_are_reported_after_the_jobs_they_belong_to(station: Station, feed: Feed) -> None:
     told: list[object] = []
     feed.jobs_changed.connect(told.append)
     feed.questions_changed.connect(told.append)

@@ -33,7 +33,7 @@ def test_the_next_waits_an_interval() -> None:
     assert throttle.due_at == INTERVAL_MS
 
 
-def test_news_that_come_ten_times_a_second_are_told_at_once_each_time() -> None:
+def test_news_that_come_ten_times_a_second_are_reported_at_once_each_time() -> None:
     """A server that pauses for 100 ms takes a little longer for each."""
     news = [100.2 * number for number in range(1000)]
     told = moments(Throttle(), news, [0.9] * 1000)

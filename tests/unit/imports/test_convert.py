@@ -100,7 +100,7 @@ def test_messages_of_mcpsnoop_keep_their_bytes(tmp_path: Path) -> None:
     assert [line[2] for line in Imported(path).lines()] == [raw]
 
 
-def test_clients_of_one_http_server_are_told_apart(tmp_path: Path) -> None:
+def test_clients_of_one_http_server_are_reported_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     lines = [
         {

@@ -157,7 +157,7 @@ def test_a_stream_of_which_the_browser_kept_nothing_is_a_lost_call(tmp_path: Pat
     assert "Bodies of responses, which are not in the file (1)" in found.missing
 
 
-def test_the_har_of_mcpsnoop_is_told_from_its_log(tmp_path: Path) -> None:
+def test_the_har_of_mcpsnoop_is_reported_from_its_log(tmp_path: Path) -> None:
     path = tmp_path / "a.har"
     call = {
         "startedDateTime": "2026-08-09T10:15:01Z",

@@ -42,7 +42,7 @@ def test_its_end_can_be_asked_for(tmp_path: Path) -> None:
     assert part.has_ended()
 
 
-def test_a_failure_is_told_with_its_code_and_all_it_printed(
+def test_a_failure_is_reported_with_its_code_and_all_it_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not _beside("import sys; print('1 failed'); sys.exit('why')", tmp_path).succeeds()

@@ -87,7 +87,7 @@ def test_qt_really_starts_off_screen_here() -> None:
     assert screen.trouble(Path(sys.executable), "offscreen", os.environ) is None
 
 
-def test_a_platform_that_cannot_load_is_told_in_qts_words() -> None:
+def test_a_platform_that_cannot_load_is_reported_in_qts_words() -> None:
     words = screen.trouble(Path(sys.executable), "nonesuch", os.environ)
 
     assert words is not None
@@ -127,7 +127,7 @@ def test_a_machine_without_fonts_gets_one(
     assert machine.installed == ["Qt's platform 'offscreen' lacks a font"]
 
 
-def test_a_fault_that_no_package_mends_is_told_without_installing(
+def test_a_fault_that_no_package_mends_is_reported_without_installing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch, "out of memory")
@@ -219,7 +219,7 @@ def test_two_virtual_screens_get_two_numbers() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no Xvfb, and no false either")
-def test_a_server_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_start_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "ensure_xvfb", lambda: shutil.which("false"))
 
     with pytest.raises(SetupError, match=r"false did not start \(exit code 1\)"):

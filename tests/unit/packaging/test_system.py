@@ -30,7 +30,7 @@ def test_root_on_debian_updates_once_and_installs_without_questions(debian: Reco
     assert all(e and e["DEBIAN_FRONTEND"] == "noninteractive" for e in debian.environments)
 
 
-def test_someone_without_rights_is_told_the_exact_command(
+def test_someone_without_rights_is_reported_the_exact_command(
     debian: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system, "is_root", lambda: False)
@@ -43,7 +43,7 @@ def test_someone_without_rights_is_told_the_exact_command(
     assert debian.commands == []
 
 
-def test_another_system_is_told_which_packages_hold_what_is_missing(
+def test_another_system_is_reported_which_packages_hold_what_is_missing(
     debian: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system, "is_debian", lambda: False)

@@ -84,7 +84,7 @@ def test_what_is_asked_for_and_not_there_is_none(path: Path) -> None:
         playback.servers.snapshot("other")
 
 
-def test_listeners_are_told_of_every_frame_with_its_facts_and_changes(path: Path) -> None:
+def test_listeners_are_reported_every_frame_with_its_facts_and_changes(path: Path) -> None:
     playback = Playback(path)
     updates: list[Update] = []
     leave = playback.subscribe(updates.append)

@@ -299,7 +299,7 @@ def test_an_event_of_no_request_states_nothing(request_is: object) -> None:
 
 
 @pytest.mark.parametrize("grace_s", [None, "1", True, -1, 1e9, [1]])
-def test_a_grace_time_that_cannot_be_is_not_told(grace_s: object) -> None:
+def test_a_grace_time_that_cannot_be_is_not_reported(grace_s: object) -> None:
     (fact,) = Wire().event("cancel_requested", request=7, reason=3, grace_s=grace_s)
     assert isinstance(fact, CancelRequested)
     assert (fact.reason, fact.grace_s) == (None, None)

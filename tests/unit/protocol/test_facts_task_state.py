@@ -115,7 +115,7 @@ def test_three_statuses_are_the_end() -> None:
     assert not is_terminal(None)
 
 
-def test_moments_are_wall_seconds_where_they_can_be_told() -> None:
+def test_moments_are_wall_seconds_where_they_can_be_reported() -> None:
     assert parsed_moment("1970-01-01T00:01:00Z") == 60.0
     assert [parsed_moment(words) for words in (None, "", "1970-01-01T00:01:00")] == [None] * 3
 

@@ -267,5 +267,5 @@ def test_what_was_recorded_is_framed_again_each_with_its_own_times() -> None:
         (b"", False),
     ],
 )
-def test_lines_that_may_be_batches_are_told(line: bytes, *, expected: bool) -> None:
+def test_lines_that_may_be_batches_are_reported(line: bytes, *, expected: bool) -> None:
     assert may_be_batch(line) is expected

@@ -46,7 +46,7 @@ def test_marked_arguments_are_found_below_objects_too() -> None:
         ({"a": {"not": schema(b={"allOf": [marked("A")]})}}, 'is inside "not"'),
     ],
 )
-def test_marks_that_break_a_rule_are_told_and_name_no_argument(
+def test_marks_that_break_a_rule_are_reported_and_name_no_argument(
     properties: dict[str, Any], words: str
 ) -> None:
     assert words in header_parameters_problem(schema(**properties))
@@ -80,7 +80,7 @@ def test_a_schema_of_any_depth_is_read() -> None:
         (marked("A"), "on the schema itself does not name an argument"),
     ],
 )
-def test_marks_where_no_argument_is_meant_are_told(odd: dict[str, Any], words: str) -> None:
+def test_marks_where_no_argument_is_meant_are_reported(odd: dict[str, Any], words: str) -> None:
     assert words in header_parameters_problem({**schema(z=marked("Fine")), **odd})
     assert marked_arguments({**schema(z=marked("Fine")), **odd}, {"z": "1"}) == {}
 

@@ -27,28 +27,28 @@ def events_of(stream: bytes) -> list[SseEvent]:
     return SseParser(MOST).feed(stream)
 
 
-def test_events_alike_are_told_once_with_their_count() -> None:
+def test_events_alike_are_reported_once_with_their_count() -> None:
     teller = BodyNotes()
-    told = teller.tell(4, events_of(b"data: 1\n\ndata: 2\n\nid: 9\ndata: 3\n\n"))
+    told = teller.report_events(4, events_of(b"data: 1\n\ndata: 2\n\nid: 9\ndata: 3\n\n"))
     assert told == [
         {"before": "data: ", "after": "\n\n", "count": 2},
         {"before": "id: 9\ndata: ", "after": "\n\n", "id": "9", "count": 1},
     ]
 
 
-def test_what_was_told_last_holds_on_until_something_differs() -> None:
+def test_what_was_reported_last_holds_on_until_something_differs() -> None:
     teller = BodyNotes()
-    assert teller.tell(4, events_of(b"data: 1\n\n"))
-    assert teller.tell(4, events_of(b"data: 2\n\ndata: 3\n\n")) == []
-    assert teller.tell(5, events_of(b"data: 4\n\n"))
-    assert teller.tell(4, events_of(b"data: 5\n\n"))
-    assert teller.tell(4, events_of(b": ping\n\n")) == [{"raw": ": ping\n\n", "count": 0}]
-    assert teller.tell(4, events_of(b"data: 6\n\n")) == []
+    assert teller.report_events(4, events_of(b"data: 1\n\n"))
+    assert teller.report_events(4, events_of(b"data: 2\n\ndata: 3\n\n")) == []
+    assert teller.report_events(5, events_of(b"data: 4\n\n"))
+    assert teller.report_events(4, events_of(b"data: 5\n\n"))
+    assert teller.report_events(4, events_of(b": ping\n\n")) == [{"raw": ": ping\n\n", "count": 0}]
+    assert teller.report_events(4, events_of(b"data: 6\n\n")) == []
 
 
-def test_what_is_no_message_is_told_with_its_text_and_meaning() -> None:
+def test_what_is_no_message_is_reported_with_its_text_and_meaning() -> None:
     stream = b"id: 1\ndata: \n\nretry: 5\n\n:\n\n:\n\ndata: a\ndata: b\n\n"
-    assert BodyNotes().tell(1, events_of(stream)) == [
+    assert BodyNotes().report_events(1, events_of(stream)) == [
         {"raw": "id: 1\ndata: \n\n", "id": "1", "count": 0},
         {"raw": "retry: 5\n\n", "retry_ms": 5, "count": 0},
         {"raw": ":\n\n:\n\n", "count": 0},
@@ -58,12 +58,12 @@ def test_what_is_no_message_is_told_with_its_text_and_meaning() -> None:
 
 def test_events_without_messages_that_tell_alike_are_one_entry_of_bounded_size() -> None:
     ids = b"".join(b"id: %d\n\n" % n for n in range(3))
-    assert BodyNotes().tell(1, events_of(ids + b"event: a\n\nevent: b\ndata: c\n\n")) == [
+    assert BodyNotes().report_events(1, events_of(ids + b"event: a\n\nevent: b\ndata: c\n\n")) == [
         {"raw": "id: 0\n\nid: 1\n\nid: 2\n\n", "id": "2", "count": 0},
         {"raw": "event: a\n\nevent: b\ndata: c\n\n", "count": 0},
     ]
     names = b"".join(b"event: %d\n\n" % n for n in range(20_000))
-    told = BodyNotes().tell(1, events_of(names))
+    told = BodyNotes().report_events(1, events_of(names))
     assert "".join(entry["raw"] for entry in told).encode() == names
     assert max(len(entry["raw"]) for entry in told) <= 64 * 1024
     assert len(told) == 1 + len(names) // (64 * 1024)
@@ -71,7 +71,7 @@ def test_events_without_messages_that_tell_alike_are_one_entry_of_bounded_size()
 
 def test_events_alike_but_for_their_ids_are_one_entry() -> None:
     parser, teller = SseParser(MOST), BodyNotes()
-    teller.tell(4, parser.feed(b"id: 1\ndata: a\n\n"))
+    teller.report_events(4, parser.feed(b"id: 1\ndata: a\n\n"))
     run = parser.feed_alike(b"id: 2\ndata: b\n\nid: 3\ndata: c\n\n")
     assert run is not None
     entry = {
@@ -85,12 +85,12 @@ def test_events_alike_but_for_their_ids_are_one_entry() -> None:
     again = SseParser(MOST)
     again.feed(b"id: 3\ndata: x\n\n")
     # What stands around the last event of a run is what was told last.
-    assert teller.tell(4, again.feed(b"id: 3\ndata: d\n\n")) == []
+    assert teller.report_events(4, again.feed(b"id: 3\ndata: d\n\n")) == []
 
 
 def test_a_json_body_comes_back_as_it_was() -> None:
     bodies = BodyRebuilder()
-    assert bodies.told({"exchange": 2, "events": BodyNotes().report_body(2)}) == []
+    assert bodies.bodies_of({"exchange": 2, "events": BodyNotes().report_body(2)}) == []
     assert bodies.message(b'{"id":1}') == [(2, b'{"id":1}')]
 
 
@@ -111,7 +111,7 @@ class Path:
 
     def pass_on(self, exchange: int, events: list[SseEvent]) -> None:
         """Tell of a chunk's events and put them together again."""
-        self._tell(exchange, self._teller.tell(exchange, events))
+        self._tell(exchange, self._teller.report_events(exchange, events))
         for event in events:
             if event.is_message:
                 self._take(self._bodies.message(event.data or b""))
@@ -129,7 +129,7 @@ class Path:
     def _tell(self, exchange: int, entries: list[Any]) -> None:
         if entries:
             fields: Any = read_value(encode({"exchange": exchange, "events": entries})).value
-            self._take(self._bodies.told(fields))
+            self._take(self._bodies.bodies_of(fields))
 
     def _take(self, parts: Iterable[tuple[int, bytes]]) -> None:
         for exchange, part in parts:
@@ -165,17 +165,17 @@ def test_bodies_come_back_byte_for_byte(chunks: list[tuple[int, list[bytes]]]) -
         {"exchange": 1, "events": [{"before": "", "after": "", "ids": ["1"], "count": 1}]},
     ],
 )
-def test_nonsense_counts_as_not_told(fields: dict[str, Any]) -> None:
+def test_nonsense_counts_as_not_reported(fields: dict[str, Any]) -> None:
     bodies = BodyRebuilder()
-    assert bodies.told(fields) == []
+    assert bodies.bodies_of(fields) == []
     assert bodies.message(b"x") in ([], [(1, b"x")])
 
 
 def test_a_count_beyond_all_measure_costs_nothing() -> None:
     bodies = BodyRebuilder()
-    bodies.told({"exchange": 1, "events": [{"before": "<", "after": ">", "count": 10**15}]})
+    bodies.bodies_of({"exchange": 1, "events": [{"before": "<", "after": ">", "count": 10**15}]})
     assert bodies.message(b"x") == [(1, b"<x>")]
 
 
-def test_messages_before_anything_was_told_belong_to_no_exchange() -> None:
+def test_messages_before_anything_was_reported_belong_to_no_exchange() -> None:
     assert BodyRebuilder().message(b"x") == []

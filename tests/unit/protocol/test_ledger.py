@@ -172,7 +172,7 @@ def test_giving_up_what_is_not_open_changes_nothing() -> None:
     assert ledger.open_count == 1
 
 
-def test_an_id_that_is_no_id_can_be_given_up_and_is_not_told() -> None:
+def test_an_id_that_is_no_id_can_be_given_up_and_is_not_reported() -> None:
     ledger = _opened((7.5, "a"))
     identity, ended = ledger.give_up(1, RequestStanding.CANCELLED)
     assert (identity, ended.number, ledger.open_count) == (None, 1, 0)

@@ -62,7 +62,7 @@ def test_a_prompt_is_read_whole() -> None:
     )
 
 
-def test_an_item_without_its_name_is_left_out_and_told() -> None:
+def test_an_item_without_its_name_is_left_out_and_reported() -> None:
     page = read_tools({"tools": [{"inputSchema": {}}, 5, {"name": "a", "inputSchema": {}}]})
     assert [tool.name for tool in page.items] == ["a"]
     assert page.problems == (
@@ -88,7 +88,9 @@ def test_an_item_without_its_name_is_left_out_and_told() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_list_of_tools_is_told(result: dict[str, Any], problem: str) -> None:
+def test_what_is_wrong_with_a_list_of_tools_is_reported(
+    result: dict[str, Any], problem: str
+) -> None:
     page = read_tools(result)
     assert page.problems == (problem,)
     assert all(tool.input_schema == {} for tool in page.items)

@@ -56,7 +56,7 @@ def test_a_result_that_is_no_object_is_empty(result: Any) -> None:
     assert read(result) == {}
 
 
-def test_what_is_no_json_inside_is_told() -> None:
+def test_what_is_no_json_inside_is_reported() -> None:
     with pytest.raises(NotJsonError):
         read_list_result(b'{"result":{"tools":[{"name":"a"},{"name":}]}}', "tools")
     deep = json.dumps(DEEP).encode()

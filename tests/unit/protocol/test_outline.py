@@ -128,7 +128,7 @@ def test_a_meta_in_a_meta_is_elided_however_many_there_are() -> None:
     assert value == {"result": {"_meta": {"a": 1, "_meta": Elided(len(inner))}}}
 
 
-def test_problems_of_members_are_told() -> None:
+def test_problems_of_members_are_reported() -> None:
     reading = finish(outlined(b'{"a":{"b":1,"b":2},"c":NaN,"c":1}'))
     assert reading.value == {"a": {"b": 2}, "c": 1}
     assert [p[:17] for p in reading.problems[1:]] == [

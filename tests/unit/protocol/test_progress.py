@@ -167,7 +167,7 @@ def test_a_very_long_message_is_cut_in_the_fact() -> None:
     assert texts(fact.findings) == ()
 
 
-def test_a_repeated_key_in_a_progress_notification_is_told() -> None:
+def test_a_repeated_key_in_a_progress_notification_is_reported() -> None:
     raw = as_bytes(progress("a", 1)).replace(b'"progress": 1', b'"progress": 1, "progress": 2')
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
@@ -184,7 +184,7 @@ def test_a_repeated_key_does_not_hide_behind_an_escaped_colon() -> None:
     assert 'duplicate key "progress"' in texts(fact.findings)[0]
 
 
-def test_a_wrong_version_of_json_rpc_is_told() -> None:
+def test_a_wrong_version_of_json_rpc_is_reported() -> None:
     (fact,) = _connected().receive(progress("a", 1) | {"jsonrpc": "2.1"})
     assert isinstance(fact, ProgressReceived)
     assert texts(fact.findings) == ('"jsonrpc" is "2.1" instead of "2.0"',)

@@ -50,7 +50,7 @@ def test_what_may_be_shown_of_arguments(words: tuple[str, ...], shown: tuple[str
     assert shown_arguments(words) == shown
 
 
-def test_each_secret_is_told_with_its_name() -> None:
+def test_each_secret_is_reported_with_its_name() -> None:
     found: list[tuple[str, str]] = []
 
     def note(name: str, value: str) -> str:

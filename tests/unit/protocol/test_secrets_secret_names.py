@@ -83,6 +83,6 @@ def test_other_headers_are_shown(name: str) -> None:
         ("http://host/?token=x${env:A}", "http://host/?token=***"),
     ],
 )
-def test_a_url_is_told_without_who_signs_in_and_with_what(url: str, shown: str) -> None:
+def test_a_url_is_reported_without_who_signs_in_and_with_what(url: str, shown: str) -> None:
     assert shown_url(url) == shown
     assert shown_url(shown) == shown

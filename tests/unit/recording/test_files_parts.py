@@ -113,7 +113,7 @@ def test_all_parts_of_a_run_are_found_from_any_of_them(tmp_path: Path) -> None:
         assert missing.detail == "part 4 and others, before a.10.mcprec"
 
 
-def test_a_missing_first_part_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_missing_first_part_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     faults = RecordingFaults()
     path = Written(part=2, run="r").save(tmp_path / "a.2.mcprec")
     assert [part.number for part in parts_of(path, faults)] == [2]
@@ -122,7 +122,7 @@ def test_a_missing_first_part_is_told_and_the_others_are_read(tmp_path: Path) ->
     assert problem.detail == "part 1, before a.2.mcprec"
 
 
-def test_a_part_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_read_is_reported_and_left_out(tmp_path: Path) -> None:
     faults = RecordingFaults()
     path = Written(part=1, run="r").save(tmp_path / "a.mcprec")
     (tmp_path / "a.2.mcprec").write_bytes(b"no recording")

@@ -273,7 +273,7 @@ class TestDeleting:
             folder.delete(folder.entries()[0])
         assert held.exists()
 
-    def test_what_cannot_be_deleted_is_told(
+    def test_what_cannot_be_deleted_is_reported(
         self, folder: RecordingsFolder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = put(folder, OLD)
@@ -331,7 +331,7 @@ def test_limits_of_age_and_size_hold_for_recordings_of_taps(
     assert (held.exists(), foreign.exists(), newest.exists()) == (True, True, True)
 
 
-def test_what_is_written_now_is_told_by_its_lock(live: RecordingsFolder) -> None:
+def test_what_is_written_now_is_reported_by_its_lock(live: RecordingsFolder) -> None:
     paths = [put(live, name) for name in (TAP, f"{OLD}-db", f"{NEW}-web")]
     (live.path / f"{NEW}-web.lock").touch()  # left by a tap that was killed
     locks = [

@@ -110,7 +110,7 @@ def test_two_windows_on_one_recording_keep_each_others_notes(path: Path) -> None
         (json.dumps({"version": 1, "frames": {"1": {"note": 7}}}).encode(), "message 1"),
     ],
 )
-def test_a_file_that_is_not_understood_is_told_of_and_never_written_over(
+def test_a_file_that_is_not_understood_is_reported_and_never_written_over(
     path: Path, content: bytes, why: str
 ) -> None:
     path.write_bytes(content)
@@ -124,7 +124,7 @@ def test_a_file_that_is_not_understood_is_told_of_and_never_written_over(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders on Windows")
-def test_a_pipe_in_place_of_notes_is_told_of_without_waiting(path: Path) -> None:
+def test_a_pipe_in_place_of_notes_is_reported_without_waiting(path: Path) -> None:
     os.mkfifo(path)
     problem = Notes(path).problem
     assert problem is not None

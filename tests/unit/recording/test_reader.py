@@ -121,7 +121,7 @@ def test_numbers_are_those_that_were_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lie", [b"1", b"0", b"-4", b"x", b"", b"4294967296", b"9" * 400, b"1_0"])
-def test_a_number_that_lies_is_told_and_no_number_is_given_twice(
+def test_a_number_that_lies_is_reported_and_no_number_is_given_twice(
     tmp_path: Path, lie: bytes
 ) -> None:
     written = Written()
@@ -142,7 +142,7 @@ def test_unknown_directives_are_passed_over(tmp_path: Path) -> None:
     assert reader.problems == []
 
 
-def test_foreign_lines_are_left_out_and_told_once(tmp_path: Path) -> None:
+def test_foreign_lines_are_left_out_and_reported_once(tmp_path: Path) -> None:
     written = Written()
     for place in range(5):
         written.tick(place)
@@ -166,7 +166,7 @@ def test_lines_that_are_no_frames_are_passed_over_in_slices(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60, 100])
-def test_a_last_line_that_was_cut_off_is_left_out_and_told(tmp_path: Path, cut: int) -> None:
+def test_a_last_line_that_was_cut_off_is_left_out_and_reported(tmp_path: Path, cut: int) -> None:
     written = Written()
     written.tick(1)
     written.tick(2)
@@ -241,7 +241,7 @@ def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert reader.problems == []
 
 
-def test_a_file_that_goes_while_it_is_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_goes_while_it_is_read_is_reported(tmp_path: Path) -> None:
     path = Written().save(tmp_path / "a.mcprec")
     reader = RecordingReader(path)
     path.unlink()

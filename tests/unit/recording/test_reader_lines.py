@@ -70,6 +70,6 @@ def test_a_long_line_is_read_with_pauses() -> None:
     assert list(read_blocks(file, 0, 1 << 20, 100)).count(None) == 10
 
 
-def test_a_long_line_without_an_end_is_told_as_such() -> None:
+def test_a_long_line_without_an_end_is_reported_as_such() -> None:
     (block,) = _blocks(b"x" * 1000, longest=100)
     assert (block.size, block.is_ended) == (1000, False)

@@ -342,7 +342,7 @@ class TestFailures:
             (lambda path: path.parent.rmdir(), "cannot be created"),
         ],
     )
-    async def test_what_cannot_be_begun_is_told_at_once_and_kept_in_memory(
+    async def test_what_cannot_be_begun_is_reported_at_once_and_kept_in_memory(
         self, tmp_path: Path, make: object, words: str
     ) -> None:
         path = tmp_path / "folder" / "a.mcprec"

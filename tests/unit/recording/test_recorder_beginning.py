@@ -34,7 +34,7 @@ def test_without_a_data_folder_memory_is_all_there_is() -> None:
     assert not recorder_for(None, None, CLOCK)[0].is_recording
 
 
-def test_settings_that_make_no_sense_are_told(tmp_path: Path) -> None:
+def test_settings_that_make_no_sense_are_reported(tmp_path: Path) -> None:
     save_settings(tmp_path, RecordingSettings())
     (tmp_path / "recordings" / "settings.json").write_bytes(b"x")
     recorder, problem = recorder_for(tmp_path, None, CLOCK)

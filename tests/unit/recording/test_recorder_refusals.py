@@ -39,7 +39,7 @@ def test_what_never_began_did_not_stop() -> None:
     assert found.what == "The session is not being recorded: its file cannot be created"
 
 
-def test_a_disk_that_takes_nothing_is_told() -> None:
+def test_a_disk_that_takes_nothing_is_reported() -> None:
     assert "does not accept more data" in stuck(PATH).what
     assert "end of the recording is lost" in unfinished(PATH).what
     assert {stuck(PATH).where, unfinished(PATH).where} == {str(PATH)}

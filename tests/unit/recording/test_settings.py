@@ -49,7 +49,7 @@ def test_settings_and_their_folder_are_private(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"keep_days": "7"}', b'{"keep_days": 0}', b"\xff"]
 )
-def test_a_file_that_makes_no_sense_is_told_and_changes_nothing(
+def test_a_file_that_makes_no_sense_is_reported_and_changes_nothing(
     tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "recordings" / "settings.json"

@@ -247,7 +247,7 @@ def test_a_replay_begins_anew_at_place_zero(log: Log, wire: Wire) -> None:
     assert log.timeline.frame(0) is None
 
 
-def test_every_kind_of_frame_is_told(log: Log, wire: Wire) -> None:
+def test_every_kind_of_frame_is_reported(log: Log, wire: Wire) -> None:
     log.take(wire.event("opened"), wire.stderr([(b"x", True)]), wire.sent(request("t")))
     log.take(wire.received(b"[%b,3]" % tick("t"), b'{"jsonrpc":"2.0","method":"n"}', b"x"))
     log.take(wire.received(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}'))

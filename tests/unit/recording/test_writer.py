@@ -77,7 +77,7 @@ def test_a_file_that_is_no_longer_there_is_an_error(
     assert writer.written == 0
 
 
-def test_what_got_onto_a_disk_that_fills_up_is_told(
+def test_what_got_onto_a_disk_that_fills_up_is_reported(
     writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write, calls = os.write, iter([3, 2])

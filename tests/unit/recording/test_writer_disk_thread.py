@@ -55,7 +55,7 @@ async def test_who_is_cancelled_leaves_the_work_to_itself() -> None:
     disk.end()
 
 
-async def test_the_thread_ends_when_it_is_told_to() -> None:
+async def test_the_thread_ends_when_it_is_reported_to() -> None:
     disk = DiskThread()
     thread = await disk.do(threading.current_thread)
     disk.end()

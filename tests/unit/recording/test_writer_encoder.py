@@ -154,7 +154,7 @@ def test_times_count_from_the_base() -> None:
     assert found.at == 1.000001
 
 
-def test_elements_that_are_owed_to_an_earlier_part_are_told() -> None:
+def test_elements_that_are_owed_to_an_earlier_part_are_reported() -> None:
     encoder, wire = Encoder(0.0), Wire()
     first, elements = wire.received_in_slices(b"[1,2]")
     begin = 100 + encoder.encode(first.frames, 1, 100).lines.index(b"[")

@@ -61,7 +61,7 @@ async def test_what_a_secret_holds_is_not_looked_into(monkeypatch: pytest.Monkey
     assert found == {"A": "${env:HOME}"}
 
 
-async def test_what_does_not_exist_is_told_with_its_name_and_what_to_do() -> None:
+async def test_what_does_not_exist_is_reported_with_its_name_and_what_to_do() -> None:
     with pytest.raises(UserError) as variable:
         await resolved({"A": "${env:NO_SUCH_VARIABLE}"}, NoKeyring(), "demo")
     with pytest.raises(UserError) as secret:

@@ -90,7 +90,7 @@ def test_a_secret_is_deleted_and_one_that_is_not_there_is_none(backend: Backend)
     ring.forget("work/API_KEY")
 
 
-def test_a_secret_that_may_not_be_deleted_is_told(backend: Backend) -> None:
+def test_a_secret_that_may_not_be_deleted_is_reported(backend: Backend) -> None:
     SystemKeyring().put("a", "s3cret")
     backend.error_at_end = PasswordDeleteError("denied")
     with pytest.raises(UserError, match="did not delete"):
@@ -120,7 +120,7 @@ def test_each_failure_has_its_words_and_a_way_out(
     assert problem.detail == (str(error) or "ValueError")
 
 
-def test_a_secret_that_is_not_taken_is_told_of_without_it(backend: Backend) -> None:
+def test_a_secret_that_is_not_taken_is_reported_without_it(backend: Backend) -> None:
     backend.error = PasswordSetError("read-only")
     with pytest.raises(UserError) as caught:
         SystemKeyring().put("a", "s3cret")
@@ -136,7 +136,7 @@ def test_a_backend_that_repeats_what_it_was_given_does_not_tell_it(backend: Back
     assert caught.value.__cause__ is None
 
 
-def test_what_is_no_text_is_told_of(backend: Backend) -> None:
+def test_what_is_no_text_is_reported(backend: Backend) -> None:
     backend.kept[SERVICE, "a"] = b"bytes"  # type: ignore[assignment]  # as a poor backend may
     assert _problem().detail == "the stored value is not text"
 

@@ -63,7 +63,7 @@ def test_without_a_folder_memory_keeps_it() -> None:
         "[" * 100_000,
     ],
 )
-def test_a_file_that_is_none_is_told_of_and_left_alone(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_none_is_reported_and_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / FILE_NAME
     path.write_text(content)
     store = TokenStore(tmp_path, {})
@@ -85,7 +85,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         TokenStore(tmp_path, {}).get("a")
 
 
-def test_what_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError) as caught:
         TokenStore(tmp_path / "file", {}).put("a", {})

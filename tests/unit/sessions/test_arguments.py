@@ -42,7 +42,7 @@ def test_each_problem_names_its_field(arguments: dict[str, Any], begins: str) ->
     assert problem.startswith(begins)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     assert len(check_value(SCHEMA, {"count": 0, "names": 1, "x": 1}).problems) == 3
 
 

@@ -66,7 +66,7 @@ def test_without_a_path_settings_last_as_long_as_the_program() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"version": 2}', '{"servers": {"x": {"rules": {"form": 7}}}}', "\x00"]
 )
-def test_a_file_that_cannot_be_read_is_told_and_left_alone(tmp_path: Path, text: str) -> None:
+def test_a_file_that_cannot_be_read_is_reported_and_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.json"
     path.write_text(text)
     file = SettingsFile(path)

@@ -23,7 +23,7 @@ def test_everything_is_declared_at_first() -> None:
     }
 
 
-def test_in_2026_changed_roots_are_not_told() -> None:
+def test_in_2026_changed_roots_are_not_reported() -> None:
     assert QuestionRules().capabilities(Era.PER_REQUEST)["roots"] == {}
 
 

@@ -60,7 +60,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_progress_monitor.store.database.BUSY_S", 0.02)
 
 
-async def test_a_full_disk_is_told_and_changes_nothing(data_dir: Path, disk: Disk) -> None:
+async def test_a_full_disk_is_reported_and_changes_nothing(data_dir: Path, disk: Disk) -> None:
     async with opened(data_dir) as store:
         chain_id = await begun(store, "t1")
         await store.start_attempt(chain_id, when=200.0)
@@ -161,7 +161,7 @@ async def test_a_folder_that_cannot_be_entered_has_no_chains(unprivileged_dir: P
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_locked_file_is_told_and_changes_nothing(data_dir: Path) -> None:
+async def test_a_locked_file_is_reported_and_changes_nothing(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         with closing(sqlite3.connect(data_dir / FILE)) as other:
             other.execute("BEGIN IMMEDIATE")

@@ -272,7 +272,7 @@ def test_a_file_that_was_never_made_ready_has_nothing_to_read(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="SQLite takes its room otherwise there")
-def test_a_full_disk_is_told_and_hides_nothing(path: Path) -> None:
+def test_a_full_disk_is_reported_and_hides_nothing(path: Path) -> None:
     write(path, "hello")
     with no_room(), opened(path) as result:
         assert path.with_name(f"{path.name}-wal").stat().st_size == 0

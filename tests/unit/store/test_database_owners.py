@@ -85,7 +85,7 @@ def test_a_lock_that_cannot_be_looked_at_counts_as_held(
     assert Owners(unprivileged_dir).lives("a" * 32)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "running").touch()
     owners = Owners(tmp_path / "running")
     with pytest.raises(UserError) as caught:

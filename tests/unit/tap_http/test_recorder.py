@@ -105,7 +105,7 @@ async def test_deleting_a_session_ends_its_connection(tmp_path: Path) -> None:
     ]
 
 
-async def test_clients_without_sessions_are_told_apart_by_their_names(tmp_path: Path) -> None:
+async def test_clients_without_sessions_are_reported_apart_by_their_names(tmp_path: Path) -> None:
     async with server(Sessions(is_stateless=True)) as url, tapped(url, tmp_path) as tap:
         for agent in ("one/1", "two/1"):
             await ask(tap, rpc("initialize", 0), f"User-Agent: {agent}")

@@ -98,7 +98,7 @@ def test_a_long_chain_stays_within_bounds(monkeypatch: pytest.MonkeyPatch) -> No
     assert [story.tracker.job_of(request) for request in (first, *requests)] == [None] * 21
 
 
-def test_attempts_are_told_in_order_with_what_came_of_them() -> None:
+def test_attempts_are_reported_in_order_with_what_came_of_them() -> None:
     story = Story()
     first = resumable(story)
     second = resumed(story)

@@ -184,7 +184,7 @@ def test_finished_jobs_make_room_before_resumable_ones() -> None:
     assert story.tracker.chains.size == 3
 
 
-def test_what_is_done_before_an_attempt_is_told_and_stands_in_the_way() -> None:
+def test_what_is_done_before_an_attempt_is_reported_and_stands_in_the_way() -> None:
     story = Story()
     request = resumable(story)
     story.tracker.chains.note_busy(1, "Connecting to the server")
@@ -194,7 +194,7 @@ def test_what_is_done_before_an_attempt_is_told_and_stands_in_the_way() -> None:
     assert story.job(request).can_resume
 
 
-def test_going_on_by_itself_is_told_until_the_job_is_over() -> None:
+def test_going_on_by_itself_is_reported_until_the_job_is_over() -> None:
     story = Story()
     first = story.call()
     story.tracker.chains.note_automatic(1, is_automatic=True)

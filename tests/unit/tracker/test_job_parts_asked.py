@@ -48,7 +48,7 @@ def told(asked: JobQuestions) -> list[tuple[int, str, object, float | None]]:
     return [(each.number, each.key, each.answer, each.answered_at) for each in asked.history]
 
 
-def test_the_answers_of_a_round_are_told_with_its_questions() -> None:
+def test_the_answers_of_a_round_are_reported_with_its_questions() -> None:
     asked = JobQuestions()
     asked.require(reply(4, {"a": asks("One"), "b": asks("Two")}))
     asked.note_answers({"b": {"action": "decline"}}, 3.0)

@@ -188,7 +188,7 @@ def test_families_are_parted_with_their_rows() -> None:
     assert (wire.job(question).parent, wire.tracker.job_of(made)) == (None, None)
 
 
-def test_the_children_that_are_told_of_are_bounded(wire: Dialogue) -> None:
+def test_the_children_that_are_reported_are_bounded(wire: Dialogue) -> None:
     made = wire.call()
     for place in range(CHILDREN_KEPT + 3):
         _question(wire, place)

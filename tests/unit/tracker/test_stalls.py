@@ -28,7 +28,7 @@ def test_the_usual_gap_is_the_median_of_the_newest() -> None:
         max_size=80,
     )
 )
-def test_a_stall_is_told_by_the_median_gap_however_often_one_asks(
+def test_a_stall_is_reported_by_the_median_gap_however_often_one_asks(
     steps: list[tuple[float, bool]],
 ) -> None:
     gaps, at, seen = TickGaps(0.0), 0.0, [0.0]

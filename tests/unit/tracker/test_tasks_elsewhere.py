@@ -97,7 +97,7 @@ def test_a_call_that_was_ended_here_is_found_by_the_newest_request(wire: Dialogu
     assert (wire.state(made), wire.failure(made)) == (JobState.LOST, "gone")
 
 
-def test_a_result_that_is_told_and_then_looked_at_is_one_result(wire: Dialogue) -> None:
+def test_a_result_that_is_reported_and_then_looked_at_is_one_result(wire: Dialogue) -> None:
     made = wire.begin(is_flat=True)
     wire.receive(notification("notifications/tasks", **flat("completed", result=TEXT)))
     wire.poll(flat("completed", result=TEXT))

@@ -6,7 +6,7 @@ from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClie
 from mcp_progress_monitor.wording.approval import rows
 
 
-def test_variables_are_told_with_what_they_take_in_and_what_they_steer() -> None:
+def test_variables_are_reported_with_what_they_take_in_and_what_they_steer() -> None:
     env = {"T": "x${env:AWS_KEY}", "S": "s3cret", "LD_PRELOAD": "/srv/evil so"}
     words = rows(StdioDefinition(name="s", command="c", args=("${env:A}",), env=env))
     assert words["Command"] == "c '${env:A}'"
@@ -16,7 +16,7 @@ def test_variables_are_told_with_what_they_take_in_and_what_they_steer() -> None
     )
 
 
-def test_a_url_is_told_with_whose_secrets_go_there() -> None:
+def test_a_url_is_reported_with_whose_secrets_go_there() -> None:
     web = HttpDefinition(
         name="w",
         url="https://user:pass@a.example/mcp",

@@ -38,7 +38,7 @@ def test_without_causes_the_problems_own_hint_is_there() -> None:
     assert words(report, "try") == ["Install it."]
 
 
-def test_the_command_is_told_as_run_and_each_folder_that_was_searched() -> None:
+def test_the_command_is_reported_as_run_and_each_folder_that_was_searched() -> None:
     assert words(NOT_FOUND, "URL") == [
         "npx -y 'a server' '~/files'",
         "Program not found",
@@ -61,7 +61,7 @@ def test_a_folder_where_the_program_is_is_never_left_out() -> None:
     assert words(report, "PATH")[-1] == "and 140 more folders"
 
 
-def test_how_it_ended_and_what_it_wrote_is_told() -> None:
+def test_how_it_ended_and_what_it_wrote_is_reported() -> None:
     assert "Exit code 1" in words(CRASHED, "Status")
     assert "Restarted 2 times" in words(CRASHED, "Status")
     assert words(CRASHED, "standard error")[-1] == "ModuleNotFoundError: No module named 'httpx'"
@@ -69,7 +69,7 @@ def test_how_it_ended_and_what_it_wrote_is_told() -> None:
     assert Line("Ended by signal 9", Look.BAD) in lines(signal, "Status")
 
 
-def test_what_we_ended_is_not_told_as_the_servers_own_end() -> None:
+def test_what_we_ended_is_not_reported_as_the_servers_own_end() -> None:
     late = dataclasses.replace(
         CRASHED,
         exit_code=-15,
@@ -84,7 +84,7 @@ def test_first_bytes_are_dumped_in_hex_and_as_text() -> None:
     assert row == "0000  4c 6f 61 64 69 6e 67 e2 80 a6 0a 00 3c 62 3e     Loading.....<b>"
 
 
-def test_exchanges_are_told_the_newest_first() -> None:
+def test_exchanges_are_reported_the_newest_first() -> None:
     found = words(REFUSED, "HTTP")
     assert found[:3] == [
         "POST https://hub.example.org/mcp",

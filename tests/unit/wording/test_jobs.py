@@ -113,7 +113,7 @@ def test_marks_say_how_often_they_were_seen() -> None:
         (86400 * 4000, "4,000 d"),
     ],
 )
-def test_an_age_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
+def test_an_age_is_reported_in_its_largest_unit(seconds: float, words: str) -> None:
     assert job_texts.age(seconds) == words
 
 
@@ -130,7 +130,7 @@ def test_a_resumable_job_counts_its_attempts_from_the_second_on() -> None:
     assert job_texts.status(resumable(1, attempt_count=3)).endswith(" · 3 attempts")
 
 
-def test_waiting_for_the_next_attempt_is_told_in_whole_seconds() -> None:
+def test_waiting_for_the_next_attempt_is_reported_in_whole_seconds() -> None:
     at = time.monotonic()
     waiting = resumable(1, attempt_count=7, is_automatic=True, next_attempt_at=at + 3.5)
     assert job_texts.status(waiting) == "attempt 8 in 4 s"
@@ -169,7 +169,7 @@ def test_ticks_of_an_earlier_run_are_unknown() -> None:
         ({"cancel_state": "sent", "cancel_s": 62.0}, "Cancelling: sent 1 min 2 s ago"),
     ],
 )
-def test_a_cancel_under_way_says_whether_the_server_was_told(
+def test_a_cancel_under_way_says_whether_the_server_was_reported(
     changes: dict[str, Any], words: str
 ) -> None:
     cancelling = job(state=JobState.CANCELLING, **changes)
@@ -202,7 +202,7 @@ def test_a_cancelled_job_says_what_the_server_made_of_it(
     assert job_texts.full_state(job(state=JobState.CANCELLED, **changes)) == words
 
 
-def test_a_result_that_came_all_the_same_is_told_in_the_row() -> None:
+def test_a_result_that_came_all_the_same_is_reported_in_the_row() -> None:
     ignored = job(state=JobState.CANCELLED, cancel_state="ignored", cancel_s=2, ended_at=152.0)
     assert job_texts.status(ignored) == "but the result arrived 2 s later, 52 s, 632 ticks"
 
@@ -216,7 +216,7 @@ def test_a_result_that_came_all_the_same_is_told_in_the_row() -> None:
         (JobState.RESUMABLE, "Resumable"),
     ],
 )
-def test_a_cancel_that_was_ignored_is_told_by_how_the_job_ended(
+def test_a_cancel_that_was_ignored_is_reported_by_how_the_job_ended(
     state: JobState, words: str
 ) -> None:
     assert job_texts.full_state(job(state=state, cancel_state="ignored")) == words

@@ -27,7 +27,7 @@ def test_the_unit_is_the_messages_where_its_numbers_are_the_progress(
     assert (job_texts.rounded_count(shown), job_texts.rounded_rate(shown)) == (count, rate)
 
 
-def test_a_share_of_one_is_told_by_its_percentage() -> None:
+def test_a_share_of_one_is_reported_by_its_percentage() -> None:
     share = job(progress=0.7166666666666667, total=1.0, fraction=0.7166666666666667, rate=0.042)
     assert (job_texts.rounded_count(share), job_texts.rounded_rate(share)) == ("", "4.2 %/s")
     assert job_texts.exact(share) == "0.7166666666666667 / 1.0 · 0.042/s"

@@ -28,12 +28,12 @@ def test_a_model_is_asked_what_was_said_last() -> None:
     assert head(sampling(said("First"), said("Last"))) == "Last"
 
 
-def test_an_image_is_not_told_as_its_bytes() -> None:
+def test_an_image_is_not_reported_as_its_bytes() -> None:
     picture = {"role": "user", "content": drawn(4, 4)}
     assert head(sampling(picture)) == "asks for a model response"
 
 
-def test_without_a_message_the_kind_is_told() -> None:
+def test_without_a_message_the_kind_is_reported() -> None:
     assert head(form(params={})) == "asks you to fill in a form"
     assert head(page("https://a.example", params={"mode": "url"})) == "asks you to open a web page"
     assert request_text("roots/list", {}) == "asks which folders it may use"
@@ -46,7 +46,7 @@ def test_who_asks_for_what_since_when_and_how_far() -> None:
     assert words.endswith("(14 s ago) · Awaiting input")
 
 
-def test_the_phase_is_what_the_server_was_told_last() -> None:
+def test_the_phase_is_what_the_server_was_reported_last() -> None:
     child = job(sender=Side.SERVER, message="Validating")
     assert phase_of(form(), child) == "Validating"
     assert phase_of(form(), job(message="Step 3")) == "Awaiting input"
@@ -76,7 +76,7 @@ def test_an_answer_in_words(result: object, words: str) -> None:
     assert result_text(result) == words
 
 
-def test_a_refusal_is_told_in_its_own_words() -> None:
+def test_a_refusal_is_reported_in_its_own_words() -> None:
     assert answer_text(answer(error={"code": -1, "message": "User said\nno"})) == (
         "refused: User said\\nno"
     )

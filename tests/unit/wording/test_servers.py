@@ -70,7 +70,7 @@ def test_what_is_waited_for_is_said_before_what_went_wrong() -> None:
     assert about(asked) == "Sign-in needed · stdio"
 
 
-def test_a_hung_server_is_told_from_a_slow_one() -> None:
+def test_a_hung_server_is_reported_from_a_slow_one() -> None:
     assert health_text(Health(100.0, 0.1), 115.0, 30.0) == "Silent for 45 s, answers pings"
     assert health_text(Health(100.0, None, is_hung=True), 115.0) == ("Does not answer pings: hung")
     assert "ping sent" in health_text(Health(100.0, None), 101.0)
@@ -96,7 +96,7 @@ def test_a_problem_does_not_hide_ticks_for_unknown_tokens() -> None:
     assert details(failed, 1).endswith("Not found\n1 tick for unknown tokens")
 
 
-def test_what_is_waited_for_is_told_in_words() -> None:
+def test_what_is_waited_for_is_reported_in_words() -> None:
     waiting = Waiting("server/discover and initialize", 100.0, 130.0, None)
     assert waiting_text(waiting, 112.0) == (
         "waiting for the answer to server/discover and initialize for 12 s, at most 18 s more"

@@ -12,7 +12,7 @@ from tests.job_stand_ins import detail, job, new_job
 TASK = TaskSnapshot("t-1", "working", "Step 3", 500, 61.2, 213.2, 12, True, polled_s=2.4)
 
 
-def test_a_status_is_told_in_words_and_an_unknown_one_as_received() -> None:
+def test_a_status_is_reported_in_words_and_an_unknown_one_as_received() -> None:
     assert task_texts.status_text("input_required") == "Input required"
     assert task_texts.status_text("pau\x1bsed") == "pau\\x1bsed"
     assert task_texts.status_text("") == "no status"
@@ -32,7 +32,7 @@ def test_a_task_without_a_limit_that_matters_says_so(ttl: float | None) -> None:
     assert task_texts.kept(job(task=task), task) == "kept without a known limit"
 
 
-def test_numbers_of_any_size_are_told() -> None:
+def test_numbers_of_any_size_are_reported() -> None:
     task = TASK._replace(poll_ms=10**400)
     assert task_texts.interval(task).startswith("poll every ")
 
@@ -61,7 +61,7 @@ def test_a_task_that_is_over_is_neither_left_nor_said_to_work() -> None:
     assert task_texts.standing(over, over.task or TASK) == "Completed · Step 3"
 
 
-def test_a_step_is_told_with_its_time_and_how_it_was_learnt() -> None:
+def test_a_step_is_reported_with_its_time_and_how_it_was_learnt() -> None:
     told = job(task=TASK)
     step = TaskStep("working", "Counting\nfiles", told.started_at + 1.0, "get", 41)
     status, message, when, how = task_texts.row(step, told)

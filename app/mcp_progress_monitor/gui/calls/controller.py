@@ -51,7 +51,7 @@ class CallsController(QObject):
         parent: MainWindow,
         engine: Engine,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         connect_server: Callable[[str], None],
         preferences: Preferences,
         appearance: Appearance,
@@ -60,7 +60,7 @@ class CallsController(QObject):
         self._parent = parent
         self._engine = engine
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._connect_server = connect_server
         self._preferences = preferences
         self._appearance = appearance
@@ -127,7 +127,7 @@ class CallsController(QObject):
             return
         asked = detail.snapshot
         if asked.server not in self._engine.servers.names():
-            self._tell(ErrorDetails("The server of this job is no longer listed", asked.server))
+            self._report(ErrorDetails("The server of this job is no longer listed", asked.server))
             return
         server = self._engine.servers.snapshot(asked.server)
         params = {name: value for name, value in detail.params.items() if name != META}
@@ -159,7 +159,7 @@ class CallsController(QObject):
         if text is None:
             what = "curl can call only servers with Streamable HTTP"
             hint = "Copy the command line instead: it works with every server."
-            self._tell(ErrorDetails(what, server.name, hint))
+            self._report(ErrorDetails(what, server.name, hint))
         else:
             QGuiApplication.clipboard().setText(text)
 
@@ -172,7 +172,7 @@ class CallsController(QObject):
         if not self._preferences.save():
             what = "Saved calls could not be written to disk"
             hint = "Free some space or make the file writable, then save the call again."
-            self._tell(ErrorDetails(what, "window.ini in the data folder", hint))
+            self._report(ErrorDetails(what, "window.ini in the data folder", hint))
 
     @Slot()
     def new_call(self) -> None:
@@ -258,7 +258,7 @@ class CallsController(QObject):
             arguments if isinstance(arguments, dict) else None,
         )
         if not is_found:
-            self._tell(
+            self._report(
                 ErrorDetails(
                     "Cannot edit this call: its server no longer offers it",
                     asked.server,

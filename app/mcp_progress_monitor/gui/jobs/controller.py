@@ -54,13 +54,13 @@ class JobsController(QObject):
         self,
         engine: Engine,
         tasks: BackgroundTasks,
-        tell: Callable[[ErrorDetails], None],
+        report: Callable[[ErrorDetails], None],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._engine = engine
         self._tasks = tasks
-        self._tell = tell
+        self._report = report
         self._limit = AutoResume().limit
 
     @Slot(object)
@@ -91,7 +91,7 @@ class JobsController(QObject):
         try:
             work(*given, **named)
         except UserError as error:
-            self._tell(error.details)
+            self._report(error.details)
 
     @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:

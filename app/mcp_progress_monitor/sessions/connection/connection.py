@@ -294,7 +294,7 @@ class Connection:
         await self._release()
         if not self.reason:
             self.reason, self.end_kind = self._how_it_ended()
-        await self._tell_end()
+        await self._publish_end()
         self.outbox.close(self.reason)
         self._opened.set()
         self._over.set()
@@ -331,7 +331,7 @@ class Connection:
         outlook = "" if self._upkeep is None else self._upkeep.outlook()
         return {**fields, "outlook": outlook} if outlook else fields
 
-    async def _tell_end(self) -> None:
+    async def _publish_end(self) -> None:
         try:
             code, wanted = self._transport.exit_code, self._end_fields()
             await self._event("closed", reason=self.reason, exit_code=code, **wanted)

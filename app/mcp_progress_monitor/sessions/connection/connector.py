@@ -249,12 +249,12 @@ class Connector:
         async def restart(paths: tuple[str, ...]) -> None:
             await self._on_files(paths, reconnecting)
 
-        def tell(problem: ErrorDetails | None) -> None:
+        def report(problem: ErrorDetails | None) -> None:
             if self._watches.get(reconnecting) is watcher:
                 self._manager.note_watch(reconnecting.name, problem)
 
         try:
-            await watcher.run(restart, tell)
+            await watcher.run(restart, report)
         except Exception:  # noqa: BLE001
             # An internal error in watching: changes go unnoticed, everything else continues.
             _log.exception("the watch of %s's files met a defect", reconnecting.name)

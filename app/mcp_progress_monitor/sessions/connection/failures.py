@@ -51,7 +51,7 @@ def ended(command: str, connection: Connection) -> ErrorDetails:
     """The error if the process ended before it was connected, or its transport failed."""
     if connection.failure is not None:
         return connection.failure
-    what = f"{_told(connection)} before it was connected"
+    what = f"{_what_failed(connection)} before it was connected"
     hint = _URL_HINT if connection.is_http else _START_HINT
     return ErrorDetails(what, command, _or_defect(hint, connection), evidence(connection))
 
@@ -61,7 +61,7 @@ def lost(command: str, connection: Connection) -> ErrorDetails:
     if connection.failure is not None:
         return connection.failure
     hint = _or_defect(_LOST_URL_HINT if connection.is_http else _LOST_HINT, connection)
-    return ErrorDetails(_told(connection), command, hint, evidence(connection))
+    return ErrorDetails(_what_failed(connection), command, hint, evidence(connection))
 
 
 def _or_defect(hint: str, connection: Connection) -> str:
@@ -107,7 +107,7 @@ def queued_text(outbox: Outbox) -> str:
     return f"The server is not reading its input: {waiting} {verb}"
 
 
-def _told(connection: Connection) -> str:
+def _what_failed(connection: Connection) -> str:
     """How the server ended, with its own exit code."""
     code = connection.exit_code
     is_own = code is not None and code >= 0 and connection.end_kind is EndKind.SERVER

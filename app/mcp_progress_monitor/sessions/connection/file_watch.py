@@ -154,19 +154,19 @@ class FileWatcher:
         """
         turn = anyio.Lock()
 
-        async def tell(paths: tuple[str, ...]) -> None:
+        async def publish(paths: tuple[str, ...]) -> None:
             async with turn:
                 await on_change(paths)
 
         with self.scope:
             while True:
-                await self._until_more(tell, on_problem)
+                await self._until_more(publish, on_problem)
                 came, self.watched = self.watched.missing, watched(self.definition)
                 on_problem(self.problem)
-                await tell(tuple(path for path in came if path not in self.watched.missing))
+                await publish(tuple(path for path in came if path not in self.watched.missing))
 
     async def _until_more(
-        self, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+        self, publish: OnChange, on_problem: Callable[[ErrorDetails | None], None]
     ) -> None:
         """Watch the existing paths, until a missing one appears."""
         folders = InFolders(self.watched.folders, self.definition.watch.patterns)
@@ -176,10 +176,10 @@ class FileWatcher:
         async with anyio.create_task_group() as tasks:
             if self.watched.folders:
                 look = _WatchThread(self.watched.folders, (), folders.counts, is_deep=True)
-                tasks.start_soon(_watch, look, tell, on_problem)
+                tasks.start_soon(_watch, look, publish, on_problem)
             if beside:
                 look = _WatchThread(beside, tuple(alone), self.watched.counts, is_deep=False)
-                tasks.start_soon(_watch, look, tell, on_problem)
+                tasks.start_soon(_watch, look, publish, on_problem)
             await _until_there(self.watched.missing)
             tasks.cancel_scope.cancel()
 
@@ -220,8 +220,8 @@ class _WatchThread:
         self._signs = self._signs_now()
         self._lost: set[str] = set()  # deleted folders: their identifiers may be reused
 
-    def run(self, tell: Callable[[tuple[str, ...]], None]) -> None:
-        """Pass each change to `tell`; `OSError` or `RuntimeError` if nothing can be watched."""
+    def run(self, publish: Callable[[tuple[str, ...]], None]) -> None:
+        """Pass each change to `publish`; `OSError` or `RuntimeError` if nothing can be watched."""
         found: set[str] = set()
         since = 0.0
         while not self.stop.is_set():
@@ -230,13 +230,13 @@ class _WatchThread:
                 since = since if found else now
                 found |= new
                 if found and (not new or (now - since) * 1000 >= _LONGEST_MS):
-                    tell(tuple(sorted(found)))
+                    publish(tuple(sorted(found)))
                     found = set()
 
     def _found(self) -> Iterator[set[str]]:
         """Yield changes, possibly empty, until a folder was replaced."""
         looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
-        for paths in self._told(there):
+        for paths in self._changes(there):
             now = time.monotonic()
             if not (paths or self._lost) and now - looked_at < _CHECK_S:
                 yield paths
@@ -245,12 +245,12 @@ class _WatchThread:
             before |= dict.fromkeys(self._lost)
             self._lost.clear()
             others = {each for each, sign in self._signs.items() if sign != before[each]}
-            told = others if self._is_deep else others.intersection(self._files)
-            yield paths | {each for each in told if self._signs[each] is not None}
+            changed = others if self._is_deep else others.intersection(self._files)
+            yield paths | {each for each in changed if self._signs[each] is not None}
             if not set(self.folders).isdisjoint(others):
                 return
 
-    def _told(self, there: Sequence[str]) -> Iterator[set[str]]:
+    def _changes(self, there: Sequence[str]) -> Iterator[set[str]]:
         """Yield what the system reports for these folders."""
         # Loaded only to watch files: the library has a thread and a compiled part.
         import watchfiles
@@ -302,14 +302,14 @@ def _sign(path: str, *, is_folder: bool) -> object:
 
 
 async def _watch(
-    look: _WatchThread, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+    look: _WatchThread, publish: OnChange, on_problem: Callable[[ErrorDetails | None], None]
 ) -> None:
-    async def told(paths: tuple[str, ...]) -> None:
-        await tell(paths)
+    async def changed(paths: tuple[str, ...]) -> None:
+        await publish(paths)
 
     def hand_over(paths: tuple[str, ...]) -> None:
         with contextlib.suppress(concurrent.futures.CancelledError):  # the watch has ended
-            anyio.from_thread.run(told, paths)
+            anyio.from_thread.run(changed, paths)
 
     limiter = anyio.to_thread.current_default_thread_limiter()
     limiter.total_tokens += 1  # it occupies a thread permanently

@@ -63,7 +63,7 @@ class ReconnectPolicy:
         self._is_decided = self._is_exhausted = self.is_dismissed = False
         if self.retry is not None:
             self.retry = self.retry._replace(due_at=None)
-        self._tell()
+        self._publish()
 
     def connected(self, now: float) -> None:
         self._connected_at = now
@@ -71,7 +71,7 @@ class ReconnectPolicy:
             self.restarts += 1
         self.retry = None
         self.is_restarting = False
-        self._tell()
+        self._publish()
 
     def ended(self, policy: RestartPolicy, now: float) -> None:
         """The connection ended unexpectedly, or failed. Repeated calls decide once."""
@@ -84,7 +84,7 @@ class ReconnectPolicy:
             self._made = 0
         if (self._connected_at is not None or is_mend) and self.is_on and policy.is_on:
             self._decide(policy, now)
-        self._tell()
+        self._publish()
 
     def _decide(self, policy: RestartPolicy, now: float) -> None:
         if self._made >= policy.limit:
@@ -103,25 +103,25 @@ class ReconnectPolicy:
         self._made = 0
         self._is_exhausted = False
         self._is_decided = True
-        self._tell()
+        self._publish()
 
     def refused(self, why: ErrorDetails) -> None:
         """The attempt that was due was refused: make no further ones."""
         self.retry = None
         self._made = 0
         self._refusal = why
-        self._tell()
+        self._publish()
 
     def restarting(self) -> None:
         self.retry = None
         self._made = 0
         self.is_restarting = True
-        self._tell()
+        self._publish()
 
     def not_restarted(self) -> None:
         """The restart did not happen."""
         self.is_restarting = False
-        self._tell()
+        self._publish()
 
     def outlook(self, now: float) -> str:
         """What happens next, for those who waited for the server; empty if nothing."""
@@ -150,6 +150,6 @@ class ReconnectPolicy:
     def _times(self) -> str:
         return f"{formatting.count(self._made, 'time')} in a row"
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()

@@ -94,7 +94,7 @@ class Subscriptions:
         self._on_change = on_change
         self._follows_lists = follows_lists
         self._subscribed: dict[str, None] = {}
-        self._told: dict[str, None] = {}
+        self._reported: dict[str, None] = {}
         self._updates = UpdateCounts()
         self._updated = anyio.Event()
         self._level: str | None = None
@@ -148,11 +148,11 @@ class Subscriptions:
             self._wake = anyio.Event()
             await self._set_level()
             self.begun.set()
-            for uri in [uri for uri in self._subscribed if uri not in self._told]:
-                self._told[uri] = None
+            for uri in [uri for uri in self._subscribed if uri not in self._reported]:
+                self._reported[uri] = None
                 await self._ask(SUBSCRIBE, {"uri": uri})
-            for uri in [uri for uri in self._told if uri not in self._subscribed]:
-                del self._told[uri]
+            for uri in [uri for uri in self._reported if uri not in self._subscribed]:
+                del self._reported[uri]
                 await self._ask(UNSUBSCRIBE, {"uri": uri})
             await self._wake.wait()
 
@@ -180,14 +180,14 @@ class Subscriptions:
         if not self._connection.is_open:
             return
         if exchange.reply is None:
-            self._tell(
+            self._report(
                 ErrorDetails(f"The server did not answer {method} within {_LIMIT_S:g} s", where)
             )
         elif exchange.reply.error is not None:
             words = exchange.reply.error.get("message")
-            self._tell(ErrorDetails(f"The server refused {method}: {words}", where))
+            self._report(ErrorDetails(f"The server refused {method}: {words}", where))
 
-    def _tell(self, problem: ErrorDetails | None) -> None:
+    def _report(self, problem: ErrorDetails | None) -> None:
         self.problem = problem
         self._on_change()
 

@@ -115,9 +115,9 @@ class MultiRoundTrips:
             tasks.start_soon(_cancel_with, exchange, tasks.cancel_scope)
             await self._try(work)
             tasks.cancel_scope.cancel()
-        await self._tell_cancel(exchange)
+        await self._send_cancel(exchange)
 
-    async def _tell_cancel(self, exchange: PendingRequest) -> None:
+    async def _send_cancel(self, exchange: PendingRequest) -> None:
         """Record that a call ended between two requests: no message shows it."""
         if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.words:
             await self._end(exchange, "cancelled", "Cancelled while a question was open")

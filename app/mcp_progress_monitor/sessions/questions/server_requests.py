@@ -390,7 +390,7 @@ class ServerRequests:
     def _reply(self, fact: RequestMade, result: JsonObject, phases: AnswerProgress) -> None:
         outbox = self._connection.outbox
         raw = outbox.peer.respond(fact.id, result)
-        self._tell(phases, AnswerPhase.DONE)
+        self._show_phase(phases, AnswerPhase.DONE)
         phases.end()
         outbox.post(raw)
 
@@ -458,10 +458,10 @@ class ServerRequests:
             words = ["The rule's answer is not valid:", *misfits]
             problem = "\n".join(filter(None, [question.problem, *words]))
             question, automatic = dataclasses.replace(question, problem=problem), None
-        self._tell(phases, AnswerPhase.SHOWING)
+        self._show_phase(phases, AnswerPhase.SHOWING)
         if automatic is not None and not rule.delay_s:
-            self._tell(phases, AnswerPhase.WAITING)
-            self._tell(phases, AnswerPhase.CHECKING)
+            self._show_phase(phases, AnswerPhase.WAITING)
+            self._show_phase(phases, AnswerPhase.CHECKING)
             self._context.questions.note_ruled(question)
             return automatic
         return await self._put_open(question, phases, automatic, rule.delay_s)
@@ -471,11 +471,11 @@ class ServerRequests:
     ) -> Answer | None:
         """Wait for the user, or for so many seconds."""
         questions = self._context.questions
-        pending = Pending(question, functools.partial(self._tell, phases))
+        pending = Pending(question, functools.partial(self._show_phase, phases))
         questions.ask(pending)
         self._questions.add(question.id)
         try:
-            self._tell(phases, AnswerPhase.WAITING)
+            self._show_phase(phases, AnswerPhase.WAITING)
             with anyio.move_on_after(None if automatic is None else delay_s):
                 return await pending.answered()
             if automatic is not None and pending.is_open:
@@ -485,7 +485,7 @@ class ServerRequests:
             self._questions.discard(question.id)
             questions.withdraw(question.id, _OVER if self._connection.is_open else _ENDED)
 
-    def _tell(self, phases: AnswerProgress, phase: AnswerPhase) -> None:
+    def _show_phase(self, phases: AnswerProgress, phase: AnswerPhase) -> None:
         params = phases.enter(phase, self._connection.now())
         if params is not None:
             outbox = self._connection.outbox

@@ -151,16 +151,16 @@ class ProcessGuard:
 
     def add(self, pid: int, mark: str) -> None:
         self._pids[mark] = pid
-        self._tell(f"+ {pid} {mark}")
+        self._send(f"+ {pid} {mark}")
 
     def remove(self, mark: str) -> None:
         if self._pids.pop(mark, None) is not None:
-            self._tell(f"- {mark}")
+            self._send(f"- {mark}")
 
     def end_all(self) -> None:
         """End all servers and their children, and wait for that; never raises."""
         watchdog = self._watchdog
-        if watchdog is not None and self._tell("!"):
+        if watchdog is not None and self._send("!"):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 watchdog.wait(_END_S)
         for pid in list(self._pids.values()):
@@ -196,7 +196,7 @@ class ProcessGuard:
         atexit.register(self.close)
         return watchdog
 
-    def _tell(self, line: str) -> bool:
+    def _send(self, line: str) -> bool:
         """Write one line atomically; whether anyone reads it."""
         watchdog = self._watchdog
         if watchdog is None or watchdog.stdin is None:

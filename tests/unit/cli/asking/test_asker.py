@@ -244,7 +244,7 @@ async def test_what_the_file_lacks_is_named(tmp_path: Path) -> None:
     assert "its fields lack name" in scene.front.told[0][2]
 
 
-async def test_answers_that_were_not_needed_are_told_of(tmp_path: Path) -> None:
+async def test_answers_that_were_not_needed_are_reported(tmp_path: Path) -> None:
     scene = Scene(means(tmp_path, [{"decline": True}, {"kind": "url", "cancel": True}]))
     async with scene.going_on():
         scene.ask(asked())
@@ -384,7 +384,7 @@ def test_an_answer_is_one_word_for_scripts() -> None:
     assert dismissal("roots") == Refused()
 
 
-async def test_a_rule_answers_what_the_file_does_not_and_is_told_of(tmp_path: Path) -> None:
+async def test_a_rule_answers_what_the_file_does_not_and_is_reported(tmp_path: Path) -> None:
     rules = {"form": RuledAnswer(Accept({"name": "Rule"}), 0), "url": RuledAnswer(Decline(), 5)}
     once = means(tmp_path, [{"accept": {"name": "File"}}])
     scene = Scene(once, **rules)
@@ -420,7 +420,7 @@ async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
     assert scene.book.answers == {1: Decline()}
 
 
-async def test_what_a_rule_answered_at_once_is_told_but_for_folders(tmp_path: Path) -> None:
+async def test_what_a_rule_answered_at_once_is_reported_but_for_folders(tmp_path: Path) -> None:
     scene = Scene(means(tmp_path), url=RuledAnswer(Decline(), 0), roots=RuledAnswer(Accept({}), 0))
     scene.answer_by_rule(asked("url", id=5), asked("roots", id=6))
     assert scene.front.told == [(5, "decline", RULE)]

@@ -77,7 +77,7 @@ def test_nothing_is_ever_written(tmp_path: Path) -> None:
     assert (tmp_path / SERVER_SETTINGS).read_bytes() == before
 
 
-def test_a_file_that_cannot_be_read_is_told_and_without_a_folder_nothing_is_set(
+def test_a_file_that_cannot_be_read_is_reported_and_without_a_folder_nothing_is_set(
     tmp_path: Path,
 ) -> None:
     (tmp_path / SERVER_SETTINGS).write_text("{")

@@ -72,7 +72,7 @@ def test_references_lead_into_the_form() -> None:
     assert fields[0].read("5") == 5
 
 
-def test_what_is_to_be_typed_is_told() -> None:
+def test_what_is_to_be_typed_is_reported() -> None:
     schema = form(["n"], n={"type": "integer", "minimum": 1, "maximum": 5, "title": "Count"})
     (only,) = fields_of(schema) or []
     assert only.title == "Count (n)"

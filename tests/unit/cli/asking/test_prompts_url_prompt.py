@@ -44,7 +44,7 @@ async def test_there_is_no_answer_by_default(opened: list[str]) -> None:
     assert opened == ["https://example.com/in"]
 
 
-async def test_a_browser_that_does_not_start_is_told_of(opened: list[str]) -> None:
+async def test_a_browser_that_does_not_start_is_reported(opened: list[str]) -> None:
     talk = Talk("o")
     url = "https://offline.example/"
     assert await visit_page(asked("url", url=url), talk.dialogue) == Accept()

@@ -105,7 +105,7 @@ def test_unnamed_arguments_take_the_type_of_additional_properties() -> None:
     assert convert([("y", "3")], {"additionalProperties": {"type": "string"}}) == {"y": "3"}
 
 
-def test_types_are_told_once_and_in_order() -> None:
+def test_types_are_reported_once_and_in_order() -> None:
     part = {"anyOf": [{"type": "null"}, {"enum": ["a", "b", None]}]}
     assert property_types("x", {"properties": {"x": part}}) == ["null", "string"]
 

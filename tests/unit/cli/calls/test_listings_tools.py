@@ -58,7 +58,7 @@ def test_a_tool_is_listed_with_all_that_a_caller_needs() -> None:
     ]
 
 
-def test_a_server_without_tools_is_told_of() -> None:
+def test_a_server_without_tools_is_reported() -> None:
     assert tools_listing(server()) == "Database has no tools.\n"
     unread = dataclasses.replace(
         server(), problem=ErrorDetails("The server refused tools/list: no")

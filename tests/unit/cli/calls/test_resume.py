@@ -191,7 +191,7 @@ def test_a_server_that_cannot_be_reached_is_no_connection(
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
-def test_a_store_that_cannot_be_written_is_told_once_however_many_jobs_it_stops(
+def test_a_store_that_cannot_be_written_is_reported_once_however_many_jobs_it_stops(
     engine: FakeEngine, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     locked = ErrorDetails("The saved resume tokens are locked", f"/data/{FILE}")
@@ -222,7 +222,7 @@ def test_no_job_is_called_unknown_where_the_store_cannot_tell(
     assert said.err.count("were damaged") == said.out.count("were damaged") == 1
 
 
-def test_a_folder_that_cannot_be_is_told(
+def test_a_folder_that_cannot_be_is_reported(
     capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
     (data_dir / "file").touch()
@@ -247,7 +247,7 @@ def test_a_job_that_got_further_before_it_was_stopped_is_offered_again(
     assert "resume 30" in capsys.readouterr().err
 
 
-def test_what_stopped_again_is_told_with_the_command_that_goes_on(
+def test_what_stopped_again_is_reported_with_the_command_that_goes_on(
     engine: FakeEngine, capsys: pytest.CaptureFixture[str], data_dir: Path
 ) -> None:
     engine.ends[5] = outcome({}, None, JobState.RESUMABLE, b"{}", resume_id=50)

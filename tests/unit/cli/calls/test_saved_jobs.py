@@ -135,7 +135,7 @@ class TestCommand:
         assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
         assert capsys.readouterr() == ("No saved jobs.\n", "")
 
-    def test_a_damaged_store_is_told_of_and_where_it_lies(
+    def test_a_damaged_store_is_reported_and_where_it_lies(
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (data_dir / FILE).write_bytes(b"no database at all" * 100)

@@ -116,7 +116,7 @@ def test_a_server_that_cannot_be_had_says_why(config: Path, name: str, advice: s
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"mcpServers": 3}'])
-def test_an_unreadable_configuration_is_told_with_its_place(
+def test_an_unreadable_configuration_is_reported_with_its_place(
     tmp_path: Path, content: str | None
 ) -> None:
     file = tmp_path / "mcp.json"
@@ -237,7 +237,7 @@ def test_a_saved_server_is_known_by_its_name(data_dir: Path) -> None:
         assert advice in caught.value.as_text()
 
 
-def test_a_broken_file_of_saved_servers_is_told_with_its_place(data_dir: Path) -> None:
+def test_a_broken_file_of_saved_servers_is_reported_with_its_place(data_dir: Path) -> None:
     (data_dir / FILE_NAME).write_text("{oops")
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(server="s", data_dir=data_dir))

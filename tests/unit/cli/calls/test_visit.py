@@ -175,7 +175,7 @@ def go(
     return run_visit(command, recorded, **more)
 
 
-def test_what_cannot_be_recorded_is_told_once_and_keeps_nothing_from_going_on() -> None:
+def test_what_cannot_be_recorded_is_reported_once_and_keeps_nothing_from_going_on() -> None:
     front, problem = NotedFront(), ErrorDetails("The disk is full", "/recordings")
     recorder = Recorder()
     recorder.problem = problem
@@ -201,7 +201,7 @@ def test_the_works_code_is_the_commands() -> None:
     assert front.told == ["update of 0", "closed"]
 
 
-def test_a_failed_connection_is_told_to_the_front_and_to_the_caller(
+def test_a_failed_connection_is_reported_to_the_front_and_to_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(FakeEngine, "problem", ErrorDetails("It does not start"))
@@ -250,7 +250,7 @@ def test_a_reader_that_leaves_ends_the_work() -> None:
         assert go(NotedFront(), work, output) is ExitCode.CANCELLED
 
 
-def test_what_is_wrong_with_the_store_is_told_once_and_the_work_done(
+def test_what_is_wrong_with_the_store_is_reported_once_and_the_work_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem = ErrorDetails("The disk is full")
@@ -261,7 +261,7 @@ def test_what_is_wrong_with_the_store_is_told_once_and_the_work_done(
     assert front.told == ["warned: The disk is full", "update of 0", "closed"]
 
 
-def test_what_goes_wrong_with_the_store_later_is_told_before_the_end(
+def test_what_goes_wrong_with_the_store_later_is_reported_before_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(FakeEngine, "problem_at_end", ErrorDetails("The disk is full"))

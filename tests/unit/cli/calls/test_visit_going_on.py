@@ -46,5 +46,5 @@ def test_the_command_has_a_line_to_itself(ids: list[SavedId], what: str) -> None
     assert command.strip() == resume_command(ids, None)
 
 
-def test_tasks_are_told_apart_by_their_letter() -> None:
+def test_tasks_are_reported_apart_by_their_letter() -> None:
     assert resume_command([SavedId(3), TASK], None).endswith(" resume 3 t3")

@@ -25,7 +25,7 @@ def witness() -> Witness:
     return Witness()
 
 
-def test_a_call_is_told_from_request_to_result(witness: Witness) -> None:
+def test_a_call_is_reported_from_request_to_result(witness: Witness) -> None:
     traffic, events = witness.traffic, witness.events
     events.on_update(traffic.called("a"))
     traffic.now = 100.5
@@ -105,7 +105,7 @@ def test_numbers_come_as_they_are(witness: Witness, number: float) -> None:
     assert type(found["progress"]) is type(number)
 
 
-def test_progress_that_breaks_rules_is_told_with_its_problems(witness: Witness) -> None:
+def test_progress_that_breaks_rules_is_reported_with_its_problems(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     witness.events.on_update(
         witness.traffic.received(
@@ -135,7 +135,7 @@ def test_progress_that_breaks_rules_is_told_with_its_problems(witness: Witness) 
         ([(1, 0)], "Total is not positive: 0"),
     ],
 )
-def test_progress_that_does_not_fit_what_came_before_is_told_so(
+def test_progress_that_does_not_fit_what_came_before_is_reported_so(
     witness: Witness, ticks: list[tuple[int, int]], problem: str
 ) -> None:
     witness.events.on_update(witness.traffic.called("a"))
@@ -164,7 +164,7 @@ def test_progress_of_nobody_says_that_it_is(witness: Witness) -> None:
     assert len(listed["problems"]) == 2
 
 
-def test_each_problem_of_one_message_is_told_once(witness: Witness) -> None:
+def test_each_problem_of_one_message_is_reported_once(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     message = 'a "; " in it'
     witness.events.on_update(
@@ -183,7 +183,7 @@ def test_a_message_longer_than_facts_keep_is_whole(witness: Witness) -> None:
     assert witness.last()["message"] == message
 
 
-def test_rate_and_time_left_are_told_once_known(witness: Witness) -> None:
+def test_rate_and_time_left_are_reported_once_known(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     for second in range(1, 11):
         witness.traffic.now += 1.0
@@ -230,7 +230,7 @@ def test_a_call_that_ended_without_reply_has_a_local_error(witness: Witness) -> 
     assert (found["code"], found["message"], found["data"]) == (None, "Timed out", {"silent_s": 3})
 
 
-def test_the_refusal_of_a_cancelled_call_is_told_once(witness: Witness) -> None:
+def test_the_refusal_of_a_cancelled_call_is_reported_once(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called())
     witness.traffic.cancelled()
     error = {"code": -32800, "message": "Request cancelled"}
@@ -251,7 +251,7 @@ def test_the_result_of_a_cancelled_call_does_not_hide_its_end(witness: Witness) 
     assert [event["event"] for event in witness.read()] == ["request", "result", "error"]
 
 
-def test_calls_that_are_left_are_told_as_interrupted_and_no_others(witness: Witness) -> None:
+def test_calls_that_are_left_are_reported_as_interrupted_and_no_others(witness: Witness) -> None:
     traffic, events = witness.traffic, witness.events
     for token, number in (("a", 7), ("b", 8), ("c", 9), ("d", 10)):
         events.on_update(traffic.called(token, number))
@@ -301,7 +301,7 @@ def test_server_logs_stderr_and_the_end_are_events(witness: Witness) -> None:
     assert closed == {"event": "closed", "t": 0.0, "reason": "the server exited", "exit_code": 3}
 
 
-def test_an_opening_is_told_with_its_era(witness: Witness) -> None:
+def test_an_opening_is_reported_with_its_era(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.opened("2025-11-25"))
     assert witness.last() == {
         "event": "connected",

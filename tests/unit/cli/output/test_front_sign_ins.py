@@ -42,7 +42,7 @@ class NotedFront:
         self.told.append(sign_in)
 
 
-def test_each_sign_in_is_told_once_and_again_when_it_is_another() -> None:
+def test_each_sign_in_is_reported_once_and_again_when_it_is_another() -> None:
     servers, front = Servers(), NotedFront()
     teller = SignInNotices(cast("Engine", servers), cast("Front", front))
     changed = Update(servers=frozenset({"remote"}))

@@ -25,11 +25,11 @@ class Told:
         return list(self._irregularities.lines(self.traffic.received(*lines).changes))
 
 
-def test_good_progress_is_not_told_of() -> None:
+def test_good_progress_is_not_reported_of() -> None:
     assert Told().of(tick("a", 1, total=2), tick("a", 2, total=2, message="x")) == []
 
 
-def test_each_kind_is_told_once_in_the_words_of_its_first_case() -> None:
+def test_each_kind_is_reported_once_in_the_words_of_its_first_case() -> None:
     told = Told()
     assert told.of(tick("a", 5), tick("a", 3), tick("a", 2)) == [
         "burst: warning: Progress did not increase: 3 after 5"
@@ -44,7 +44,7 @@ def test_each_kind_is_told_once_in_the_words_of_its_first_case() -> None:
     ]
 
 
-def test_each_job_is_told_of_by_the_number_the_user_knows() -> None:
+def test_each_job_is_reported_by_the_number_the_user_knows() -> None:
     told = Told({1: 30})
     told.traffic.called("b", 8)
     assert told.of(tick("b", 1), tick("a", 1), tick("b", 1), tick("a", 1)) == [
@@ -53,7 +53,7 @@ def test_each_job_is_told_of_by_the_number_the_user_knows() -> None:
     ]
 
 
-def test_progress_after_the_result_is_told_of() -> None:
+def test_progress_after_the_result_is_reported() -> None:
     told = Told()
     answer = {"jsonrpc": "2.0", "id": 7, "result": {}}
     assert told.of(answer, tick("a", 1), tick("a", 2)) == [
@@ -74,19 +74,19 @@ def reply(token: object, **members: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("token", ["", 42, {"chunk": 1}])
-def test_an_unusable_resume_token_is_told_of(token: object) -> None:
+def test_an_unusable_resume_token_is_reported(token: object) -> None:
     told = Told()
     assert told.of(reply(token)) == ['burst: warning: "nextResumeToken" is not a non-empty string']
     assert told.of(tick("other", 1))[0].startswith("warning: The progress token")
 
 
-def test_a_resume_token_on_an_error_is_told_of() -> None:
+def test_a_resume_token_on_an_error_is_reported() -> None:
     assert Told().of(reply("t", isError=True)) == [
         "burst: warning: Resume token received with an error; it is ignored"
     ]
 
 
-def test_the_same_resume_token_is_told_of_once() -> None:
+def test_the_same_resume_token_is_reported_once() -> None:
     told = Told()
     assert told.of(reply("t")) == []
     for request_id in (8, 9):
@@ -100,7 +100,7 @@ def test_the_same_resume_token_is_told_of_once() -> None:
     ("token", "end"),
     [("x\x1b", r': "x\u001b"'), (7, ": 7"), (1.5, '"progressToken" is 1.5, not a string or an')],
 )
-def test_progress_of_nobody_is_told_of_once(token: object, end: str) -> None:
+def test_progress_of_nobody_is_reported_once(token: object, end: str) -> None:
     told = Told()
     (line,) = told.of(tick(token, 1), tick("other", 1))
     assert line.startswith("warning: The progress token does not belong to any request")
@@ -115,7 +115,7 @@ def test_a_line_is_short_and_harmless_whatever_the_server_wrote() -> None:
     assert len(line) < 300
 
 
-def test_a_server_that_refuses_its_own_question_is_told_of_with_advice() -> None:
+def test_a_server_that_refuses_its_own_question_is_reported_with_advice() -> None:
     words = "Server-to-client requests are not available"
     content = [{"type": "text", "text": words}]
     answer = {"jsonrpc": "2.0", "id": 7, "result": {"isError": True, "content": content}}

@@ -49,7 +49,7 @@ def test_the_beginning_names_the_task(told: Told) -> None:
     assert told.begun() == ["burst: task T: working (Begun\\x1b)"]
 
 
-def test_each_change_is_told_once(told: Told) -> None:
+def test_each_change_is_reported_once(told: Told) -> None:
     told.begun()
     assert told.stated("working") == []
     assert told.stated("input_required") == ["burst: task: input required"]
@@ -63,6 +63,6 @@ def test_a_plain_call_is_no_task(told: Told) -> None:
     assert list(told.lines.lines(update)) == []
 
 
-def test_a_status_that_nobody_knows_is_told_harmlessly(told: Told) -> None:
+def test_a_status_that_nobody_knows_is_reported_harmlessly(told: Told) -> None:
     told.begun()
     assert told.stated("half\ndone") == ["burst: task: half\\ndone"]

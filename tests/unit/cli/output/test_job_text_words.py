@@ -48,7 +48,7 @@ def test_a_resumable_job_tells_whether_it_goes_on_by_itself() -> None:
     )
 
 
-def test_silence_and_other_states_are_told() -> None:
+def test_silence_and_other_states_are_reported() -> None:
     silent = job(state=JobState.STALLED, silent_s=14.2, rate=None, eta_s=None)
     assert job_text.pace(silent) == "Stalled  last tick 14 s ago"
     assert job_text.pace(job(eta_s=math.inf, rate=None)) == "∞ left"

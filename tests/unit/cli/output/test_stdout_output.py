@@ -86,7 +86,7 @@ def test_a_write_is_stuck_only_while_its_reader_takes_nothing(
     assert not output.is_stuck
 
 
-def test_a_reader_that_left_is_told_of_once_and_is_no_failure(
+def test_a_reader_that_left_is_reported_once_and_is_no_failure(
     pipe: tuple[int, io.TextIOWrapper],
 ) -> None:
     reader, stream = pipe

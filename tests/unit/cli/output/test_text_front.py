@@ -106,7 +106,7 @@ def test_a_tools_error_goes_to_standard_error_in_its_words() -> None:
     assert shown.err == "The tool returned an error:\nThe disk is full\\x1b\n"
 
 
-def test_a_servers_error_is_told_with_code_and_data() -> None:
+def test_a_servers_error_is_reported_with_code_and_data() -> None:
     shown = Shown()
     failure = Failure("server", "No such thing", -32000, {"hint": 1})
     shown.front.show(outcome(None, failure, JobState.FAILED))
@@ -121,7 +121,7 @@ def test_a_result_that_came_too_late_is_printed_and_the_end_told() -> None:
     assert (shown.out, shown.err) == ("late\n", "Cancelled by the user\n")
 
 
-def test_a_user_who_waits_for_a_cancel_is_told_how_to_leave() -> None:
+def test_a_user_who_waits_for_a_cancel_is_reported_how_to_leave() -> None:
     shown = Shown()
     shown.front.interrupt()
     assert "Ctrl+C again" in shown.meter.lines[0]
@@ -134,13 +134,13 @@ def test_a_token_in_the_data_of_an_error_is_hidden() -> None:
     assert shown.err.endswith('{"nextResumeToken":"(hidden)","n":1}\n')
 
 
-def test_a_signal_to_end_is_told_without_advice_for_a_keyboard() -> None:
+def test_a_signal_to_end_is_reported_without_advice_for_a_keyboard() -> None:
     shown = Shown()
     shown.front.terminate()
     assert shown.meter.lines == ["Received a signal to terminate. Exiting."]
 
 
-def test_a_local_failure_is_told_as_it_is() -> None:
+def test_a_local_failure_is_reported_as_it_is() -> None:
     shown = Shown()
     shown.front.show(outcome(None, Failure("local", "Timed out"), JobState.TIMED_OUT))
     shown.front.show(outcome(None, None, JobState.CANCELLED))
@@ -176,7 +176,7 @@ def test_messages_are_shown_from_the_chosen_level_on(level: str, expected: list[
     assert shown.meter.lines == expected
 
 
-def test_lines_that_are_no_messages_are_told_of_a_few_times() -> None:
+def test_lines_that_are_no_messages_are_reported_a_few_times() -> None:
     shown = Shown()
     shown.front.on_update(shown.traffic.received(*[b"print\x1b"] * 8))
     assert len(shown.meter.lines) == 6
@@ -223,7 +223,7 @@ def test_a_token_in_a_result_of_another_form_is_hidden() -> None:
     assert shown.out == '{"contents": [], "_meta": {"nextResumeToken": "(hidden)"}}\n'
 
 
-def test_an_error_with_a_token_is_told_as_an_error() -> None:
+def test_an_error_with_a_token_is_reported_as_an_error() -> None:
     shown = Shown()
     shown.front.on_update(shown.traffic.called())
     part = {"isError": True, **block("The disk is full"), "_meta": {"nextResumeToken": "s3cret"}}
@@ -232,7 +232,7 @@ def test_an_error_with_a_token_is_told_as_an_error() -> None:
     assert (shown.out, shown.err) == ("", "The tool returned an error:\nThe disk is full\n")
 
 
-def test_problems_are_told_in_safe_words() -> None:
+def test_problems_are_reported_in_safe_words() -> None:
     shown = Shown()
     shown.front.decline(1, ErrorDetails("It was refused\x1b", "demo", "Re-issue it."))
     shown.front.warn(ErrorDetails("Full\x1b", hint="Free some space."))
@@ -240,7 +240,7 @@ def test_problems_are_told_in_safe_words() -> None:
     assert shown.meter.lines == ["Full\\x1b", "Free some space."]
 
 
-def test_what_is_wrong_with_a_question_that_was_answered_unseen_is_told() -> None:
+def test_what_is_wrong_with_a_question_that_was_answered_unseen_is_reported() -> None:
     shown = Shown()
     asked = question(message="Who?", problem="requestedSchema is\x1b no JSON schema")
     shown.front.report_answer(asked, "accept", "as the file says")

@@ -92,7 +92,7 @@ def test_the_end_of_each_attempt_is_written_once(written: Lines) -> None:
     assert told[1:] == ["resumable", "attempt 2", "resumable", "done"]
 
 
-def test_a_saved_job_is_not_told_of_before_it_goes_on(written: Lines) -> None:
+def test_a_saved_job_is_not_reported_of_before_it_goes_on(written: Lines) -> None:
     written.change(1, state=JobState.RESUMABLE)
     assert written.read() == []
     written.change(1, attempt_count=2)
@@ -100,7 +100,7 @@ def test_a_saved_job_is_not_told_of_before_it_goes_on(written: Lines) -> None:
     assert len(written.read()) == 2
 
 
-def test_a_job_without_progress_is_not_told_of_before_its_end(written: Lines) -> None:
+def test_a_job_without_progress_is_not_reported_of_before_its_end(written: Lines) -> None:
     written.change(1, tick_count=0)
     assert written.read() == []
     written.change(1, tick_count=0, state=JobState.FAILED)
@@ -146,7 +146,7 @@ def test_lines_wait_while_the_user_is_asked(written: Lines) -> None:
     assert len(written.read()) == 1
 
 
-def test_a_task_is_told_of_without_ticks_when_its_words_change(written: Lines) -> None:
+def test_a_task_is_reported_without_ticks_when_its_words_change(written: Lines) -> None:
     fields: dict[str, Any] = {"tick_count": 0, "progress": None, "total": None, "fraction": None}
     for words in ("Begun", "Begun", "Begun", "Going on"):
         task = TaskSnapshot("T", "working", words)

@@ -52,7 +52,7 @@ def test_secrets_are_written_when_asked_for(data_dir: Path, tmp_path: Path) -> N
     assert content == {"mcpServers": {"a": {"command": "c", "args": [], "env": {"K": "s3cret"}}}}
 
 
-def test_an_unknown_server_is_told(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_server_is_reported(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["servers", "export", "none", "--data-dir", str(data_dir)]) == 2
     assert "Saved servers: a, b" in capsys.readouterr().err
 
@@ -67,7 +67,7 @@ def test_a_file_that_would_lose_something_is_left_alone(
     assert file.read_text() == "{} // mine"
 
 
-def test_a_file_whose_servers_are_replaced_is_kept_and_told(
+def test_a_file_whose_servers_are_replaced_is_kept_and_reported(
     data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mcp.json"

@@ -215,7 +215,7 @@ def test_questions_are_answered_by_options(
 
 
 @pytest.mark.parametrize("content", [None, "oops", "{}", '{"mcpServers": {}}'])
-def test_a_file_that_is_none_is_told_with_its_place(
+def test_a_file_that_is_none_is_reported_with_its_place(
     tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], content: str | None
 ) -> None:
     file = tmp_path / "f.json"
@@ -253,7 +253,7 @@ def test_without_a_file_those_on_this_machine_are_listed(
     assert '"mcpServers" is not an object' in capsys.readouterr().out
 
 
-def test_an_answer_that_makes_a_server_unusable_is_told_and_nothing_saved(
+def test_an_answer_that_makes_a_server_unusable_is_reported_and_nothing_saved(
     tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "mcp.json"

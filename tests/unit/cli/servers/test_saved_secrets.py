@@ -48,7 +48,7 @@ def remove(data_dir: Path, *words: str) -> int:
     return main(["servers", "remove", *words, "--data-dir", str(data_dir)])
 
 
-def test_they_stay_and_are_told_of_where_nobody_can_be_asked(
+def test_they_stay_and_are_reported_where_nobody_can_be_asked(
     data_dir: Path, drawer: type[Drawer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remove(data_dir, "a") == 0
@@ -121,7 +121,7 @@ def test_who_is_at_a_terminal_is_asked(
     assert len(asked) == 1
 
 
-def test_a_keyring_that_refuses_is_told_and_the_server_is_gone(
+def test_a_keyring_that_refuses_is_reported_and_the_server_is_gone(
     data_dir: Path,
     drawer: type[Drawer],
     monkeypatch: pytest.MonkeyPatch,

@@ -97,7 +97,7 @@ def test_no_server_says_how_to_have_one(data_dir: Path, capsys: pytest.CaptureFi
     assert "servers import --help" in capsys.readouterr().out
 
 
-def test_what_is_wrong_with_entries_is_told_beside(
+def test_what_is_wrong_with_entries_is_reported_beside(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (data_dir / FILE_NAME).write_text('{"mcpServers": {"bad": {}, "a": {"command": "c"}}}')
@@ -279,7 +279,7 @@ def test_removing_a_server_takes_the_consent_back(catalogue: Catalogue, data_dir
     assert not Trust(data_dir / TRUST).is_trusted(definition)
 
 
-def test_a_data_folder_that_cannot_be_is_told(
+def test_a_data_folder_that_cannot_be_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "f").write_text("")
@@ -287,7 +287,7 @@ def test_a_data_folder_that_cannot_be_is_told(
     assert "Cannot create the data folder" in capsys.readouterr().err
 
 
-def test_consents_that_cannot_be_used_are_told_of(
+def test_consents_that_cannot_be_used_are_reported(
     catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (data_dir / TRUST).write_text("oops")

@@ -57,7 +57,7 @@ def test_only_a_server_by_url_has_a_sign_in(
     assert store.get(key_of(WEB)) is not None
 
 
-def test_a_file_that_cannot_be_read_is_told_and_left(
+def test_a_file_that_cannot_be_read_is_reported_and_left(
     store: TokenStore, data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = data_dir / SIGN_INS

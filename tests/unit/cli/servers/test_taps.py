@@ -78,7 +78,7 @@ def test_named_servers_are_watched_and_released(
     assert cursor.read_bytes() == before
 
 
-def test_who_records_nothing_is_told_what_that_means(
+def test_who_records_nothing_is_reported_what_that_means(
     cursor: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_settings(tmp_path / "data", RecordingSettings(is_on=False))

@@ -57,7 +57,7 @@ def test_progress_increases_and_stops_before_the_result(tool: str, version: str)
     _check(played, "a", version)
 
 
-def test_a_known_total_is_told_from_the_first_tick_and_reached() -> None:
+def test_a_known_total_is_reported_from_the_first_tick_and_reached() -> None:
     ticks = Client().call("known_total", steps=4, interval_s=0).ticks
     assert [(tick["progress"], tick["total"]) for tick in ticks] == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -77,7 +77,7 @@ def test_a_fast_worker_sends_at_most_twenty_ticks_a_second() -> None:
     assert played.values == [1_000]
 
 
-def test_phases_are_told_in_the_messages() -> None:
+def test_phases_are_reported_in_the_messages() -> None:
     stages = [{"name": "Reading", "steps": 2}, {"name": "Writing", "steps": 1}]
     played = Client().call("phases", stages=stages, interval_s=0, settings={"with_counts": False})
     assert [tick["message"] for tick in played.ticks] == ["Reading", "Reading", "Writing"]

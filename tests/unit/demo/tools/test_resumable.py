@@ -182,7 +182,7 @@ def test_a_cancelled_attempt_makes_room_at_once_and_says_nothing(
 
 
 @pytest.mark.parametrize("interrupter", ["same server", "other server"])
-def test_two_attempts_at_once_are_told_apart(
+def test_two_attempts_at_once_are_reported_apart(
     tmp_path: Path, interrupter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcp_progress_monitor.demo.resumption._LOCKED_S", 0.05)

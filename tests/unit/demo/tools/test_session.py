@@ -93,13 +93,13 @@ def test_what_comes_and_goes_can_be_used() -> None:
 
 
 @pytest.mark.parametrize("which", LISTS)
-def test_a_session_is_told_of_every_change(which: str) -> None:
+def test_a_session_is_reported_every_change(which: str) -> None:
     method = f"notifications/{which}/list_changed"
     assert sent(Host().call("change_list", list=which), method) == [{}]
 
 
 @pytest.mark.parametrize("which", LISTS)
-def test_only_who_listens_to_that_list_is_told(which: str) -> None:
+def test_only_who_listens_to_that_list_is_reported(which: str) -> None:
     method = f"notifications/{which}/list_changed"
     host = Host(PER_REQUEST)
     assert sent(host.call("change_list", list=which), method) == []
@@ -111,7 +111,7 @@ def test_only_who_listens_to_that_list_is_told(which: str) -> None:
     host.check_all()
 
 
-def test_a_change_can_be_told_unasked() -> None:
+def test_a_change_can_be_reported_unasked() -> None:
     played = Host(PER_REQUEST).call("change_list", even_if_unasked=True)
     assert sent(played, "notifications/tools/list_changed") == [{}]
 

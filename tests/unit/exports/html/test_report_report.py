@@ -119,7 +119,7 @@ def test_a_stalled_job_tells_how_long_it_has_been_silent() -> None:
     assert "may be busy or hung" in told
 
 
-def test_a_job_that_a_recording_ends_within_is_not_told_to_go_on() -> None:
+def test_a_job_that_a_recording_ends_within_is_not_reported_to_go_on() -> None:
     session = Session()
     session.called("export_orders")
     session.ticked(3, total=10)
@@ -186,7 +186,7 @@ def test_of_many_messages_the_first_and_last_are_shown_and_the_rest_counted() ->
     assert '"again": 97' in told
 
 
-def test_what_was_irregular_is_told_with_its_message() -> None:
+def test_what_was_irregular_is_reported_with_its_message() -> None:
     session = Session()
     session.called("export")
     session.ticked(5, total=9)
@@ -304,7 +304,7 @@ def test_a_job_that_is_not_there_is_said_not_to_be() -> None:
     assert "No such job." in _report(Session(), 9).text
 
 
-def test_of_very_many_jobs_those_that_went_wrong_are_told_and_the_rest_counted() -> None:
+def test_of_very_many_jobs_those_that_went_wrong_are_reported_and_the_rest_counted() -> None:
     session = Session()
     for n in range(1, 231):
         session.called("good", f"prog-{n}", n)

@@ -32,7 +32,7 @@ def _questions(told: str) -> str:
     return told.partition("Questions")[2].partition("Request")[0]
 
 
-def test_a_question_of_the_server_is_told_with_its_answer() -> None:
+def test_a_question_of_the_server_is_reported_with_its_answer() -> None:
     session = Session()
     _asked(session)
     session.at = 3.0
@@ -59,7 +59,7 @@ def test_an_open_question_is_said_to_be_open_and_its_own_report_names_the_job() 
     assert "Job 1" in _told(session, 2)
 
 
-def test_a_round_of_input_is_told_with_its_answer() -> None:
+def test_a_round_of_input_is_reported_with_its_answer() -> None:
     session = Session()
     session.called("ask")
     requests = {"name": {"method": "elicitation/create", "params": FORM}}
@@ -81,7 +81,7 @@ def test_a_job_without_questions_has_no_section_about_them() -> None:
     assert "Questions" not in _told(session)
 
 
-def test_the_words_of_a_clock_that_ran_out_are_told() -> None:
+def test_the_words_of_a_clock_that_ran_out_are_reported() -> None:
     session = Session()
     number = session.called("export")
     session.at = 30.0

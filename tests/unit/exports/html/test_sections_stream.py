@@ -15,7 +15,7 @@ def _told(session: HttpSession) -> str:
     return page.text
 
 
-def test_breaks_are_told_with_their_reasons_and_what_became_of_them() -> None:
+def test_breaks_are_reported_with_their_reasons_and_what_became_of_them() -> None:
     session = HttpSession()
     made = session.called("export")
     session.at = 2.0
@@ -36,7 +36,7 @@ def test_breaks_are_told_with_their_reasons_and_what_became_of_them() -> None:
     assert "resumed after 3.0 s" in told
 
 
-def test_a_stream_that_stayed_broken_is_told_as_such() -> None:
+def test_a_stream_that_stayed_broken_is_reported_as_such() -> None:
     session = HttpSession()
     made = session.called("export")
     session.happened("stream_broken", request=made)
@@ -52,7 +52,7 @@ def test_a_job_whose_stream_never_broke_has_no_section_about_it() -> None:
     assert "HTTP stream" not in _told(session)
 
 
-def test_ticks_that_came_after_the_end_are_told_as_such() -> None:
+def test_ticks_that_came_after_the_end_are_reported_as_such() -> None:
     session = HttpSession()
     session.streamed(session.posted(session.called("export")), b"data: 1\n\n")
     session.answered({})

@@ -36,7 +36,7 @@ def _session() -> Session:
     return session
 
 
-def test_the_course_of_a_task_is_told_with_how_it_was_learnt() -> None:
+def test_the_course_of_a_task_is_reported_with_how_it_was_learnt() -> None:
     session = _session()
     session.at = 2.0
     status = {"method": "notifications/tasks/status", "params": _task("completed")}

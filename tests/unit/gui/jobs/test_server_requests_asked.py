@@ -16,7 +16,7 @@ def words(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [row[1:] for row in rows]
 
 
-def test_requests_of_the_server_are_told_with_their_answers() -> None:
+def test_requests_of_the_server_are_reported_with_their_answers() -> None:
     jobs = FakeJobs()
     child = job(
         id=8,
@@ -47,7 +47,7 @@ def test_an_open_question_and_one_that_was_never_answered_say_so() -> None:
     assert [row.words[2] for row in rows] == ["open", "Lost"]
 
 
-def test_questions_in_replies_are_told_with_the_answers_of_the_next_round() -> None:
+def test_questions_in_replies_are_reported_with_the_answers_of_the_next_round() -> None:
     params = {"message": "Who?"}
     first = ServerRequestSnapshot(
         12, "k", "elicitation/create", params, 110.0, 0.0, {"action": "decline"}, 113.0

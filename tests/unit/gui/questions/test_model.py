@@ -51,7 +51,7 @@ def test_a_question_that_changes_stays_in_its_row(
     assert model.index(1).data(QUESTION).is_complete
 
 
-def test_a_question_of_a_call_is_told_with_that_calls_name(
+def test_a_question_of_a_call_is_reported_with_that_calls_name(
     model: QuestionsModel, source: FakeQuestions
 ) -> None:
     source.jobs = {

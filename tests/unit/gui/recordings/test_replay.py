@@ -251,7 +251,7 @@ def test_a_long_silence_is_skipped_only_if_that_is_wanted(clock: FakeClock) -> N
     assert player.position_s == pytest.approx(3600.6)
 
 
-def test_positions_are_told_ten_times_a_second_at_most(clock: FakeClock) -> None:
+def test_positions_are_reported_ten_times_a_second_at_most(clock: FakeClock) -> None:
     player = FakePlayer(*(float(n) for n in range(1000)))
     replay = replay_of(player, None, clock)
     replay.play()

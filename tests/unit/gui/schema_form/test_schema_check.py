@@ -21,7 +21,7 @@ def test_each_problem_has_the_path_of_its_field() -> None:
     assert {problem.path for problem in problems} == {("path",), ("rows",), ("tags", 1)}
 
 
-def test_what_is_missing_is_told_at_the_field_that_is_missing() -> None:
+def test_what_is_missing_is_reported_at_the_field_that_is_missing() -> None:
     assert validate(_SCHEMA, {}).problems == [
         SchemaViolation(("path",), "this is required", is_missing=True)
     ]

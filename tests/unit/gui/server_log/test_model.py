@@ -35,7 +35,7 @@ def words(model: ServerLogModel, row: int = 0) -> list[str]:
     return [model.index(row, column).data() for column in range(model.columnCount())]
 
 
-def test_a_message_is_told_with_server_level_and_logger() -> None:
+def test_a_message_is_reported_with_server_level_and_logger() -> None:
     model = ServerLogModel()
     model.add([message(7, level="warning", logger="disk", data="almost full")])
     assert words(model)[1:] == ["db", "warning", "disk", "almost full"]

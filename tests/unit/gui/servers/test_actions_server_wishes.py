@@ -52,7 +52,7 @@ def test_a_disabled_server_can_be_enabled_and_not_connected() -> None:
     )
 
 
-def test_a_server_that_waits_for_its_turn_can_be_told_not_to() -> None:
+def test_a_server_that_waits_for_its_turn_can_be_reported_not_to() -> None:
     waiting = row()._replace(has_turn=True)
     assert ServerAction.DISCONNECT in can(waiting, has_catalogue=True)
     assert ServerAction.CONNECT in can(waiting, has_catalogue=True)

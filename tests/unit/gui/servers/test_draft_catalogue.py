@@ -101,7 +101,7 @@ def test_a_name_is_asked_for_where_none_can_be_made() -> None:
         (dataclasses.replace(URL, url="http://[::1"), "url"),
     ],
 )
-def test_what_is_wrong_is_told_at_its_field(draft: Draft, field: str) -> None:
+def test_what_is_wrong_is_reported_at_its_field(draft: Draft, field: str) -> None:
     reading = read_draft(draft, names={"taken"})
     assert reading.definition is None
     assert set(reading.problems) - {"name"} == {field} - {"name"}

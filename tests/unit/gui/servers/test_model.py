@@ -172,7 +172,7 @@ class Waiting(FakeServers):
         return self.at
 
 
-def test_what_counts_down_is_told_anew_each_second_and_nothing_else(qtbot: QtBot) -> None:
+def test_what_counts_down_is_reported_anew_each_second_and_nothing_else(qtbot: QtBot) -> None:
     retry = Retry(2, 5, 104.0)
     source = Waiting(server("a"), server("b", state=ServerState.WAITING, retry=retry))
     model = ServersModel()

@@ -32,7 +32,7 @@ def _texts(model: TapedTraffic, column: TrafficColumn) -> list[str]:
     return [model.text(row, column) for row in range(model.rowCount())]
 
 
-def test_what_the_index_knows_is_told_without_reading(model: TapedTraffic) -> None:
+def test_what_the_index_knows_is_reported_without_reading(model: TapedTraffic) -> None:
     model.append([frame(1, CALL, Channel.SENT), progress(2), frame(30, REPLY)])
     known = set(TrafficColumn) - {TrafficColumn.SUMMARY}
     rows = {column: _texts(model, column) for column in known}

@@ -23,5 +23,5 @@ def test_members_before_the_payload_are_read(raw: bytes, head: Head) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"x" * 9_000, b"[" + _BIG, b'{"other":' + _BIG, b""])
-def test_what_cannot_be_told_is_empty(raw: bytes) -> None:
+def test_what_cannot_be_reported_is_empty(raw: bytes) -> None:
     assert head_of(raw) == Head("", "")

@@ -59,6 +59,6 @@ def test_places_that_are_gone_are_not_handed_over_nor_counted(tape: Tape) -> Non
     assert waiting.left(tape.timeline.first, 8) == 2
 
 
-def test_a_mistake_is_told_before_anything_is_searched(tape: Tape) -> None:
+def test_a_mistake_is_reported_before_anything_is_searched(tape: Tape) -> None:
     with pytest.raises(FilterError):
         _finding(tape, "size > ")

@@ -49,7 +49,7 @@ def test_a_batch_becomes_rows_at_one_stroke(model: TapedTraffic, qtbot: QtBot) -
     assert _numbers(model) == [*range(20)]
 
 
-def test_rows_change_when_the_model_is_told_and_never_between(model: TapedTraffic) -> None:
+def test_rows_change_when_the_model_is_reported_and_never_between(model: TapedTraffic) -> None:
     model.tape.append(ticks(0, 5))
     assert model.rowCount() == 0
     model.refresh()
@@ -85,7 +85,7 @@ def test_a_frames_first_bytes_can_be_had_alone(model: TapedTraffic) -> None:
     assert (whole.raw, head.raw) == (b"0123456789", b"0123")
 
 
-def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_told(
+def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_reported(
     model: TapedTraffic,
 ) -> None:
     model.append(ticks(0, 40))
@@ -98,7 +98,7 @@ def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_told(
     assert model.text(0, TrafficColumn.DELTA) == ""
 
 
-def test_a_part_that_goes_before_it_is_told_of_leaves_empty_rows_and_no_defect(
+def test_a_part_that_goes_before_it_is_reported_leaves_empty_rows_and_no_defect(
     model: TapedTraffic,
 ) -> None:
     model.append([*ticks(0, 3), frame(3, b"x")])
@@ -338,7 +338,7 @@ def test_marks_go_with_the_frames_they_are_of(model: TapedTraffic) -> None:
     assert len(model._marks) == 0  # noqa: SLF001 - what must not grow
 
 
-def test_a_refusal_of_our_own_question_is_told_as_what_it_is(model: TapedTraffic) -> None:
+def test_a_refusal_of_our_own_question_is_reported_as_what_it_is(model: TapedTraffic) -> None:
     error = {"code": -32601, "message": "Method not found"}
     discover = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
     called = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {}}

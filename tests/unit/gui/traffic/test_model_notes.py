@@ -24,7 +24,7 @@ def test_marks_are_put_on_and_taken_away_together(qtbot: QtBot) -> None:
     assert notes.after(0) is None
 
 
-def test_a_note_is_told_of_once(qtbot: QtBot) -> None:
+def test_a_note_is_reported_once(qtbot: QtBot) -> None:
     notes = TrafficNotes()
     with qtbot.waitSignal(notes.changed):
         notes.set_note(5, "slow")
@@ -48,7 +48,7 @@ def test_notes_made_before_the_recording_was_known_come_along(qtbot: QtBot, tmp_
     assert (again.note(2), again.note(9)) == ("kept", "from before")
 
 
-def test_what_keeps_notes_from_being_saved_is_told_once(qtbot: QtBot, tmp_path: Path) -> None:
+def test_what_keeps_notes_from_being_saved_is_reported_once(qtbot: QtBot, tmp_path: Path) -> None:
     notes = TrafficNotes(tmp_path / "gone" / "r.notes.json")
     with qtbot.waitSignal(notes.problem_found) as told:
         notes.toggle([1])

@@ -34,7 +34,7 @@ def test_a_session_ends_with_its_stream() -> None:
         assert client.request("POST", address, b"{}").status == 404
 
 
-def test_a_newer_client_is_told_that_this_is_the_older_transport() -> None:
+def test_a_newer_client_is_reported_that_this_is_the_older_transport() -> None:
     with running("--sse") as client:
         answers = [client.request("POST", "/sse", b"{}"), client.request("GET", "/messages")]
         assert client.request("GET", "/mcp").status == 404

@@ -49,7 +49,7 @@ def test_a_stream_begins_with_an_id_and_how_soon_to_come_back() -> None:
     assert stream.attach().preamble() == b"id: s7-0\nretry: 40\ndata: \n\n"
 
 
-def test_only_so_much_is_kept_and_a_gap_is_told() -> None:
+def test_only_so_much_is_kept_and_a_gap_is_reported() -> None:
     stream = Stream("s", RESUMABLE)
     for _ in range(25):
         stream.put([b"x"] * 1_000)

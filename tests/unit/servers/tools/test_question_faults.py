@@ -138,5 +138,5 @@ def test_input_can_be_required_wrongly(fault: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["state_only", "token_in_input_requests", "wrong_input_required"])
-def test_a_revision_without_rounds_is_told_so(tool: str) -> None:
+def test_a_revision_without_rounds_is_reported_so(tool: str) -> None:
     assert "2026-07-28" in Host().call(tool).result["content"][0]["text"]

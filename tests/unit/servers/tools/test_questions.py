@@ -81,14 +81,14 @@ def test_an_old_form_has_only_what_its_revision_knows() -> None:
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 @pytest.mark.parametrize("version", RICH)
-def test_no_is_told_as_well(version: str, action: str) -> None:
+def test_no_is_reported_as_well(version: str, action: str) -> None:
     host = Host(version, {"elicitation/create": {"action": action}})
     played = host.call_to_end("ask_form")
     assert told(played)[0]["reply"]["result"] == {"action": action}
     assert action in played.replies[-1]["result"]["content"][0]["text"]
 
 
-def test_phases_are_told_and_late_ones_apart() -> None:
+def test_phases_are_reported_and_late_ones_apart() -> None:
     host = Host(answers={"elicitation/create": None})
     call_id = host.begin(
         "tools/call", {"name": "ask_form", "arguments": {"listen_after_s": 0.1}}, "a"
@@ -200,7 +200,7 @@ def test_a_model_that_uses_no_tools_ends_the_loop() -> None:
 
 
 @pytest.mark.parametrize("tool", ["ask_url", "ask_sampling_loop"])
-def test_an_old_revision_is_told_what_it_does_not_know(tool: str) -> None:
+def test_an_old_revision_is_reported_what_it_does_not_know(tool: str) -> None:
     result = Host("2025-06-18").call(tool).result
     assert result["isError"] is True
     assert "2025-06-18" in result["content"][0]["text"]

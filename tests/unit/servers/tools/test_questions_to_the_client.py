@@ -20,7 +20,7 @@ def _asked(client: Client, number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", ["ping", "roots/list", "demo/no_such_method"])
-def test_the_answer_is_told_in_the_result(method: str) -> None:
+def test_the_answer_is_reported_in_the_result(method: str) -> None:
     client = Client()
     client.begin("tools/call", {"name": "ask_client", "arguments": {"method": method}})
     assert _asked(client, 1)["method"] == method

@@ -55,7 +55,7 @@ def test_the_extension_has_no_progress_but_words(extension: Host) -> None:
 
 
 @pytest.mark.parametrize("notifies", [True, False])
-def test_each_state_is_told_in_the_core_if_wanted(core: Host, notifies: bool) -> None:
+def test_each_state_is_reported_in_the_core_if_wanted(core: Host, notifies: bool) -> None:
     task = core.begin_task("task_asks", steps=0, interval_s=0, at_once=True, notifies=notifies)
     core.wait_for_task(task["taskId"], "completed")
     states = [params["status"] for params in core.sent("notifications/tasks/status")]

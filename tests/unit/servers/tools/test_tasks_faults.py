@@ -217,7 +217,7 @@ ONLY_TASKS = [tool.name for tool in TOOLS if tool.name not in PLAIN_TOO | ENDING
 
 
 @pytest.mark.parametrize("name", ONLY_TASKS)
-def test_a_plain_call_of_a_fault_of_tasks_is_told_that_it_needs_one(name: str) -> None:
+def test_a_plain_call_of_a_fault_of_tasks_is_reported_that_it_needs_one(name: str) -> None:
     result = Host(CORE).call(name).result
     assert result["isError"] is True
     assert "as a task" in result["content"][0]["text"]

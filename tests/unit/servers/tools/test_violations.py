@@ -91,7 +91,7 @@ def test_a_wrong_member_stands_between_two_good_ticks(
     assert {name: last[name] for name in good} == good
 
 
-def test_every_fault_is_told_apart_from_a_good_tick() -> None:
+def test_every_fault_is_reported_apart_from_a_good_tick() -> None:
     for fault in WRONG_PARAMS:
         raw = Client().call("wrong_types", fault=fault, interval_s=0).raw.splitlines()
         wrong = json.loads(raw[1])["params"]

@@ -165,7 +165,7 @@ def test_extending_ends_at_the_longest_limit() -> None:
         (Limits(60, None), Limit.IDLE),
     ],
 )
-async def test_the_first_limit_is_told_and_of_equals_the_total_one(
+async def test_the_first_limit_is_reported_and_of_equals_the_total_one(
     limits: Limits, limit: Limit
 ) -> None:
     async with waiting(limits) as call:

@@ -121,7 +121,7 @@ async def test_the_end_of_the_connection_loses_what_waits_and_tells_why() -> Non
     assert connection.outbox.waiting_count == connection.outbox.peer.pending_count == 0
 
 
-async def test_what_was_never_sent_is_told_so_at_the_end() -> None:
+async def test_what_was_never_sent_is_reported_so_at_the_end() -> None:
     server = PlayedServer(silence)
     async with opened(server) as connection:
         server.stop_reading()

@@ -214,7 +214,7 @@ async def test_a_restart_ends_one_connection_and_makes_another(
         assert b"You restarted the server" in closed[0]
 
 
-async def test_a_restart_that_fails_is_told_and_not_tried_again(
+async def test_a_restart_that_fails_is_reported_and_not_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with playing(Stage(monkeypatch)) as stage:

@@ -44,7 +44,7 @@ async def test_the_first_end_stays() -> None:
     assert asked.reply is None
 
 
-async def test_everyone_who_waits_is_told() -> None:
+async def test_everyone_who_waits_is_reported() -> None:
     asked = exchange()
     ends: list[ExchangeEnd | None] = []
 

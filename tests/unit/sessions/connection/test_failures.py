@@ -24,7 +24,7 @@ from mcp_progress_monitor.snapshots.doctor import HttpNote
         (-250, "The server was killed by signal 250"),
     ],
 )
-def test_the_way_a_server_ended_is_told(exit_code: int | None, words: str) -> None:
+def test_the_way_a_server_ended_is_reported(exit_code: int | None, words: str) -> None:
     assert ending(exit_code) == words
 
 

@@ -59,7 +59,7 @@ def test_paths_count_from_the_servers_folder(tmp_path: Path) -> None:
     assert found == ((str(tmp_path / "lib"),), (str(tmp_path / "a.py"),), ())
 
 
-def test_what_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_what_does_not_exist_is_reported(tmp_path: Path) -> None:
     found = watched(server(tmp_path, "none"))
     assert found.missing == (str(tmp_path / "none"),)
     problem = found.problem("s")
@@ -67,7 +67,7 @@ def test_what_does_not_exist_is_told(tmp_path: Path) -> None:
     assert problem.where == str(tmp_path / "none")
 
 
-def test_what_is_closed_to_us_is_told(closed_dir: Path) -> None:
+def test_what_is_closed_to_us_is_reported(closed_dir: Path) -> None:
     found = watched(server(closed_dir.parent, "closed", "closed/within"))
     assert found.missing == (str(closed_dir), str(closed_dir / "within"))
     problem = found.problem("s")
@@ -76,7 +76,7 @@ def test_what_is_closed_to_us_is_told(closed_dir: Path) -> None:
     watched(server(closed_dir / "within", args=(str(closed_dir / "within"),)))
 
 
-def test_nothing_to_watch_is_told() -> None:
+def test_nothing_to_watch_is_reported() -> None:
     definition = HttpDefinition(name="h", url="http://a/mcp", watch=FileWatch(is_on=True))
     problem = watched(definition).problem("h")
     assert problem is not None
@@ -113,7 +113,7 @@ def test_a_single_file_counts_whatever_its_name(tmp_path: Path) -> None:
     assert not found.counts(str(tmp_path / "other"))
 
 
-def test_changes_are_told_by_name_the_first_of_them() -> None:
+def test_changes_are_reported_by_name_the_first_of_them() -> None:
     paths = tuple(f"/p/{number}.py" for number in range(12))
     assert words_of(paths) == "0.py, 1.py, 2.py and 9 more"
     assert words_of(paths[:1]) == "0.py"
@@ -191,7 +191,7 @@ def nothing() -> None:
     """Only wait."""
 
 
-async def test_what_the_system_refuses_is_told(
+async def test_what_the_system_refuses_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_paths: object, **_options: object) -> Iterator[object]:
@@ -248,7 +248,7 @@ async def test_what_a_link_leads_to_is_watched(tmp_path: Path) -> None:
     assert heard.paths[0] == (str(link),)
 
 
-async def test_a_file_in_a_watched_folder_is_told_once(tmp_path: Path) -> None:
+async def test_a_file_in_a_watched_folder_is_reported_once(tmp_path: Path) -> None:
     script = tmp_path / "a.py"
     script.touch()
     definition = server(tmp_path, args=(str(script),))

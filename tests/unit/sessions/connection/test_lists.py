@@ -106,7 +106,7 @@ async def test_pages_are_followed_to_the_last() -> None:
 
 
 @pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"], ["", ""]])
-async def test_pages_that_go_in_circles_are_left_and_told_of(cursors: list[str]) -> None:
+async def test_pages_that_go_in_circles_are_left_and_reported_of(cursors: list[str]) -> None:
     given = iter(cursors)
 
     def script(message: Message) -> list[Message]:
@@ -119,7 +119,7 @@ async def test_pages_that_go_in_circles_are_left_and_told_of(cursors: list[str])
         assert "does not end" in of.lists.problem.detail
 
 
-async def test_pages_without_end_are_left_and_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_without_end_are_left_and_reported_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "_MOST_PAGES", 10)
 
     def script(message: Message) -> list[Message]:
@@ -188,7 +188,7 @@ async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
         await of.server.until_sent("notifications/cancelled")
 
 
-async def test_items_that_cannot_be_read_are_told_of_and_cost_the_others_nothing() -> None:
+async def test_items_that_cannot_be_read_are_reported_and_cost_the_others_nothing() -> None:
     script = by_method(list={"tools": [tool("good"), {"description": "no name"}, 7]})
     async with kept(script, {"tools": {}}) as of:
         await of.until_changed(1)
@@ -233,7 +233,7 @@ async def test_a_large_list_that_is_broken_inside_is_a_problem_and_no_defect() -
 
 
 @pytest.mark.parametrize("has_headers", [True, False])
-async def test_tools_whose_marks_for_headers_are_wrong_are_listed_and_told_of(
+async def test_tools_whose_marks_for_headers_are_wrong_are_listed_and_reported_of(
     has_headers: bool,
 ) -> None:
     mark = {"x-mcp-header": "two words", "type": "string"}

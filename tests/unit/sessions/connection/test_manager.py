@@ -147,7 +147,7 @@ def test_a_sign_in_is_in_the_picture_of_its_server() -> None:
     assert changed == ["a", "a", "a", "gone"]
 
 
-def test_why_files_are_not_watched_is_told_once() -> None:
+def test_why_files_are_not_watched_is_reported_once() -> None:
     servers, changed = manager()
     servers.add(server("a"))
     problem = ErrorDetails("no")

@@ -161,7 +161,7 @@ def ending_at(method: str, server: list[PlayedServer]) -> Script:
     return script
 
 
-async def test_ending_over_the_first_question_is_told_apart() -> None:
+async def test_ending_over_the_first_question_is_reported_apart() -> None:
     servers: list[PlayedServer] = []
     servers.append(PlayedServer(ending_at("server/discover", servers)))
     with pytest.raises(ReopenError):

@@ -102,7 +102,7 @@ def test_nothing_is_due_where_that_is_not_wanted(server: Server) -> None:
     assert server.reconnecting.outlook(server.now) == ""
 
 
-def test_an_end_is_decided_on_once_however_often_it_is_told() -> None:
+def test_an_end_is_decided_on_once_however_often_it_is_reported() -> None:
     server = Server()
     server.comes_up()
     first = server.ends()
@@ -174,7 +174,7 @@ def test_the_longest_row_has_delays_that_are_numbers() -> None:
     assert server.reconnecting.retry.number == 1000
 
 
-def test_those_who_waited_are_told_what_comes_next() -> None:
+def test_those_who_waited_are_reported_what_comes_next() -> None:
     server = Server()
     server.comes_up()
     server.ends()

@@ -142,7 +142,7 @@ async def test_a_server_that_ends_by_itself_has_failed_and_tells_how() -> None:
     assert found.stderr_tail == ("last words",)
 
 
-async def test_a_connection_that_comes_to_nothing_ends_for_the_reason_that_is_told() -> None:
+async def test_a_connection_that_comes_to_nothing_ends_for_the_reason_that_is_reported() -> None:
     life = Life([PlayedServer(by_method(discover=-32601, initialize={"protocolVersion": 7}))])
     async with lived(life) as session:
         await session.over()
@@ -228,7 +228,7 @@ async def test_a_defect_of_ours_fails_the_session_alone(monkeypatch: pytest.Monk
             await session.ready()
 
 
-async def test_a_server_that_does_not_read_is_told_of_until_it_reads_again(
+async def test_a_server_that_does_not_read_is_reported_until_it_reads_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(outbox, "_PATIENCE_S", 0.01)
@@ -248,7 +248,7 @@ async def test_a_server_that_does_not_read_is_told_of_until_it_reads_again(
         await life.problem_has_gone()
 
 
-async def test_a_moment_of_not_reading_is_not_told_of() -> None:
+async def test_a_moment_of_not_reading_is_not_reported_of() -> None:
     server = well_behaved()
     life = Life([server])
     problems = []
@@ -314,7 +314,7 @@ async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() ->
     assert "within 1 s" in problem.what
 
 
-async def test_a_sign_in_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_sign_in_that_never_ends_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_progress_monitor.sessions.connection.clocks.SIGN_IN_S", 0.05)
     monkeypatch.setattr("mcp_progress_monitor.sessions.connection.clocks._AFTER_SIGN_IN_S", 0.0)
     life = Life([PlayedServer(by_method())], era="handshake")

@@ -100,7 +100,7 @@ async def test_resources_are_subscribed_to_and_given_up() -> None:
     assert reader.notifications.subscriptions == ()
 
 
-async def test_what_the_server_refuses_is_told() -> None:
+async def test_what_the_server_refuses_is_reported() -> None:
     async with reading(by_method(setLevel=-32602)) as reader:
         reader.set_level("debug")
         words = await reader.has_problem()

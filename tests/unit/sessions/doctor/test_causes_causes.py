@@ -25,7 +25,7 @@ FAILED = DoctorReport(
 )
 
 
-def test_a_one_shot_command_is_told() -> None:
+def test_a_one_shot_command_is_reported() -> None:
     (cause,) = causes_of(FAILED, STDIO)
     assert cause.text.startswith("It exited immediately")
 
@@ -72,7 +72,7 @@ def test_over_http_the_requests_tell() -> None:
     assert "401" in cause.text
 
 
-def test_slow_and_hung_are_told_apart() -> None:
+def test_slow_and_hung_are_reported_apart() -> None:
     works = dataclasses.replace(FAILED, state=ServerState.CONNECTED)
     asked = dataclasses.replace(works, health=Health(1.0, None))
     slow = dataclasses.replace(works, health=Health(1.0, 0.25))

@@ -36,7 +36,7 @@ def note(status: int | None, words: str = "", body: str = "", **headers: str) ->
         ("the read timed out", "does not respond"),
     ],
 )
-def test_what_kept_a_request_from_its_host_is_told_and_quoted(words: str, text: str) -> None:
+def test_what_kept_a_request_from_its_host_is_reported_and_quoted(words: str, text: str) -> None:
     (cause,) = doctor_http.http_causes(report(note(None, words)))
     assert text in cause.text
     assert words in cause.text
@@ -78,7 +78,7 @@ def test_a_redirect_tells_where_to(target: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "body"), [("text/html; charset=utf-8", "hello"), ("", "<!DOCTYPE html><html>")]
 )
-def test_a_web_page_is_told(kind: str, body: str) -> None:
+def test_a_web_page_is_reported(kind: str, body: str) -> None:
     (cause,) = doctor_http.http_causes(report(note(200, body=body, content_type=kind)))
     assert cause.text.startswith("It returned a web page")
 
@@ -96,7 +96,7 @@ def test_the_path_makes_the_hint_better(url: str, status: int, hint: str) -> Non
     assert hint in cause.hint
 
 
-def test_of_each_kind_the_newest_is_told() -> None:
+def test_of_each_kind_the_newest_is_reported() -> None:
     notes = (note(503, "first"), note(401), note(503, "second"))
     found = [cause.text for cause in doctor_http.http_causes(report(*notes))]
     assert len(found) == 2

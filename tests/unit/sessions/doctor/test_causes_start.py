@@ -61,24 +61,24 @@ def test_a_command_with_its_arguments_in_it_is_seen() -> None:
     assert "includes its arguments" in cause.text
 
 
-def test_a_path_without_a_file_is_told(tmp_path: Path) -> None:
+def test_a_path_without_a_file_is_reported(tmp_path: Path) -> None:
     (text,) = texts(report(str(tmp_path / "none"), folder=str(tmp_path)))
     assert text.startswith("File not found")
 
 
-def test_a_folder_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     text, *_ = texts(report(sys.executable, found=sys.executable, folder=str(tmp_path / "no")))
     assert text.startswith("The working folder does not exist")
 
 
-def test_a_file_that_may_not_be_executed_is_told(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_executed_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "run"
     script.touch(0o644)
     (text,) = texts(report(str(script), found=str(script)))
     assert text.startswith("The file is not executable")
 
 
-def test_a_missing_interpreter_is_told(tmp_path: Path) -> None:
+def test_a_missing_interpreter_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "run"
     script.write_text("#!/no/such/python3 -u\n")
     script.chmod(0o755)
@@ -86,17 +86,17 @@ def test_a_missing_interpreter_is_told(tmp_path: Path) -> None:
     assert '"/no/such/python3"' in text
 
 
-def test_a_command_that_is_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_command_that_is_a_folder_is_reported(tmp_path: Path) -> None:
     (text,) = texts(report(str(tmp_path), found=str(tmp_path)))
     assert text.startswith("The command is a folder")
 
 
-def test_a_script_among_the_arguments_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_a_script_among_the_arguments_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     found = report(sys.executable, "-u", "none.py", found=sys.executable, folder=str(tmp_path))
     assert texts(found) == [f'A file in the arguments does not exist: "{tmp_path / "none.py"}"']
 
 
-def test_what_only_a_shell_would_expand_is_told() -> None:
+def test_what_only_a_shell_would_expand_is_reported() -> None:
     (text,) = texts(report(sys.executable, "~/server", found=sys.executable))
     assert '"~/server"' in text
 
@@ -136,7 +136,7 @@ def test_other_ways_tell_nothing(fields: dict[str, Any]) -> None:
     assert list(causes.causes_of_end(report("run", **fields))) == []
 
 
-def test_what_lies_in_a_closed_folder_is_told_as_that(closed_dir: Path) -> None:
+def test_what_lies_in_a_closed_folder_is_reported_as_that(closed_dir: Path) -> None:
     within = str(closed_dir / "within")
     (text, *_) = texts(report(SHELL, found=SHELL, folder=str(closed_dir)))
     assert text.startswith("The working folder cannot be accessed: permission denied")

@@ -103,7 +103,7 @@ def test_ended_questions_are_remembered_but_not_for_ever() -> None:
     assert known == list(range(101, 301))
 
 
-def test_a_question_that_a_rule_answers_is_told_of_and_never_open() -> None:
+def test_a_question_that_a_rule_answers_is_reported_and_never_open() -> None:
     request_broker = Desk()
     request_broker.questions.note_ruled(question())
     ended = request_broker.questions.find(1)

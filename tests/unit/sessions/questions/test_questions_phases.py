@@ -40,14 +40,14 @@ def test_elicitation_tells_of_each_of_its_phases(kind: str) -> None:
 
 
 @pytest.mark.parametrize("token", [0, "", "t", 7])
-def test_any_token_of_a_right_type_is_told_under(token: Any) -> None:
+def test_any_token_of_a_right_type_is_reported_under(token: Any) -> None:
     params = AnswerProgress(token, "form").enter(AnswerPhase.SHOWING, 0.0)
     assert params is not None
     assert params["progressToken"] == token
 
 
 @pytest.mark.parametrize("token", [None, True, 1.5, [], {}])
-def test_nothing_is_told_without_a_token_that_may_be_one(token: Any) -> None:
+def test_nothing_is_reported_without_a_token_that_may_be_one(token: Any) -> None:
     assert _course("form", ALL, token) == []
 
 
@@ -55,7 +55,7 @@ def test_the_roots_have_no_phases() -> None:
     assert _course("roots", ALL) == []
 
 
-def test_nothing_is_told_after_the_reply() -> None:
+def test_nothing_is_reported_after_the_reply() -> None:
     line = AnswerProgress("t", "form")
     line.end()
     assert line.enter(AnswerPhase.DONE, 0.0) is None
@@ -97,7 +97,7 @@ def test_values_increase_below_a_known_total_at_most_ten_a_second(
 
 
 @given(st.lists(st.sampled_from(ALL[:3]), max_size=60))
-def test_the_end_is_told_however_much_was_told_before(steps: list[AnswerPhase]) -> None:
+def test_the_end_is_reported_however_much_was_reported_before(steps: list[AnswerPhase]) -> None:
     line = AnswerProgress("t", "form")
     for phase in steps:
         line.enter(phase, 0.0)

@@ -59,7 +59,7 @@ async def test_a_question_says_where_it_comes_from() -> None:
         (CREATE, SAMPLING, Sampled(SAMPLED), SAMPLING_PHASES),
     ],
 )
-async def test_every_phase_is_told_and_none_after_the_reply(
+async def test_every_phase_is_reported_and_none_after_the_reply(
     method: str, params: dict[str, Any], answer: Any, phases: list[tuple[Any, Any, Any]]
 ) -> None:
     async with questioned() as request_broker:
@@ -71,7 +71,7 @@ async def test_every_phase_is_told_and_none_after_the_reply(
     assert "result" in request_broker.server.sent[-1]
 
 
-async def test_nothing_is_told_without_a_token() -> None:
+async def test_nothing_is_reported_without_a_token() -> None:
     async with questioned() as request_broker:
         request_broker.server.say(request("q", ELICIT, FORM))
         [asked] = await request_broker.asked()
@@ -223,7 +223,7 @@ async def test_servers_of_2026_send_no_requests() -> None:
     assert request_broker.phases() == []
 
 
-async def test_the_roots_are_told_without_asking() -> None:
+async def test_the_roots_are_reported_without_asking() -> None:
     async with questioned(
         roots=[Root(uri="file:///a", name="A"), Root(uri="file:///b")]
     ) as request_broker:

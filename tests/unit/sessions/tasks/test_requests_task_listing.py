@@ -96,7 +96,7 @@ async def test_what_is_not_offered_is_not_asked_for(offer: TaskOffer, words: str
     assert server.sent == []
 
 
-async def test_a_refused_list_is_told_in_the_servers_words() -> None:
+async def test_a_refused_list_is_reported_in_the_servers_words() -> None:
     server = PlayedServer(lambda message: [error(message, -32603, "not today")])
     async with connected(server) as connection:
         with pytest.raises(UserError, match="Listing the server's tasks failed: not today"):
@@ -112,7 +112,7 @@ async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
         await server.until_sent("notifications/cancelled")
 
 
-async def test_a_connection_that_ends_meanwhile_is_told_as_such() -> None:
+async def test_a_connection_that_ends_meanwhile_is_reported_as_such() -> None:
     server = PlayedServer(lambda _message: [])
     async with connected(server) as connection, anyio.create_task_group() as tasks:
         tasks.start_soon(_end_when_asked, server)

@@ -48,5 +48,5 @@ def test_a_met_limit_says_what_to_do(code: int) -> None:
     assert "ulimit -n" in told.hint
 
 
-def test_other_errors_are_told_by_others() -> None:
+def test_other_errors_are_reported_by_others() -> None:
     assert base.open_files_error(OSError(errno.ENOEXEC, "Exec format error"), "python3") is None

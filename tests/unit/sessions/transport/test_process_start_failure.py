@@ -21,7 +21,7 @@ def folder_words(folder: Path) -> str:
     return "" if problem is None else problem.what
 
 
-def test_a_folder_to_start_in_that_cannot_be_used_is_told(closed_dir: Path) -> None:
+def test_a_folder_to_start_in_that_cannot_be_used_is_reported(closed_dir: Path) -> None:
     parent = closed_dir.parent
     (parent / "file").touch()
     assert not folder_words(parent)

@@ -82,7 +82,7 @@ _ERROR_BYTES: Final = 1024 * 1024
 """How much of an error response is read; a longer one is not a message."""
 _HEADER_MISMATCH: Final = -32020
 _NOT_TAKEN_UP: Final = "Streams of 2026-07-28 cannot be resumed."
-_POSTED_WHERE_TOLD: Final = (
+_POSTED_TO_ANNOUNCED: Final = (
     "The server gave this URL for messages, and now rejects them: it may have "
     "been restarted, or ended the session. Reconnect."
 )
@@ -239,7 +239,7 @@ class Post:
         if answer.status >= 400:
             loss = errors.refused(answer, where)
             is_place_unknown = self._site.is_older and answer.status in _OF_OLDER
-            return errors.with_hint(loss, _POSTED_WHERE_TOLD) if is_place_unknown else loss
+            return errors.with_hint(loss, _POSTED_TO_ANNOUNCED) if is_place_unknown else loss
         if answer.status >= 300:
             return errors.redirected(answer, where, self._site.record.redactor)
         if self._has_messages:

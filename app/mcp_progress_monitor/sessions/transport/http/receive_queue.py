@@ -40,7 +40,7 @@ _BARE_JSON: Final = 'the content looks like JSON, but events must start with "da
 _REPLIES: Final = frozenset({Kind.RESULT, Kind.ERROR})
 _OPENING: Final = frozenset({b"{", b"["})
 
-_TOLD_BYTES: Final = 64 * 1024  # bytes of events, besides messages, that are described at once
+_EVENT_BYTES: Final = 64 * 1024  # bytes of events, besides messages, that are described at once
 
 _monotonic_of: Final = operator.itemgetter(1)
 
@@ -77,7 +77,7 @@ class ReceiveQueue:
         self._line.appendleft(item)
 
     def record_event(self, event: str, /, **fields: object) -> None:
-        self.put(_Told(event, fields, *self.stamp()))
+        self.put(_Event(event, fields, *self.stamp()))
 
     def stamp(self) -> tuple[float, float]:
         """Wall and monotonic time."""
@@ -122,7 +122,7 @@ class ReceiveQueue:
         return self._latest
 
 
-class _Told(NamedTuple):
+class _Event(NamedTuple):
     """An event."""
 
     event: str
@@ -295,7 +295,7 @@ class EventStream:
         if not events:
             yield []  # other tasks run nevertheless
         for group in _groups(events):
-            told = self._inbound.teller.tell(self._exchange, group)
+            told = self._inbound.teller.report_events(self._exchange, group)
             raws = [event.data or b"" for event in group if event.is_message]
             for event in group:
                 self._note(event)
@@ -337,7 +337,7 @@ def _groups(events: list[SseEvent]) -> Iterator[list[SseEvent]]:
     while events:
         group: list[SseEvent] = []
         size = 0
-        while events and size < _TOLD_BYTES:
+        while events and size < _EVENT_BYTES:
             event = events.pop()
             size += len(event.before) + len(event.after) + len(event.whole or b"")
             group.append(event)

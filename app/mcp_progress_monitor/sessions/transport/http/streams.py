@@ -206,7 +206,7 @@ class Resumption:
                 return
             self._attempt += 1
             delay_s = self._delay_s()
-            self._tell("stream_broken", reason=self._ending.reason, retry_s=delay_s)
+            self._log("stream_broken", reason=self._ending.reason, retry_s=delay_s)
             with anyio.move_on_after(delay_s):
                 await self._wanted.wait()
             self._wanted = anyio.Event()
@@ -239,7 +239,7 @@ class Resumption:
         steps = min(-(-self._in_vain // _IN_VAIN_STEP), _IN_VAIN_STEP)
         return max(told_s, _SHORTEST_IN_VAIN_S * steps)
 
-    def _tell(self, event: str, **fields: object) -> None:
+    def _log(self, event: str, **fields: object) -> None:
         self._site.inbound.record_event(
             event,
             request=self._request,
@@ -257,7 +257,7 @@ class Resumption:
                 self._unheard_since = None
                 self._is_refused = False
                 if reply.answer.status == 200 and reply.answer.kind == EVENTS:
-                    self._tell("stream_resumed")
+                    self._log("stream_resumed")
                     self._watch = watch = SilenceWatch(self._silence_s)
                     ending = await read_stream(site, reply, watch=watch)
                     self._watch = None

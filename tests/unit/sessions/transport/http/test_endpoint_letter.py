@@ -33,7 +33,7 @@ STAMPED = {"_meta": {VERSION_KEY: PER_REQUEST}}
         ({"id": 1, "result": {}}, False, None),
     ],
 )
-def test_requests_are_told_from_the_rest(
+def test_requests_are_reported_from_the_rest(
     message: dict[str, Any], is_request: bool, method: str | None
 ) -> None:
     found = read_http_message(json.dumps(message).encode(), 1)

@@ -117,7 +117,7 @@ def test_others_are_requests_that_are_open_and_due() -> None:
     assert not of.others()
 
 
-async def test_a_lost_request_is_told_before_who_waits_for_it_and_not_after_its_reply() -> None:
+async def test_a_lost_request_is_reported_before_who_waits_for_it_and_not_after_its_reply() -> None:
     of, line = site(1)
     loss = Loss("lost", ErrorDetails("It broke", "http://host"))
     of.lose(1, loss)

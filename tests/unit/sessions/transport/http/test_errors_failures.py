@@ -55,7 +55,7 @@ PAGE = b"<p>It's \x1b!"
 
 
 @pytest.mark.parametrize("value", [b"secret-abcdef\n", b"it's secret\0"])
-def test_the_value_of_a_header_that_cannot_be_sent_is_not_told(value: bytes) -> None:
+def test_the_value_of_a_header_that_cannot_be_sent_is_not_reported(value: bytes) -> None:
     error = httpx2.LocalProtocolError(f"Illegal header value {value!r}")
     found = translated(error, "http://host/", 3)
     assert isinstance(found, UnreachableError)
@@ -193,7 +193,7 @@ def test_a_client_that_cannot_be_made_otherwise_says_why() -> None:
         "peer unexpectedly closed connection",
     ],
 )
-def test_what_the_client_says_of_an_answer_cut_short_is_told_plainly(said: str) -> None:
+def test_what_the_client_says_of_an_answer_cut_short_is_reported_plainly(said: str) -> None:
     found = translated(httpx2.RemoteProtocolError(said), "http://host/", 3)
     assert str(found) == "the connection ended in the middle of the response"
 

@@ -48,7 +48,7 @@ def test_a_date_is_read_by_the_clock_of_who_says_it() -> None:
     assert HttpAnswer(503, "No", headers, now=0.0).retry_after_s == 5.0
 
 
-def test_a_pause_that_is_too_long_to_wait_is_told() -> None:
+def test_a_pause_that_is_too_long_to_wait_is_reported() -> None:
     loss = refused(HttpAnswer(429, "Too Many", {"retry-after": "7200"}), WHERE)
     assert "asks to retry after 2 h 0 min" in loss.problem.what
 

@@ -121,7 +121,7 @@ async def test_a_server_without_the_stream_is_not_connected(script: Script, word
         assert exchange.end is ExchangeEnd.LOST
 
 
-async def test_who_signs_in_elsewhere_is_not_told() -> None:
+async def test_who_signs_in_elsewhere_is_not_reported() -> None:
     async with connected(Older("http://me:s3cret@evil.test/x").script, transport="sse") as line:
         reason = await ended(line)
     assert "http://evil.test/x" in reason
@@ -177,7 +177,7 @@ async def test_nothing_else_goes_on_as_the_older_transport(
     assert not line.events("transport_changed")
 
 
-async def test_a_server_that_is_no_older_one_either_is_told_of_by_its_first_answer() -> None:
+async def test_a_server_that_is_no_older_one_either_is_reported_by_its_first_answer() -> None:
     async def script(asked: Asked, out: Out) -> None:
         await out.body("404 Not Found", "text/plain", b"no")
 

@@ -139,7 +139,7 @@ async def test_strangers_are_counted() -> None:
     await _answered(steps)
 
 
-async def test_a_port_that_is_taken_is_told_of() -> None:
+async def test_a_port_that_is_taken_is_reported() -> None:
     callback = await OAuthCallback.open()
     with pytest.raises(UserError) as caught:
         await OAuthCallback.open(callback.port)

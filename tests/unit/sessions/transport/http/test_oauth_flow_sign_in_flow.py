@@ -72,7 +72,7 @@ async def test_a_long_request_keeps_no_other_waiting() -> None:
         visit.site.slow.set()
 
 
-async def test_what_the_user_denies_is_told_in_the_servers_words_and_to_all_who_wait() -> None:
+async def test_what_the_user_denies_is_reported_in_the_servers_words_and_to_all_who_wait() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.denies = True
         found: list[ErrorDetails] = []
@@ -187,7 +187,7 @@ async def test_accounts_that_differ_in_a_secret_of_the_url_sign_in_apart(tmp_pat
     assert len(visit.browser.shown) == 2
 
 
-async def test_a_secret_of_the_url_is_not_in_what_is_told_of_a_failure(
+async def test_a_secret_of_the_url_is_not_in_what_is_reported_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(authorization, "SERVER", "https://mcp.example/another")
@@ -327,7 +327,7 @@ async def test_a_clients_secret_goes_to_no_other_authorization_server(tmp_path: 
     assert not any(b"hush" in body for body in bodies)
 
 
-async def test_who_registers_nobody_is_told_of_with_the_address_to_register() -> None:
+async def test_who_registers_nobody_is_reported_with_the_address_to_register() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.registers = False
         problem = await problem_of(client)
@@ -371,7 +371,7 @@ async def test_requests_of_the_sign_in_have_time_limits_of_their_own() -> None:
     ]
 
 
-async def test_a_file_that_cannot_be_read_is_told_of_and_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_reported_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{ broken")
     async with visiting(tmp_path) as visit, visit.client() as client:
         problem = await problem_of(client)

@@ -117,7 +117,7 @@ async def test_a_body_that_is_no_message_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("begin", [b"", b"<p>overloaded"])
-async def test_a_refusal_is_told_though_its_words_never_end(
+async def test_a_refusal_is_reported_though_its_words_never_end(
     begin: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(posts, "REFUSAL_S", 0.05)
@@ -250,7 +250,7 @@ async def test_redirections_that_go_round_come_to_an_end() -> None:
     assert len(line.web.asked) == 5
 
 
-async def test_who_signs_in_is_not_told_of_a_redirection() -> None:
+async def test_who_signs_in_is_not_reported_of_a_redirection() -> None:
     to = "http://me:s3cret@example.invalid/mcp"
     async with connected(answering("307 Temporary", "text/plain", b"", Location=to)) as line:
         exchange = await line.over(line.ask())
@@ -290,7 +290,7 @@ async def test_a_session_that_the_server_forgot_ends_the_connection() -> None:
     assert "DELETE" not in [asked.method for asked in line.web.asked]
 
 
-async def test_a_server_that_is_gone_ends_the_connection_after_its_requests_were_told() -> None:
+async def test_a_server_that_is_gone_ends_the_connection_after_its_requests_were_reported() -> None:
     async with connected(in_json) as line:
         await line.over(line.ask())
         await line.web.stop()

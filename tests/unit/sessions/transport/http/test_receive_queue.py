@@ -143,7 +143,7 @@ async def test_a_stream_that_fills_up_is_read_no_further_until_it_was_taken() ->
             await waiting.wait()
 
 
-async def test_what_a_stream_ended_within_is_told_and_no_message() -> None:
+async def test_what_a_stream_ended_within_is_reported_and_no_message() -> None:
     line = inbound()
     stream = EventStream(line, 7)
     stream.add(b"data: whole\n\ndata: ha")
@@ -168,7 +168,7 @@ async def test_a_stream_that_ends_while_its_bytes_are_framed_loses_none_of_them(
     assert b'"raw":"data: half","is_complete":false' in rest[0].raw
 
 
-async def test_a_flood_with_ids_is_told_by_one_entry_for_all() -> None:
+async def test_a_flood_with_ids_is_reported_by_one_entry_for_all() -> None:
     line = inbound()
     stream = EventStream(line, 7)
     stream.add(b"id: 0\ndata: 0\n\n")
@@ -232,7 +232,7 @@ async def test_nothing_comes_after_the_end() -> None:
             await line.next()
 
 
-async def test_a_long_event_is_told_in_frames_of_bounded_size_and_comes_back_whole() -> None:
+async def test_a_long_event_is_reported_in_frames_of_bounded_size_and_comes_back_whole() -> None:
     line, bodies, found = inbound(), BodyRebuilder(), b""
     stream = EventStream(line, 7)
     content = b": " + b"c" * 300_000 + b"\ndata: {" + b"\ndata: 1," * 90_000 + b"\ndata: 2}\n\n"
@@ -241,7 +241,7 @@ async def test_a_long_event_is_told_in_frames_of_bounded_size_and_comes_back_who
     for frame in [frame for frames in slices for frame in frames]:
         if frame.channel is Channel.EVENT:
             assert len(frame.raw) < 256 * 1024
-            parts = bodies.told(json.loads(frame.raw))
+            parts = bodies.bodies_of(json.loads(frame.raw))
         else:
             assert frame.raw.startswith(b"{\n1,\n")
             parts = bodies.message(frame.raw)

@@ -33,7 +33,7 @@ class Told:
         return [json.loads(frame.raw) for frames in lists for frame in frames]
 
 
-async def test_a_request_is_told_with_the_message_it_carries_and_no_name_of_a_user() -> None:
+async def test_a_request_is_reported_with_the_message_it_carries_and_no_name_of_a_user() -> None:
     told = Told()
     told.record.sent("POST", URL, [("Accept", "*/*")], "message", 7)
     told.record.sent("GET", URL, [], "listen", None)
@@ -92,7 +92,7 @@ async def test_no_more_than_the_beginning_of_a_long_body_is_kept() -> None:
     assert len(told.record.notes[0].body) == 500
 
 
-async def test_an_end_is_told_once() -> None:
+async def test_an_end_is_reported_once() -> None:
     told = Told()
     exchange = told.record.sent("POST", URL, [], "message", None)
     told.record.ended(exchange, 12, "broken: gone")

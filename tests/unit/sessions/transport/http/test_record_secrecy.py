@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_progress_monitor.sessions.transport.http.record import Redactor
 
 
-def test_of_a_credential_scheme_and_length_are_told() -> None:
+def test_of_a_credential_scheme_and_length_are_reported() -> None:
     headers = [("Authorization", "Bearer abcdef"), ("X-Mine", "secret"), ("Accept", "*/*")]
     assert Redactor({"X-Mine"}).headers(headers) == [
         ("Authorization", "Bearer (hidden, 6 characters)"),
@@ -14,12 +14,12 @@ def test_of_a_credential_scheme_and_length_are_told() -> None:
     ]
 
 
-def test_a_redirection_is_told_without_who_signs_in() -> None:
+def test_a_redirection_is_reported_without_who_signs_in() -> None:
     headers = [("Location", "http://me:pw@host/?token=abc&x=1")]
     assert Redactor().headers(headers) == [("Location", "http://host/?token=***&x=1")]
 
 
-def test_what_a_reference_stands_for_is_told_nowhere() -> None:
+def test_what_a_reference_stands_for_is_reported_nowhere() -> None:
     redactor = Redactor()
     written = {"X-Tenant": "a-${env:ONE}-${keyring:two}.z", "Accept": "${env:SHORT}", "A": "plain"}
     sent = {"X-Tenant": "a-first/value-second value.z", "Accept": "*/*", "A": "plain"}

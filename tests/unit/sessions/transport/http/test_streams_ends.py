@@ -31,7 +31,7 @@ async def ended_with(*messages: Mapping[str, object]) -> PendingRequest:
         return await line.over(line.ask())
 
 
-async def test_a_reply_with_another_id_is_told_of_where_the_stream_ends() -> None:
+async def test_a_reply_with_another_id_is_reported_where_the_stream_ends() -> None:
     tick, stray = progress("t", 1), {"jsonrpc": "2.0", "id": "1", "result": {}}
     exchange = await ended_with(tick, stray)
     assert exchange.end is ExchangeEnd.LOST

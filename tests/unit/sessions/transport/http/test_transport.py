@@ -138,7 +138,7 @@ def test_it_has_no_process() -> None:
     assert (web.pid, web.exit_code, web.failure, list(web.notes)) == (None, None, None, [])
 
 
-async def test_a_call_that_runs_out_of_time_is_told_of_without_a_process() -> None:
+async def test_a_call_that_runs_out_of_time_is_reported_without_a_process() -> None:
     async def script(_asked: Asked, out: Out) -> None:
         await out.events(": still here\n\n")
         await out.until_closed()

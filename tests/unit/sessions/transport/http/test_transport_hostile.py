@@ -248,7 +248,7 @@ async def test_a_second_answer_to_one_request_is_seen_and_changes_nothing() -> N
     check_nothing_is_open(line)
 
 
-async def test_a_session_that_ends_takes_all_its_jobs_with_it_and_each_is_told() -> None:
+async def test_a_session_that_ends_takes_all_its_jobs_with_it_and_each_is_reported() -> None:
     running = 0
     all_run = anyio.Event()
 
