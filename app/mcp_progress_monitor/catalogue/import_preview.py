@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-_WORDS: Final = {
+_TEXTS: Final = {
     "transport": "transport",
     "command": "command",
     "args": "arguments",
@@ -196,7 +196,7 @@ def changes_between(
         return ("transport",)
     found = _with_references(found, held, kept)
     mine, theirs = held.model_dump(), found.model_dump()
-    changed = [text for field, text in _WORDS.items() if mine.get(field) != theirs.get(field)]
+    changed = [text for field, text in _TEXTS.items() if mine.get(field) != theirs.get(field)]
     return (*dict.fromkeys(changed), *_of_values(held, found))
 
 

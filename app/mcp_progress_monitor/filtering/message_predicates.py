@@ -115,7 +115,7 @@ _PAUSE_S: Final = 0.0003
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
-class WordsPredicate:
+class TermPredicate:
     """Chooses messages whose bytes contain all of some texts."""
 
     cost = 10

@@ -37,9 +37,9 @@ from mcp_progress_monitor.filtering.language import parse
 from mcp_progress_monitor.filtering.matching import Pattern, ValueJudge, Word
 from mcp_progress_monitor.filtering.message_predicates import (
     PatternPredicate,
+    TermPredicate,
     TextPredicate,
     ValuePredicate,
-    WordsPredicate,
 )
 from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from mcp_progress_monitor.protocol.messages import TASK_PATHS
@@ -193,7 +193,7 @@ class _Compiler:
         if isinstance(node, Comparison):
             return self._comparison(node)
         if isinstance(node, Text):
-            return WordsPredicate([Word(node.words)])
+            return TermPredicate([Word(node.words)])
         if isinstance(node, Not):
             return NotPredicate(self.predicate(node.part))
         if isinstance(node, Or):
@@ -204,7 +204,7 @@ class _Compiler:
         """All texts in one predicate, so that a message is read only once for them."""
         words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
         others = [self.predicate(part) for part in node.parts if not isinstance(part, Text)]
-        return AllPredicate([WordsPredicate(words), *others] if words else others)
+        return AllPredicate([TermPredicate(words), *others] if words else others)
 
     def _comparison(self, node: Comparison) -> RowPredicate:
         match node.field:
@@ -235,7 +235,7 @@ class _Compiler:
     def _text(self, node: Comparison) -> RowPredicate:
         judge = self._judge(node)
         if judge.word is not None:
-            return WordsPredicate([judge.word])
+            return TermPredicate([judge.word])
         if judge.pattern is not None:
             return PatternPredicate(judge.pattern)
         return TextPredicate(judge, max(len(str(value)) for value in _listed(node)))

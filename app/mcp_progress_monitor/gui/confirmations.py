@@ -48,7 +48,7 @@ class EndAction(enum.Enum):
     SIGN_OUT = "sign_out"
 
 
-_END_WORDS: Final = {
+_END_TEXTS: Final = {
     # title, question about one server, about several, button
     EndAction.QUIT: ("Quit", "Quit and end {jobs}?", "Quit and end {jobs}?", "&Quit"),
     EndAction.DISCONNECT: (
@@ -125,7 +125,7 @@ class EndQuestion(QMessageBox):
         self.action: Final = action
         self._servers: tuple[str, ...] = ()
         self._jobs: dict[JobId, JobSnapshot] = {}
-        title, _one, _several, button = _END_WORDS[action]
+        title, _one, _several, button = _END_TEXTS[action]
         show_warning_sign(self)
         self.setWindowTitle(title)
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -141,7 +141,7 @@ class EndQuestion(QMessageBox):
         if server is not None and server not in self._servers:
             self._servers += (server,)
         found = list(self._jobs.values())
-        _title, one, several, _button = _END_WORDS[self.action]
+        _title, one, several, _button = _END_TEXTS[self.action]
         words = several if len(self._servers) > 1 else one
         self.setText(
             words.format(

@@ -164,13 +164,13 @@ class Navigation(QObject):
             self._window.open_dock("traffic")
             self._window.traffic_pane.follow_job(job)
         elif found.token is not None:
-            self._on_search_requested(token_words(found.token))
+            self._on_search_requested(token_text(found.token))
         else:
             what = "The messages of this job are from an earlier run of the program"
             self._report(ErrorDetails(what, found.server))
 
 
-def token_words(token: object) -> str:
+def token_text(token: object) -> str:
     """A progress token as searched for: a string unquoted, a number as JSON."""
     return token if isinstance(token, str) else json.dumps(token)
 
@@ -178,7 +178,7 @@ def token_words(token: object) -> str:
 def copied(detail: JobDetail, what: str) -> str:
     """A job's request, result or token as text; resume tokens stay hidden."""
     if what == "token":
-        return token_words(detail.snapshot.token)
+        return token_text(detail.snapshot.token)
     if what == "request":
         request = {"method": detail.snapshot.method, "params": detail.params}
         return json.dumps(request, indent=2, ensure_ascii=False, default=str)

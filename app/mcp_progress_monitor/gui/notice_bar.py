@@ -46,7 +46,7 @@ class NoticeBar(QFrame):
         self._detail.setAccessibleName("Notice details")
         self._detail.setFont(monospaced(self.font()))  # aligns carets
         page = QWidget(self)
-        self._words = _NoticeText(page, self)
+        self._text = _NoticeText(page, self)
         self._next = QPushButton(self)
         self._next.setAccessibleName("Dismiss this notice")
         self._next.setToolTip("Dismiss (Esc)")
@@ -99,8 +99,8 @@ class NoticeBar(QFrame):
 
     def _lay_out(self, page: QWidget) -> None:
         in_column(self._what, self._hint, self._detail, 1, of=page, margins=0, spacing=GAP_S)
-        self._words.setAccessibleName("Notice text")
-        row = in_row((self._words, 1), of=self, margins=(10, 6, 8, 6))
+        self._text.setAccessibleName("Notice text")
+        row = in_row((self._text, 1), of=self, margins=(10, 6, 8, 6))
         row.addWidget(self._doctor, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)
@@ -118,7 +118,7 @@ class NoticeBar(QFrame):
         self._hint.setVisible(bool(problem.hint))
         self._detail.setText(visible(problem.detail[:20_000], keep_line_ends=True))
         self._detail.setVisible(bool(problem.detail))
-        self._words.begin()
+        self._text.begin()
         waiting = len(self._problems) - 1
         self._all.setVisible(waiting > 0)
         self._next.setText("Dismiss" if not waiting else f"Dismiss ({waiting} more)")

@@ -88,7 +88,7 @@ def read_task(value: Any, *, flat: bool) -> TaskView | None:
     return TaskView(
         task[TASK_ID],
         _status(task, notes),
-        _words(task, "statusMessage", notes),
+        _text(task, "statusMessage", notes),
         _moment(task, "createdAt", notes),
         _moment(task, "lastUpdatedAt", notes),
         _milliseconds(task, ttl, notes, is_due=True),
@@ -116,7 +116,7 @@ def _status(task: dict[str, Any], notes: list[Finding]) -> str:
     return status[:_SHOWN] if isinstance(status, str) else ""
 
 
-def _words(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
+def _text(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
     words = task.get(name)
     if words is not None and not isinstance(words, str):
         notes.append(_wrong(task, name, rules.TASK_TEXT_TYPE))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST: Final = 20
 _LARGEST_REPLY: Final = 8_000_000
 _LOOKED_AT: Final = 100
-_WORDS: Final = 300
+_TEXT_LIMIT: Final = 300
 
 
 class Checked(NamedTuple):
@@ -38,7 +38,7 @@ class Checked(NamedTuple):
 
 def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
     found = find_errors(schema, value, _LOOKED_AT, watch)
-    problems = [_words(error) for error in sorted(found.errors, key=_place)[:_MOST]]
+    problems = [_text(error) for error in sorted(found.errors, key=_place)[:_MOST]]
     return Checked(problems, found.unchecked)
 
 
@@ -90,10 +90,10 @@ def _place(error: ValidationError) -> str:
     return str(error.json_path)
 
 
-def _words(error: ValidationError) -> str:
+def _text(error: ValidationError) -> str:
     """The field by its path from the arguments' root, and its violation."""
     path = str(error.json_path).removeprefix("$").removeprefix(".")
-    message = formatting.elide(str(error.message), _WORDS)
+    message = formatting.elide(str(error.message), _TEXT_LIMIT)
     missing = _missing(error)
     if missing is not None:
         path, message = f"{path}.{missing}".removeprefix("."), "a value is required"

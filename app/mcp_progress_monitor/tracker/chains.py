@@ -11,7 +11,7 @@ from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.protocol.messages import META, PROGRESS_TOKEN
 from mcp_progress_monitor.tracker import chain, endings, violations
 from mcp_progress_monitor.tracker.chain import Chain, Restored, Settling, is_changed_from, is_usable
-from mcp_progress_monitor.tracker.endings import WORDS_LIMIT, JobEnding
+from mcp_progress_monitor.tracker.endings import TEXT_LIMIT, JobEnding
 from mcp_progress_monitor.tracker.job import Job
 from mcp_progress_monitor.tracker.job_parts import JobTask
 from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
@@ -457,5 +457,5 @@ def _detail(verdict: AttemptOutcome) -> str:
     failure = verdict.ending.failure
     if failure is None:
         return ""
-    words = formatting.elide(failure.message, WORDS_LIMIT)
+    words = formatting.elide(failure.message, TEXT_LIMIT)
     return f"The server refused the token: {words}" if verdict.outcome == chain.REFUSED else words

@@ -21,7 +21,7 @@ from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.job_parts import JobTask
 
-WORDS_LIMIT: Final = 2000
+TEXT_LIMIT: Final = 2000
 """Most characters of a server's message in a failure; the answer has all of it."""
 
 LONGEST_WAY_S: Final = 5.0
@@ -53,7 +53,7 @@ def of_answer(answer: RequestAnswered) -> JobEnding:
     result = answer.result or {}
     if result.get("isError") is True:
         # A tool that reports its own error is correct: a failure, not a violation.
-        return _failed(Failure("server", _words_of_tool(result)))
+        return _failed(Failure("server", _text_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
         words = (
@@ -79,22 +79,22 @@ def failure_of_error(sender: Side, error: JsonObject) -> Failure:
     is_code = isinstance(code, int) and not isinstance(code, bool)
     words = message if isinstance(message, str) and message else "Error without a message"
     where = "server" if sender is Side.SERVER else "local"
-    shown = formatting.elide(words, WORDS_LIMIT)
+    shown = formatting.elide(words, TEXT_LIMIT)
     return Failure(where, shown, code if is_code else None, error.get("data"))
 
 
-def _words_of_tool(result: JsonObject) -> str:
+def _text_of_tool(result: JsonObject) -> str:
     """The text blocks of a tool's error result; a default if there are none."""
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     words = "\n".join(block for block in map(_text_of_block, blocks) if block)
-    return formatting.elide(words, WORDS_LIMIT) or "The tool reported an error without a message"
+    return formatting.elide(words, TEXT_LIMIT) or "The tool reported an error without a message"
 
 
 def _text_of_block(block: Any) -> str:
     """The text of one content block; empty for other kinds."""
     words = block.get("text") if isinstance(block, dict) else None
-    return words[: WORDS_LIMIT + 1] if isinstance(words, str) else ""
+    return words[: TEXT_LIMIT + 1] if isinstance(words, str) else ""
 
 
 def of_close(closed: ConnectionClosed, task: JobTask | None = None) -> JobEnding:
@@ -138,7 +138,7 @@ def of_task(task: JobTask, reason: str | None) -> JobEnding:
     """
     if task.status == TaskStatus.COMPLETED:
         return JobEnding(JobState.DONE)
-    words = formatting.elide(task.message or "", WORDS_LIMIT)
+    words = formatting.elide(task.message or "", TEXT_LIMIT)
     if task.status == TaskStatus.CANCELLED:
         where = "local" if reason is not None else "server"
         return JobEnding(JobState.CANCELLED, Failure(where, words or reason or "Cancelled"))

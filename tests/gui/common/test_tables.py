@@ -10,7 +10,7 @@ from PySide6.QtGui import QRegion, QStandardItem, QStandardItemModel, QWheelEven
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QListView, QTreeView
 
-from mcp_progress_monitor.gui.common.tables import EmptyWords, PlainTable, RowHover, dress_rows
+from mcp_progress_monitor.gui.common.tables import EmptyText, PlainTable, RowHover, dress_rows
 from mcp_progress_monitor.gui.theme import UNDER_MOUSE, row_grounds
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def test_a_list_of_another_painter_says_why_it_is_empty(qtbot: QtBot) -> None:
     model = QStringListModel()
     view = QListView()
     view.setModel(model)
-    EmptyWords(view, "No servers")
+    EmptyText(view, "No servers")
     shown(qtbot, view)
 
     def inks() -> set[str]:

@@ -68,7 +68,7 @@ class PlayedServer(Piped):
         self.exit_code: int | None = None
         self.pid = 4711
         self.when = self.at = 0.0  # the stamps of what is received
-        self.last_words: list[Message] = []  # said when it is to end
+        self.last_output: list[Message] = []  # said when it is to end
         self._script = script
         self._problem = problem
         self._framer = Framer("played#1", FrameNumbers(1_000_000))
@@ -107,9 +107,9 @@ class PlayedServer(Piped):
 
     async def close(self) -> None:
         self.is_closed = True
-        while self.last_words:
+        while self.last_output:
             await anyio.wait_all_tasks_blocked()
-            self.say(self.last_words.pop(0))
+            self.say(self.last_output.pop(0))
         self.end()
 
     async def release(self) -> None:

@@ -106,7 +106,7 @@ def test_long_words_are_bounded(story: Story) -> None:
     story.reply(request, {"isError": True, "content": [{"type": "text", "text": "x" * 10_000}] * 3})
     failure = story.job(request).failure
     assert failure is not None
-    assert len(failure.message) == endings.WORDS_LIMIT
+    assert len(failure.message) == endings.TEXT_LIMIT
 
 
 def test_an_error_that_we_answered_is_our_own() -> None:

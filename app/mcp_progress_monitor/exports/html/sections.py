@@ -234,7 +234,7 @@ def _question_row(asked: _AskedQuestion, started_at: float, text: RedactedText) 
     )
 
 
-_TEXTS: Final = 20
+_TEXT_LIMIT: Final = 20
 _SMALL: Final = 200
 
 
@@ -251,7 +251,7 @@ def answer_parts(answer: RequestAnswered, text: RedactedText, characters: int) -
 
 def _texts(result: Any) -> Iterator[str]:
     content = result.get("content") if isinstance(result, dict) else None
-    for block in itertools.islice(content if isinstance(content, list) else (), _TEXTS):
+    for block in itertools.islice(content if isinstance(content, list) else (), _TEXT_LIMIT):
         text = block.get("text") if isinstance(block, dict) else None
         if isinstance(text, str) and text:
             yield text

@@ -455,19 +455,19 @@ class CallForm(QWidget):
         self._shelf.show_call(is_there=offer is not None)
         self._show_connection()
         if offer is None:
-            self._title.setText(self._nothing_words())
+            self._title.setText(self._nothing_text())
             self._about.clear()
             self._form.set_schema({})
             return
         title = f"{one_line(offer.name)}  {one_line(offer.title)}" if offer.title else offer.name
         self._title.setText(one_line(title, 300))
         about = visible(offer.description[:_DESCRIPTION], keep_line_ends=True)
-        parts = (about, self._task_words(offer), self._listing_words(offer))
+        parts = (about, self._task_text(offer), self._listing_text(offer))
         self._about.setText("\n".join(part for part in parts if part))
         self._about.setVisible(bool(self._about.text()))
         self._form.set_schema(offer.schema, entered)
 
-    def _nothing_words(self) -> str:
+    def _nothing_text(self) -> str:
         if not self._servers:
             return "Connect to a server, then choose what to call."
         return (
@@ -475,12 +475,12 @@ class CallForm(QWidget):
             "it does not list, type its name into the search field."
         )
 
-    def _listing_words(self, offer: Offer) -> str:
+    def _listing_text(self, offer: Offer) -> str:
         if offer.is_listed:
             return ""
         return "Not listed by the server. Enter the arguments as JSON."
 
-    def _task_words(self, offer: Offer) -> str:
+    def _task_text(self, offer: Offer) -> str:
         if offer.task_support == "required":
             return "Runs only as a task."
         return "Can run as a task." if offer.task_support == "optional" else ""

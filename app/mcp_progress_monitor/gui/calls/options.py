@@ -192,7 +192,7 @@ class CallOptions(QWidget):
         self._fold = QToolButton(self)
         self._page = QWidget(self)
         self._choose_sets = QPushButton("Argument &sets…", self)
-        self._sets_words = plain_label(self)
+        self._sets_text = plain_label(self)
         self._clear_sets = QPushButton("Clear", self)
         self._kind = QuietComboBox(self)
         self._kind.addItems(["Automatic", "Custom string", "Custom integer", "None"])
@@ -237,7 +237,7 @@ class CallOptions(QWidget):
         words = "One call, with the arguments above"
         if sets:
             words = f"{count(len(sets), 'set')} from {one_line(source, 60)}"
-        self._sets_words.setText(words)
+        self._sets_text.setText(words)
         self._clear_sets.setVisible(bool(sets))
         self._summarise()
 
@@ -366,7 +366,7 @@ class CallOptions(QWidget):
                     grid.addWidget(self._label(words, control), row, 2 * place)
                 grid.addWidget(control, row, 2 * place + bool(words), 1, 1 + (not words))
         grid.addWidget(self.automatic, 1, 4, 1, 2)
-        sets = in_row(self._choose_sets, (self._sets_words, 1), self._clear_sets)
+        sets = in_row(self._choose_sets, (self._sets_text, 1), self._clear_sets)
         grid.addLayout(sets, len(rows), 1, 1, 5)
         for place in (1, 3, 5):
             grid.setColumnStretch(place, 1)

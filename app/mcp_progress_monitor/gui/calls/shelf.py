@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.gui.calls.memory import SavedCall, SavedCalls
     from mcp_progress_monitor.protocol.facts import JsonObject
 
-_WORDS: Final = 80
+_TEXT_LIMIT: Final = 80
 
 
 class CopyForm(enum.Enum):
@@ -127,7 +127,7 @@ class CallShelf(QWidget):
         folders: dict[str, QMenu] = {}
         for place, call in enumerate(self._calls):
             if call.folder and call.folder not in folders:
-                folders[call.folder] = menu.addMenu(_menu_words(call.folder))
+                folders[call.folder] = menu.addMenu(_menu_text(call.folder))
             within = folders.get(call.folder, menu)
             _entry(within, call.title, f"{call.name} on {call.server}").setData(place)
 
@@ -146,14 +146,14 @@ class CallShelf(QWidget):
 
 
 def _entry(menu: QMenu, words: str, tip: str) -> QAction:
-    action = menu.addAction(_menu_words(words))
+    action = menu.addAction(_menu_text(words))
     action.setToolTip(plain_tip(tip))
     return action
 
 
-def _menu_words(words: str) -> str:
+def _menu_text(words: str) -> str:
     """A text for a menu without mnemonics."""
-    return one_line(words, _WORDS).replace("&", "&&")
+    return one_line(words, _TEXT_LIMIT).replace("&", "&&")
 
 
 class SaveCallDialog(QDialog):
@@ -165,14 +165,14 @@ class SaveCallDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Save call")
         self._call = call
-        self._title = QLineEdit(one_line(call.title, _WORDS), self)
+        self._title = QLineEdit(one_line(call.title, _TEXT_LIMIT), self)
         self._title.setAccessibleName("Title")
         self._title.setMaxLength(200)
         self._title.selectAll()
         self._title.setMinimumWidth(280)
         self._folder = QuietComboBox(self)
         self._folder.setEditable(True)
-        self._folder.addItems(["", *(one_line(folder, _WORDS) for folder in folders)])
+        self._folder.addItems(["", *(one_line(folder, _TEXT_LIMIT) for folder in folders)])
         self._folder.setAccessibleName("Folder")
         self._folder.setToolTip("Choose a folder, or enter a new one; empty for none")
         form = QFormLayout()

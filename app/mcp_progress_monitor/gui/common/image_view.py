@@ -30,7 +30,7 @@ class ImageView(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._image = QImage()
-        self._words = ""
+        self._text = ""
         self.setMinimumSize(QSize(120, 80))
         self.setBackgroundRole(QPalette.ColorRole.Base)
         self.setAutoFillBackground(True)
@@ -39,7 +39,7 @@ class ImageView(QWidget):
     @property
     def words(self) -> str:
         """The size of the image, or why it is not shown."""
-        return self._words
+        return self._text
 
     @property
     def image(self) -> QImage:
@@ -48,8 +48,8 @@ class ImageView(QWidget):
 
     def show_base64(self, encoded: str) -> None:
         self._image = QImage()
-        self._words = self._decode(encoded)
-        self.setAccessibleDescription(self._words)
+        self._text = self._decode(encoded)
+        self.setAccessibleDescription(self._text)
         self.update()
 
     def shrink(self, side: int) -> None:
@@ -73,7 +73,7 @@ class ImageView(QWidget):
         below = self.rect().adjusted(GAP, 0, -GAP, 0)
         below.setTop(below.bottom() - line if not self._image.isNull() else 0)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(below, int(flags), self._words)
+        painter.drawText(below, int(flags), self._text)
 
     def _decode(self, encoded: str) -> str:
         if len(encoded) > _ENCODED_AT_MOST:

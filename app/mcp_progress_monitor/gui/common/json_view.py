@@ -262,7 +262,7 @@ class TreeSearch(PlaceSearch):
     """Searches the value in slices; expands only the path to the current match."""
 
     def __init__(self, tree: JsonTree, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(tree, _words(), "message.", appearance, parent)
+        super().__init__(tree, _text(), "message.", appearance, parent)
         self._tree = tree
         self._walk: Iterator[tuple[int, ...] | None] | None = None
         self._hits: list[tuple[int, ...]] = []
@@ -326,7 +326,7 @@ class TreeSearch(PlaceSearch):
         self._show(count, words, more)
 
 
-def _words() -> SearchTexts:
+def _text() -> SearchTexts:
     return SearchTexts(
         inside="Search message",
         name="Search names and values of the message",

@@ -292,19 +292,19 @@ def paint_empty(view: QAbstractItemView, words: str) -> None:
     painter.end()
 
 
-class EmptyWords(QObject):
+class EmptyText(QObject):
     """Has a list that somebody else paints say why it has no rows."""
 
     def __init__(self, view: QAbstractItemView, words: str) -> None:
         super().__init__(view)
         self._view = view
-        self._words = words
+        self._text = words
         viewport_of(view).installEventFilter(self)
 
     def eventFilter(self, _viewport: QObject, event: QEvent) -> bool:
         """Paint the words: the list paints nothing over them."""
         if event.type() is QEvent.Type.Paint and not self._view.model().rowCount():
-            paint_empty(self._view, self._words)
+            paint_empty(self._view, self._text)
         return False
 
 

@@ -145,13 +145,13 @@ def life_line(frame: Frame) -> LifeLine:
     code, reason = fields.get("exit_code"), one_line(str(fields.get("reason") or ""), 200)
     text = f"ended at {time}"
     if isinstance(code, int):
-        text = f"{text}, {_code_words(code)}"
+        text = f"{text}, {_code_text(code)}"
     is_wanted = fields.get("wanted") is True
     tail = f": {reason}" if reason else ""
     return LifeLine(f"— {text}{tail} —", is_bad=not is_wanted and code != 0)
 
 
-def _code_words(code: int) -> str:
+def _code_text(code: int) -> str:
     if code < 0:
         return f"signal {-code}"
     return f"exit code {code}"

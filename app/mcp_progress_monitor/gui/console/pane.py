@@ -59,7 +59,7 @@ class LineFinder:
             self._pattern = compiled_pattern(text if has_case else f"(?i){text}")
         else:
             flags = 0 if has_case else re.IGNORECASE
-            self._words = re.compile(re.escape(text), flags)
+            self._text = re.compile(re.escape(text), flags)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """The matches as begin and end; at most `HITS_IN_A_LINE`, none of them empty."""
@@ -82,7 +82,7 @@ class LineFinder:
                 if hit.end() > hit.start():
                     yield hit.span()
         else:
-            for match in self._words.finditer(line):
+            for match in self._text.finditer(line):
                 yield match.span()
 
 
@@ -101,7 +101,7 @@ class StderrSearch(PlaceSearch):
     """Searches lines in slices, including new ones, with case and regular expression options."""
 
     def __init__(self, view: StderrView, appearance: Appearance, parent: QWidget) -> None:
-        super().__init__(view, _words(), "stderr.", appearance, parent)
+        super().__init__(view, _text(), "stderr.", appearance, parent)
         self._view = view
         self._places: list[SearchHit] = []
         self._finder: LineFinder | None = None
@@ -246,7 +246,7 @@ class StderrSearch(PlaceSearch):
             self._slices.start()
 
 
-def _words() -> SearchTexts:
+def _text() -> SearchTexts:
     return SearchTexts(
         inside="Search",
         name="Search standard error",

@@ -478,7 +478,7 @@ class FindingsPane(QWidget):
 
     @Slot()
     def _recolour(self) -> None:
-        for key, _words, icon, _shortcut, _tip in _ACTIONS:
+        for key, _text, icon, _shortcut, _tip in _ACTIONS:
             if icon:
                 self._actions[key].setIcon(self._appearance.icon(icon))
         set_text_colour(self.empty, self._appearance, Tone.MUTED)

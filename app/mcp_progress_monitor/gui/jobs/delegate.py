@@ -282,7 +282,7 @@ class JobCells:
 
     def _paint_progress(self, row: _Row, left: int, width: int) -> None:
         faces, job = row.faces, row.job
-        amount, count, said, tone = _words_of_progress(job)
+        amount, count, said, tone = _text_of_progress(job)
         room = max(faces.first.width("100.0 %"), faces.first.width(amount))
         room = min(room, round(width * 0.7))
         height = max(6, round(faces.first.height * 0.55))
@@ -302,7 +302,7 @@ class JobCells:
 
     def _paint_status(self, row: _Row, left: int, width: int) -> None:
         faces, job = row.faces, row.job
-        word, spent, words = _words_of_status(job)
+        word, spent, words = _text_of_status(job)
         room = faces.second.width(spent) + GAP if spent else 0
         self._write(row, faces.second, row.first, left, width, spent, Tone.MUTED, _RIGHT)
         self._write(row, faces.first, row.first, left, width - room, word, tone_of(job))
@@ -365,7 +365,7 @@ class JobCells:
         return self._measured
 
 
-def _words_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
+def _text_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
     """What stands beside the bar; below it the count, and the message with its tone."""
     is_calm = job.failure is None or job.state is JobState.RESUMABLE
     count = job_texts.rounded_count(job) if is_calm and job.fraction is not None else ""
@@ -376,7 +376,7 @@ def _words_of_progress(job: JobSnapshot) -> tuple[str, str, str, Tone]:
     return job_texts.amount(job), count, stream or job_texts.message(job), tone
 
 
-def _words_of_status(job: JobSnapshot) -> tuple[str, str, str]:
+def _text_of_status(job: JobSnapshot) -> tuple[str, str, str]:
     """The state, how long the job runs, and the second line."""
     is_over, is_young = job.state.is_over, is_settling(job)
     return (
@@ -391,11 +391,11 @@ def _look(column: int, job: JobSnapshot) -> tuple[object, ...]:
     if column == Column.PROGRESS:
         is_busy = job.fraction is None and not job.state.is_over and not is_settling(job)
         bar = (job.fraction, job.state, tone_of(job), job.elapsed_s if is_busy else None)
-        return (*bar, *_words_of_progress(job))
+        return (*bar, *_text_of_progress(job))
     if column == Column.STATUS:
         # A resumable one shows the age of its token by the computer's own clock.
         age = object() if job.state is JobState.RESUMABLE else None
-        return (*_words_of_status(job), tone_of(job), job.sparks, age)
+        return (*_text_of_status(job), tone_of(job), job.sparks, age)
     if column == Column.ACTIONS:
         return is_settling(job), *offered(job)
     if column == Column.SERVER:

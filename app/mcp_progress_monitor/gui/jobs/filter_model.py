@@ -70,7 +70,7 @@ class JobFilter(QSortFilterProxyModel):
         super().__init__(parent)
         self._jobs = jobs
         self._group = JobGroup.ALL
-        self._words: tuple[str, ...] = ()
+        self._terms: tuple[str, ...] = ()
         self._text_cache: dict[JobId, str] = {}
         self.setDynamicSortFilter(False)
         self.setSourceModel(jobs)
@@ -92,13 +92,13 @@ class JobFilter(QSortFilterProxyModel):
     def set_text(self, words: str) -> None:
         """Show only jobs that contain every word of `words`: name, arguments, server, ids."""
         self.beginFilterChange()
-        self._words = tuple(words.casefold().split())
+        self._terms = tuple(words.casefold().split())
         self.endFilterChange(self.Direction.Rows)
 
     @property
     def is_narrowing(self) -> bool:
         """Whether a filter is active."""
-        return self._group is not JobGroup.ALL or bool(self._words)
+        return self._group is not JobGroup.ALL or bool(self._terms)
 
     def job_at(self, index: _Index) -> JobId | None:
         """The job at one of this proxy's indexes."""
@@ -141,7 +141,7 @@ class JobFilter(QSortFilterProxyModel):
 
     def _matches_search(self, job: JobId) -> bool:
         """Whether the job matches; a server request also matches through its job."""
-        if not self._words or self._matches(job):
+        if not self._terms or self._matches(job):
             return True
         parent = self._jobs.parent_of(job)
         return parent is not None and self._matches(parent)
@@ -150,7 +150,7 @@ class JobFilter(QSortFilterProxyModel):
         text = self._text_cache.get(job)
         if text is None:
             text = self._text_cache[job] = self._search_text(job)
-        return all(word in text for word in self._words)
+        return all(word in text for word in self._terms)
 
     def _search_text(self, job: JobId) -> str:
         snapshot = self._jobs.snapshot(job)

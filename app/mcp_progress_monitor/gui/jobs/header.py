@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _MINUTE_S: Final = 60
 _KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
-_LEAST_WORDS: Final = 48
+_LEAST_TEXT: Final = 48
 _SPARE_S: Final = 60.0
 _RESUME_TIP: Final = "Resume this job where it stopped (Ctrl+R)"
 _REISSUE: Final = "Re-issue"
@@ -121,7 +121,7 @@ class ClockLine(QWidget):
         self.words = QLabel(self)
         self.words.setTextFormat(Qt.TextFormat.PlainText)
         self.words.setAccessibleDescription(name)
-        self.words.setMinimumWidth(_LEAST_WORDS)  # its tool tip has the whole text
+        self.words.setMinimumWidth(_LEAST_TEXT)  # its tool tip has the whole text
         key = _KEYS[limit]
         one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
         self.one = self._button("+1 min", one, key)
@@ -265,7 +265,7 @@ class JobHeader(QWidget):
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         self._numbers.setToolTip(plain_tip(job_texts.exact(job)))
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
-        self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
+        self._put(self._message, _text(job), tone if is_bad else Tone.TEXT)
         self._show_stream(job)
         self._bar.show_job(job)
         self.clocks.show_job(job)
@@ -462,7 +462,7 @@ def _numbers(job: JobSnapshot) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _words(job: JobSnapshot) -> str:
+def _text(job: JobSnapshot) -> str:
     """The failure with its source, else the newest message."""
     if job.failure is None or job.state is JobState.RESUMABLE:
         return job_texts.message(job)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
 from mcp_progress_monitor.gui.common.layout import in_column
 from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
-from mcp_progress_monitor.gui.common.tables import EmptyWords
+from mcp_progress_monitor.gui.common.tables import EmptyText
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.jobs.model import NEWEST
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
@@ -116,7 +116,7 @@ class MiniWindow(QWidget):
         self._preferences = preferences
         self._active = ActiveJobs(jobs, self)
         self.view: Final = QListView(self)
-        EmptyWords(self.view, "No running jobs")
+        EmptyText(self.view, "No running jobs")
         self.view.setFrameShape(QListView.Shape.NoFrame)
         self.view.setUniformItemSizes(True)
         self.view.setMouseTracking(True)

@@ -112,9 +112,9 @@ class TicksModel(TitledTable):
             return joined(self._marked.get(tick.number, ()))
         if role != Qt.ItemDataRole.DisplayRole:
             return None
-        return self._words(tick, index.row(), TickColumn(index.column()))
+        return self._text(tick, index.row(), TickColumn(index.column()))
 
-    def _words(self, tick: ProgressReceived, row: int, column: TickColumn) -> str:
+    def _text(self, tick: ProgressReceived, row: int, column: TickColumn) -> str:
         before = self._ticks[row - 1] if row else None
         if column is TickColumn.NUMBER:
             return formatting.number(self._before + row + 1)

@@ -68,16 +68,16 @@ if TYPE_CHECKING:
 class QuestionBody(QWidget):
     """The part of a question's view that depends on its kind.
 
-    `accept_words`, `decline_words` and `dismiss_words` are the texts of the buttons; empty for
+    `accept_text`, `decline_text` and `dismiss_text` are the texts of the buttons; empty for
     none.
     """
 
     remade = Signal()  # the controls have changed
     link_opened = Signal(object)  # `str`: a URL to open, after a click of the user
 
-    accept_words = ""
-    decline_words = ""
-    dismiss_words = ""
+    accept_text = ""
+    decline_text = ""
+    dismiss_text = ""
     has_json = True  # whether the answer can be entered as raw JSON
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
@@ -118,9 +118,9 @@ class ElicitationBody(QuestionBody):
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(question, appearance, parent)
-        self.accept_words = "&Accept"
-        self.decline_words = "&Decline"
-        self.dismiss_words = "&Cancel"
+        self.accept_text = "&Accept"
+        self.decline_text = "&Decline"
+        self.dismiss_text = "&Cancel"
         self.form: SchemaForm | None = None
         self.editor: JsonEditor | None = None
         if has_form(question):
@@ -189,8 +189,8 @@ class RootsBody(QuestionBody):
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(question, appearance, parent)
-        self.accept_words = "&Send folders"
-        self.decline_words = "Re&fuse"
+        self.accept_text = "&Send folders"
+        self.decline_text = "Re&fuse"
         self.editor = JsonEditor(appearance, self, name="Folders")
         self.editor.show_value({"roots": []})
         in_column(self.editor, of=self, margins=0)
@@ -217,9 +217,9 @@ class UrlBody(QuestionBody):
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(question, appearance, parent)
-        self.accept_words = "D&one"
-        self.decline_words = "&Decline"
-        self.dismiss_words = "&Cancel"
+        self.accept_text = "D&one"
+        self.decline_text = "&Decline"
+        self.dismiss_text = "&Cancel"
         self._url = question.url or ""
         parts = url_parts(self._url)
         self.host = QLabel(parts.host or "no host", self)
@@ -358,8 +358,8 @@ class SamplingBody(QuestionBody):
 
     def __init__(self, question: Question, appearance: Appearance, parent: QWidget) -> None:
         super().__init__(question, appearance, parent)
-        self.accept_words = "&Send answer"
-        self.decline_words = "Re&fuse"
+        self.accept_text = "&Send answer"
+        self.decline_text = "Re&fuse"
         self._aside = ConversationView(question.params, appearance, self)
         self.words = QPlainTextEdit(self)
         self.words.setTabChangesFocus(True)

@@ -113,7 +113,7 @@ class ServerSettingsDialog(QDialog):
 
 
 _MODES: Final[tuple[RuleMode, ...]] = get_args(RuleMode)
-_MODE_WORDS: Final = {
+_MODE_TEXTS: Final = {
     "ask": "Ask me",
     "decline": "Decline automatically",
     "answer": "Send a fixed answer automatically",
@@ -150,7 +150,7 @@ class RuleBox(QGroupBox):
         self._answer = rule.answer
         self.mode = QuietComboBox(self)
         for mode in _MODES:
-            self.mode.addItem(_MODE_WORDS[mode], mode)
+            self.mode.addItem(_MODE_TEXTS[mode], mode)
         self.mode.setCurrentIndex(_MODES.index(rule.mode))
         self.mode.setAccessibleName(title)
         self.delay = QDoubleSpinBox(self)

@@ -174,7 +174,7 @@ class ReplayBar(QWidget):
             self._recolour()
 
     def _show_position(self) -> None:
-        clock, far, share = _position_words(self._replay, self._begun_when)
+        clock, far, share = _position_text(self._replay, self._begun_when)
         whole = " · ".join(part for part in (clock, far, share) if part)
         text = whole if self._is_wide else far
         self.position.setText(text)
@@ -215,7 +215,7 @@ class ReplayBar(QWidget):
         self._replay.seek(share * self._replay.length_s)
 
 
-def _position_words(replay: Replay, begun_when: float | None) -> tuple[str, str, str]:
+def _position_text(replay: Replay, begun_when: float | None) -> tuple[str, str, str]:
     """The recorded time of day, the position, and how much has been read."""
     clock = "" if begun_when is None else formatting.clock(begun_when + replay.position_s)[:8]
     far = f"{formatting.duration(replay.position_s)} / {formatting.duration(replay.length_s)}"

@@ -452,8 +452,8 @@ class MemberRow(QWidget):
         header = QHBoxLayout()
         header.setSpacing(GAP)
         if not self._has_mark:
-            words_of_it = f"{shown} (required)"
-            label = plain_label(self, words_of_it if self._is_required else shown)
+            text_of_it = f"{shown} (required)"
+            label = plain_label(self, text_of_it if self._is_required else shown)
             if self._is_required:
                 label.setFont(emphasised(label.font()))
             self._there.hide()

@@ -320,7 +320,7 @@ def _target(reference: object, root: Schema) -> Schema:
 Path: TypeAlias = tuple[str | int, ...]  # member names and positions from the root
 
 _MOST: Final = 100
-_WORDS: Final = 300
+_TEXT_LIMIT: Final = 300
 
 
 class SchemaViolation(NamedTuple):
@@ -351,7 +351,7 @@ def _problems(error: ValidationError) -> Iterator[SchemaViolation]:
         for name in error.validator_value:
             yield SchemaViolation((*path, name), "this is required", is_missing=True)
     else:
-        yield SchemaViolation(path, one_line(str(error.message), _WORDS))
+        yield SchemaViolation(path, one_line(str(error.message), _TEXT_LIMIT))
 
 
 def _place(problem: SchemaViolation) -> tuple[list[str], str]:

@@ -191,7 +191,7 @@ class ServerActions(QObject):
 
     @Slot()
     def _recolour(self) -> None:
-        for request, _words, icon, _keys in _MADE:
+        for request, _text, icon, _keys in _MADE:
             if icon:
                 self._actions[request].setIcon(self._appearance.icon(icon))
 

@@ -22,7 +22,7 @@ from mcp_progress_monitor import formatting
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import in_column, order_tabs
 from mcp_progress_monitor.gui.common.side_delegate import SideDelegate, dress_side_list
-from mcp_progress_monitor.gui.common.tables import EmptyWords, RowKeys
+from mcp_progress_monitor.gui.common.tables import EmptyText, RowKeys
 from mcp_progress_monitor.gui.key_table import add_keys
 from mcp_progress_monitor.gui.servers.actions import (
     WITHOUT_CHANGE,
@@ -309,7 +309,7 @@ class ServerList(QWidget):
         view.setUniformItemSizes(True)
         view.setSelectionMode(view.SelectionMode.ExtendedSelection)
         view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
-        EmptyWords(view, "No servers")
+        EmptyText(view, "No servers")
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         RowKeys(view)
 

@@ -318,7 +318,7 @@ class WatchedList(QWidget):
 
     @Slot()
     def _recolour(self) -> None:
-        for key, _words, icon, _shortcut in _MADE:
+        for key, _text, icon, _shortcut in _MADE:
             self._actions[key].setIcon(self._appearance.icon(icon))
         self.view.viewport().update()
 

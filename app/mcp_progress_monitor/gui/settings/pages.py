@@ -170,7 +170,7 @@ class AppearancePage(Page):
         self._text_size = text_size
         self.add_heading("Theme")
         self.themes = QButtonGroup(self)
-        for place, (name, text) in enumerate(_THEME_WORDS.items()):
+        for place, (name, text) in enumerate(_THEME_TEXTS.items()):
             button = QRadioButton(text, self)
             button.setChecked(name == theme.chosen)
             self.themes.addButton(button, place)
@@ -189,14 +189,14 @@ class AppearancePage(Page):
 
     @Slot(int)
     def _on_theme_clicked(self, place: int) -> None:
-        self._theme.choose(tuple(_THEME_WORDS)[place])
+        self._theme.choose(tuple(_THEME_TEXTS)[place])
 
     @Slot(int)
     def _on_size_chosen(self, place: int) -> None:
         self._text_size.choose(TEXT_SIZES[place])
 
 
-_THEME_WORDS: Final = {
+_THEME_TEXTS: Final = {
     "system": "As the s&ystem",
     "light": "&Light",
     "dark": "&Dark",
@@ -224,7 +224,7 @@ class LimitsPage(Page):
         self.add_note(
             "Limits of a call or its server take precedence. Enter seconds, or 0 for no limit."
         )
-        self.add_rows(*(self._row(*each) for each in _LIMIT_WORDS))
+        self.add_rows(*(self._row(*each) for each in _LIMIT_TEXTS))
         self.mistake = self.add_note("")
         set_text_colour(self.mistake, appearance, Tone.BAD)
         self.mistake.hide()
@@ -268,7 +268,7 @@ class LimitsPage(Page):
             self.limits_changed.emit(limits)
 
 
-_LIMIT_WORDS: Final = (
+_LIMIT_TEXTS: Final = (
     (
         "tool_idle_s",
         "&Idle timeout of tools (s)",

@@ -70,10 +70,10 @@ class ServerTasksModel(TitledTable):
         listed = self._rows[index.row()]
         if role == LISTED:
             return listed
-        return _words(listed)[index.column()] if role == Qt.ItemDataRole.DisplayRole else None
+        return _text(listed)[index.column()] if role == Qt.ItemDataRole.DisplayRole else None
 
 
-def _words(listed: ListedTask) -> tuple[str, ...]:
+def _text(listed: ListedTask) -> tuple[str, ...]:
     view = listed.view
     job = "none" if listed.job is None else f"job {listed.job}"
     return (

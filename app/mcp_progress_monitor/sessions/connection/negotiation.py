@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.transport.base import Loss
     from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 
-_WORDS = 120
+_TEXT_LIMIT = 120
 
 
 class ReopenError(Exception):
@@ -156,7 +156,7 @@ class Negotiation:
         is_fixed = not self._opening.is_open_question
         if not loss.may_be_older or is_fixed or ask.method != DISCOVER:
             raise UserError(_of_opening(loss))
-        return self._opening.after_refusal(formatting.one_line(loss.problem.what, _WORDS))
+        return self._opening.after_refusal(formatting.one_line(loss.problem.what, _TEXT_LIMIT))
 
     def _begin(self, agreement: Agreement) -> None:
         self._connection.agreed(agreement.revision)
@@ -176,7 +176,7 @@ def _question(ask: Ask, exchange: PendingRequest) -> OpeningQuestion:
     if reply is not None:
         return asked._replace(answer=_answer(ask, reply), answered_at=reply.at)
     if exchange.loss is not None:
-        return asked._replace(answer=formatting.one_line(exchange.loss.problem.what, _WORDS))
+        return asked._replace(answer=formatting.one_line(exchange.loss.problem.what, _TEXT_LIMIT))
     return asked._replace(answer="the server exited") if exchange.end is ExchangeEnd.LOST else asked
 
 
@@ -186,7 +186,7 @@ def _answer(ask: Ask, reply: RequestAnswered) -> str:
         code = shown(reply.error.get("code"))
         words = reply.error.get("message")
         said = f": {words}" if isinstance(words, str) and words else ""
-        return formatting.one_line(f"error {code}{said}", _WORDS)
+        return formatting.one_line(f"error {code}{said}", _TEXT_LIMIT)
     agreed = eras.read_opening(ask.method, reply.result or {}, ask.revision)
     return "invalid result" if agreed is None else f"speaks {agreed.revision}"
 

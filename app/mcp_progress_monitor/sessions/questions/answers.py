@@ -158,7 +158,7 @@ _FITTING: Final[dict[str, tuple[type, ...]]] = {
     "url": (Accept, Decline, Dismiss),
     "roots": (Accept, Refused),
 }
-_WORDS: Final = {
+_TEXTS: Final = {
     "sampling": "A sampling request must be answered with a message or refused",
     "form": "A form must be accepted with content, declined or dismissed",
     "url": "A URL request must be accepted, declined or dismissed",
@@ -172,7 +172,7 @@ def check_answer(question: Question, answer: Answer) -> Checked:
     An invalid schema proves nothing against the content of a form.
     """
     if not isinstance(answer, _FITTING[question.kind]):
-        return Checked([_WORDS[question.kind]])
+        return Checked([_TEXTS[question.kind]])
     value: Any = answer.result if isinstance(answer, Sampled) else {}
     value = answer.content if isinstance(answer, Accept) else value
     if not isinstance(value, dict):

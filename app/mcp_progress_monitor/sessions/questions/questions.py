@@ -44,7 +44,7 @@ _ELICITATION: Final = {
     AnswerPhase.CHECKING: "Validating",
     AnswerPhase.DONE: "Done",
 }
-_WORDS: Final = {"sampling": _SAMPLING, "form": _ELICITATION, "url": _ELICITATION}
+_TEXTS: Final = {"sampling": _SAMPLING, "form": _ELICITATION, "url": _ELICITATION}
 
 
 class AnswerProgress:
@@ -59,15 +59,15 @@ class AnswerProgress:
         """Report a question of `kind` under `token`; nothing without a token."""
         is_token = isinstance(token, str | int) and not isinstance(token, bool)
         self._token = token
-        self._words = _WORDS.get(kind, {}) if is_token else {}
-        self._order = list(self._words)
+        self._text = _TEXTS.get(kind, {}) if is_token else {}
+        self._order = list(self._text)
         self._last = 0.0
         self._sent: collections.deque[float] = collections.deque(maxlen=_MOST_A_SECOND)
         self._is_over = False
 
     def enter(self, phase: AnswerPhase, at: float) -> JsonObject | None:
         """The notification's parameters for `phase`; None if none is due."""
-        words = self._words.get(phase)
+        words = self._text.get(phase)
         if words is None or self._is_over or not self._has_room(phase, at):
             return None
         value = self._value(phase)

@@ -187,11 +187,11 @@ def _sampling(params: JsonObject) -> ServerRequest:
         notes += _message_problems(number, as_object(message))
     if type(params.get("maxTokens")) is not int:
         notes.append(_wrong(params, "maxTokens", "an integer"))
-    words = _last_words(messages)
+    words = _last_output(messages)
     return ServerRequest(CREATE_MESSAGE, "sampling", words, None, None, params, tuple(notes))
 
 
-def _last_words(messages: list[Any]) -> str:
+def _last_output(messages: list[Any]) -> str:
     """The text of the newest message: the prompt for the model."""
     content = as_object(messages[-1]).get("content") if messages else None
     blocks = content if isinstance(content, list) else [content]

@@ -311,7 +311,7 @@ class TaskRun:
         self._newest_view: TaskView | None = None
         self._has_no_get = False
         self._wants_cancel = False
-        self._words = ""
+        self._text = ""
 
     @property
     def request(self) -> int:
@@ -369,13 +369,13 @@ class TaskRun:
         """
         if self.is_left:
             return
-        self._words = self._words or words
+        self._text = self._text or words
         self.cancel()
         self._scope.deadline = min(self._scope.deadline, anyio.current_time() + _AFTERMATH_S)
 
     def stop(self, words: str) -> None:
         """Stop polling the task: its job has ended, and the server is silent."""
-        self._words = self._words or words
+        self._text = self._text or words
         self._scope.cancel()
 
     # The loop
@@ -506,11 +506,11 @@ class TaskRun:
         """A poll failed: wait longer for the next one, unless further ones are pointless."""
         code = code_of(reply)
         if code == INVALID_PARAMS:
-            self._end(TaskFate.UNKNOWN, words=self._words_of_unknown(reply))
+            self._end(TaskFate.UNKNOWN, words=self._text_of_unknown(reply))
         elif code == METHOD_NOT_FOUND:
             self._do_without_get()
         elif self._is_expired:
-            words = f"{self._words_of_expiry()}, and the server does not report its status"
+            words = f"{self._text_of_expiry()}, and the server does not report its status"
             self._end(TaskFate.UNKNOWN, words=f"{words}: {why_not(reply)}")
         else:
             self._pace.note_failure()
@@ -527,15 +527,15 @@ class TaskRun:
     def _is_expired(self) -> bool:
         return self.expires_at is not None and self.connection.now() >= self.expires_at
 
-    def _words_of_expiry(self) -> str:
+    def _text_of_expiry(self) -> str:
         ttl_s = min(self.view.ttl_ms or 0, tasks.LONGEST_TTL_MS) / 1000
         kept = formatting.duration(int(ttl_s) if ttl_s.is_integer() else ttl_s)
         return f"The task's time to live, {kept}, has expired"
 
-    def _words_of_unknown(self, reply: RequestAnswered | None) -> str:
+    def _text_of_unknown(self, reply: RequestAnswered | None) -> str:
         said = why_not(reply)
         if self._is_expired:
-            return f"{self._words_of_expiry()}, and the server has discarded it: {said}"
+            return f"{self._text_of_expiry()}, and the server has discarded it: {said}"
         return f"The server no longer knows the task: {said}"
 
     def _end(
@@ -562,8 +562,8 @@ class TaskRun:
         if self._newest_view is not None and self._newest_view.status == TaskStatus.CANCELLED:
             self.view = self._newest_view
             return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
-        fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
-        return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
+        fate = TaskFate.GIVEN_UP if self._text else TaskFate.DISCONNECTED
+        return TaskEnd(fate, self.view.status, self.connection.now(), words=self._text)
 
     # Called from outside
 
@@ -605,7 +605,7 @@ class TaskRun:
         await self.connection.record_event(
             "call_ended", request=self.request, outcome=outcome, text=words
         )
-        self._words = words
+        self._text = words
         if self.offer.has_cancel:
             await self._wire.ask(CANCEL_TASK)
         self._end(TaskFate.GIVEN_UP, words=words)

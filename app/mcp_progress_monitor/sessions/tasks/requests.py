@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 INVALID_PARAMS: Final = -32602
 METHOD_NOT_FOUND: Final = -32601
 _LIMIT_S: Final = 60.0  # how long a server may take to answer about a task
-_WORDS: Final = 300
+_TEXT_LIMIT: Final = 300
 
 
 class TaskRequests:
@@ -108,7 +108,7 @@ def why_not(reply: RequestAnswered | None) -> str:
     if reply.error is None:
         return "its reply contains no task"
     return formatting.one_line(
-        str(reply.error.get("message") or "an error without a message"), _WORDS
+        str(reply.error.get("message") or "an error without a message"), _TEXT_LIMIT
     )
 
 

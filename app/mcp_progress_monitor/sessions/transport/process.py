@@ -130,7 +130,7 @@ _FAREWELL_S: Final = 0.25
 _TERMINATE_S: Final = 1.5
 """How long it may take after SIGTERM. With the rest below five seconds in all."""
 _CHILDREN_S: Final = 0.5  # how long children that outlived the server may take after SIGTERM
-_LAST_WORDS_S: Final = 0.5
+_LAST_OUTPUT_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
 _LAST_READS: Final = (4, 64)
 """Fewest and most reads after no known process can write.
@@ -206,7 +206,7 @@ class ServerProcess:
             await self._process.wait()
             meanwhile.cancel_scope.cancel()
         self._has_ended = True
-        deadline = anyio.current_time() + _LAST_WORDS_S
+        deadline = anyio.current_time() + _LAST_OUTPUT_S
         for rest in self._pipes.values():
             rest.scope.deadline = deadline
         await self._end_children()
@@ -289,7 +289,7 @@ class ServerProcess:
             if self._are_all_gone and rest.is_over:
                 return b""
             if self._has_ended:
-                scope.deadline = began + _LAST_WORDS_S
+                scope.deadline = began + _LAST_OUTPUT_S
             rest.scope, is_rest = scope, self._are_all_gone
             try:
                 data = await stream.receive(READ_BYTES)
@@ -313,7 +313,7 @@ class _RemainingOutput:
     def is_over(self) -> bool:
         """Whether all their output was read: the rest is from another process."""
         least, most = _LAST_READS
-        return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_WORDS_S)
+        return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_OUTPUT_S)
 
     def note(self, waited_s: float) -> None:
         self._reads += 1

@@ -294,7 +294,7 @@ async def test_a_call_that_needs_input_while_its_server_is_ended_is_lost() -> No
         assert connection is not None
         exchange = connection.outbox.ask("tools/call", {"name": "t"})
         asked = await server.until_sent("tools/call")
-        server.last_words = [result(asked, {"resultType": "input_required", "requestState": "s"})]
+        server.last_output = [result(asked, {"resultType": "input_required", "requestState": "s"})]
     assert exchange.end is ExchangeEnd.LOST
     assert connection.problem is None
 

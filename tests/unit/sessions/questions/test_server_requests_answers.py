@@ -173,7 +173,7 @@ async def test_what_is_asked_while_the_connection_ends_is_left_unanswered_and_ha
     None
 ):
     async with questioned() as request_broker:
-        request_broker.server.last_words = [
+        request_broker.server.last_output = [
             request("late", ELICIT, FORM),
             request("l2", "roots/list"),
         ]

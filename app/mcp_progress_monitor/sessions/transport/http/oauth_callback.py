@@ -31,7 +31,7 @@ use any free port."""
 _LONGEST: Final = 16 * 1024  # bytes of a request's head; longer ones are refused
 _PATIENCE_S: Final = 10.0  # how long a request may take to arrive
 _MOST: Final = 16  # requests that are read in parallel; others wait
-_LONGEST_WORDS: Final = 500
+_TEXT_LIMIT: Final = 500
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
 _DONE: Final = "You are signed in. You can close this page."
@@ -161,8 +161,8 @@ def _answer(query: str) -> CallbackAnswer:
         first.get("code", ""),
         first.get("state", ""),
         first.get("iss"),
-        one_line(first.get("error", ""), _LONGEST_WORDS),
-        one_line(first.get("error_description", ""), _LONGEST_WORDS),
+        one_line(first.get("error", ""), _TEXT_LIMIT),
+        one_line(first.get("error_description", ""), _TEXT_LIMIT),
     )
 
 
