@@ -315,9 +315,9 @@ def _gemini(definition: ServerDefinition) -> dict[str, Any]:
     if isinstance(definition, StdioDefinition):
         return written_definition(definition)
     # Newer versions try Streamable HTTP first for a "url" without a type.
-    is_older = definition.transport == "sse"
-    written: dict[str, Any] = {"type": "sse"} if is_older else {}
-    written |= {"url" if is_older else "httpUrl": definition.url, **_headers(definition)}
+    is_legacy_sse = definition.transport == "sse"
+    written: dict[str, Any] = {"type": "sse"} if is_legacy_sse else {}
+    written |= {"url" if is_legacy_sse else "httpUrl": definition.url, **_headers(definition)}
     if definition.auth == "oauth":
         oauth: dict[str, Any] = dict(_oauth(definition, "clientId", "clientSecret", "scopes"))
         if "scopes" in oauth:

@@ -251,8 +251,8 @@ class Keeper:
             return
         chains = self._tracker.chains
         self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
-        pictures = [attempt_snapshot_of(each) for each in attempts if each.outcome in STATES]
-        self._publish(chains.note_attempts(job, pictures))
+        snapshots = [attempt_snapshot_of(each) for each in attempts if each.outcome in STATES]
+        self._publish(chains.note_attempts(job, snapshots))
 
     def _replace_restored(self, job: JobId, chain: int) -> bool:
         """Merge a job that is watched again with its row from an earlier run of the program.
@@ -487,8 +487,8 @@ class Restorer:
         except UserError as error:
             self._keeper.keep_problem(error.details)
             return
-        pictures = [attempt_snapshot_of(attempt) for attempt in found if attempt.outcome in STATES]
-        self._publish(self._tracker.chains.note_attempts(job, pictures))
+        snapshots = [attempt_snapshot_of(attempt) for attempt in found if attempt.outcome in STATES]
+        self._publish(self._tracker.chains.note_attempts(job, snapshots))
 
     def wants_attempts(self, job: JobId) -> bool:
         """Whether a job's earlier attempts still have to be read; true once."""

@@ -88,7 +88,7 @@ def _as_it_is(frames: Sequence[Frame]) -> Sequence[Frame]:
     return frames
 
 
-class ChunkIntake:
+class ChunkReceiver:
     """Reads the chunks of a recording into facts, and passes both to its owner.
 
     Large messages take several turns: while `is_reading`, call `read_on` before the next chunk.

@@ -61,7 +61,7 @@ class Tasks:
         self._tracker, self._clock, self._publish = live
         self._reach = reach
         self._spawn = spawn
-        self._reaching: set[JobId] = set()
+        self._connecting: set[JobId] = set()
         self._picks_up_alone = True
 
     def stop_automatic(self) -> None:
@@ -121,12 +121,12 @@ class Tasks:
                 has expired, or its server cannot be reached.
         """
         entry = self._checked(job)
-        self._reaching.add(job)
+        self._connecting.add(job)
         try:
             server = await self._reach(entry.origin, use_saved_definition=use_saved_definition)
             run = await self._continue(job, entry, server)
         finally:
-            self._reaching.discard(job)
+            self._connecting.discard(job)
         return await self._requests.complete_task(run, job, self._clock.monotonic())
 
     async def _continue(self, job: JobId, entry: Entry, server: str) -> TaskRun:
@@ -217,7 +217,7 @@ class Tasks:
         return [job for job in jobs if job in entries and not self._is_busy(job)]
 
     def _is_busy(self, job: JobId) -> bool:
-        return job in self._runs or job in self._reaching
+        return job in self._runs or job in self._connecting
 
     # Background work
 

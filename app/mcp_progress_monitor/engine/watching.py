@@ -20,7 +20,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_progress_monitor.engine.origins import watched_key
-from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
+from mcp_progress_monitor.engine.recorded_chunks import ChunkReceiver, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.facts import ConnectionClosed, Fact
@@ -92,7 +92,7 @@ class Tap:
         self._sink = sink
         self._slices: Iterator[Chunk | None] = self._recording.slices()
         self._chunk: Chunk | None = None
-        self._intake = ChunkIntake(self.servers, self._on_taken, self._renumbered)
+        self._receiver = ChunkReceiver(self.servers, self._on_taken, self._renumbered)
         self._closed: set[str] = set()
         self._parent: str | None = None
 
@@ -121,11 +121,11 @@ class Tap:
     def is_behind(self) -> bool:
         """Whether more can be read at once."""
         is_waiting = self._recording.is_waiting and self._chunk is None
-        return not (self.is_ended or (is_waiting and not self._intake.is_reading))
+        return not (self.is_ended or (is_waiting and not self._receiver.is_reading))
 
     @property
     def open_connections(self) -> list[str]:
-        return [name for name in self._intake.connections.names() if name not in self._closed]
+        return [name for name in self._receiver.connections.names() if name not in self._closed]
 
     def read(self, budget_s: float) -> bool:
         """Read on for about `budget_s`; whether more can be read at once."""
@@ -139,8 +139,8 @@ class Tap:
 
     def _turn(self) -> bool:
         """Work for a few milliseconds; False once everything available was read."""
-        if self._intake.is_reading:
-            self._intake.read_on()
+        if self._receiver.is_reading:
+            self._receiver.read_on()
             return True
         if self._chunk is None:
             try:
@@ -151,7 +151,7 @@ class Tap:
         if self._chunk is None:
             return not self._recording.is_waiting
         chunk, self._chunk = self._chunk, None
-        self._chunk = self._intake.take_many(chunk, self._slices)
+        self._chunk = self._receiver.take_many(chunk, self._slices)
         return True
 
     def _renumbered(self, frames: Sequence[Frame]) -> Sequence[Frame]:

@@ -146,7 +146,7 @@ class KindPredicate:
         return cls({byte for kind in kinds for byte in (kind, kind | Segment.MARKED)})
 
     @classmethod
-    def of_irregular(cls, *, wanted: bool) -> KindPredicate:
+    def of_findings(cls, *, wanted: bool) -> KindPredicate:
         """Choose frames that violate a rule, or those that violate none."""
         return cls(range(Segment.MARKED, 256) if wanted else range(Segment.MARKED))
 

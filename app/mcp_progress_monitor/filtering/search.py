@@ -178,7 +178,7 @@ def _chosen(wanted: TrafficFilter) -> Iterable[RowPredicate]:
         names = tuple(each.name.lower() for each in wanted.channels)
         yield NamePredicate(DIRECTIONS, ValueJudge(Comparison("dir", (), "in", names)))
     if wanted.irregular_only:
-        yield KindPredicate.of_irregular(wanted=True)
+        yield KindPredicate.of_findings(wanted=True)
 
 
 class _Compiler:
@@ -265,7 +265,7 @@ class _Compiler:
         if node.field == "irregular":
             is_wanted = op == "=="
             return _any(
-                [KindPredicate.of_irregular(wanted=bool(is_) is is_wanted) for is_ in values]
+                [KindPredicate.of_findings(wanted=bool(is_) is is_wanted) for is_ in values]
             )
         return _any([MomentPredicate(op, one) for one in values if isinstance(one, Moment)])
 

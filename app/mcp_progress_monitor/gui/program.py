@@ -121,7 +121,7 @@ class Program(WindowProgram):
     def _build(self, tasks: BackgroundTasks) -> None:
         opening = self._opening
         self._tasks = tasks
-        self._afterwards = opening.afterwards
+        self._deferred = opening.deferred
         self._preferences = opening.preferences
         self._models = opening.models
         self._status = opening.status
@@ -352,7 +352,7 @@ class Program(WindowProgram):
             self.servers.add_for_now(options.definitions)
             self.servers.connect_servers(options.saved)
         late = (self._offer_reports, self._look_for_files, *self._late_steps())
-        self._afterwards.take(late)
+        self._deferred.take(late)
         if options.screenshot is not None:
             self._life.take_picture(options.screenshot, options.after_s)
 
@@ -384,7 +384,7 @@ class Program(WindowProgram):
         self.window.welcome.offer_to_watch(own)
 
     def _put_away(self) -> None:
-        self._afterwards.stop()
+        self._deferred.stop()
         self._preferences.keep_json(FIRST, {"has_jobs": self.window.welcome.isHidden()})
         self.engine.tasks.leave()
         self.notifications.close()

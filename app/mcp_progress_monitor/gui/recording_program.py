@@ -156,10 +156,8 @@ class RecordingProgram(WindowProgram):
         failures.watch(asyncio.get_running_loop())
         async with BackgroundTasks(self._report, failures.note) as tasks:
             self._build(tasks)
-            self._afterwards = DeferredStartup(self.window)
-            self._afterwards.take(
-                (self.window.traffic_pane.make_details, *self.window.late.steps())
-            )
+            self._deferred = DeferredStartup(self.window)
+            self._deferred.take((self.window.traffic_pane.make_details, *self.window.late.steps()))
             self.life.show(self.window)
             self._register_window()
             self._begin()
@@ -267,7 +265,7 @@ class RecordingProgram(WindowProgram):
     def _put_away(self) -> None:
         if self._only is not None:
             self._only.close()
-        self._afterwards.stop()
+        self._deferred.stop()
         self.replay.pause()
         self.window.remember()
         self._put_window_away()

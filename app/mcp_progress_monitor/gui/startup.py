@@ -79,7 +79,7 @@ class WindowStartup(QObject):
         interrupt meanwhile ends the process, as before and as there is nothing to be ended yet.
         """
         self.show()
-        self.afterwards.painted.connect(self._on_painted)
+        self.deferred.painted.connect(self._on_painted)
         self.application.setQuitOnLastWindowClosed(False)
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.SIG_IGN:
@@ -140,5 +140,5 @@ class WindowStartup(QObject):
         kept = self.preferences.json_of(FIRST)
         named = options.config or options.definitions or options.saved or options.is_demo
         self.window.show_jobs(are_any=bool(named or kept.get("has_jobs")))
-        self.afterwards = DeferredStartup(self.window)
+        self.deferred = DeferredStartup(self.window)
         self.life.show(self.window)

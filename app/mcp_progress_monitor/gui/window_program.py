@@ -40,7 +40,7 @@ class WindowProgram(QObject):
 
     _models: Models
     _preferences: Preferences
-    _afterwards: DeferredStartup
+    _deferred: DeferredStartup
 
     def _build_shared(
         self,

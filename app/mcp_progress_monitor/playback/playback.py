@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor import formatting
-from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
+from mcp_progress_monitor.engine.recorded_chunks import ChunkReceiver, TakenChunk
 from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
@@ -88,7 +88,7 @@ class Playback:
         limits = RowLimits(running=RUNNING_KEPT)
         self._tracker = Tracker(limits, self.servers.key_of, self._client_of)
         self.jobs.restart(self._tracker)
-        self._intake = ChunkIntake(self.servers, self._on_taken)
+        self._receiver = ChunkReceiver(self.servers, self._on_taken)
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
@@ -105,7 +105,7 @@ class Playback:
     @property
     def problems(self) -> list[ErrorDetails]:
         found = () if self._followed is None else self._followed.problems()
-        connections = self._intake.connections
+        connections = self._receiver.connections
         problems = [*found, *self._reader.problems, *connections.problems, *self.servers.problems]
         running = self._tracker.open_count if self.is_ended else 0
         if running:
@@ -154,7 +154,7 @@ class Playback:
     def is_following(self) -> bool:
         """Whether everything written so far has been read, and more may be appended."""
         is_waiting = self._reader.is_waiting and self._chunk is None
-        return is_waiting and not (self.is_loaded or self._intake.is_reading)
+        return is_waiting and not (self.is_loaded or self._receiver.is_reading)
 
     @property
     def progress(self) -> float:
@@ -167,7 +167,7 @@ class Playback:
     @property
     def is_ended(self) -> bool:
         """Whether all has been read; jobs still running then have no known end."""
-        return self.is_loaded and self._chunk is None and not self._intake.is_reading
+        return self.is_loaded and self._chunk is None and not self._receiver.is_reading
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
@@ -199,12 +199,12 @@ class Playback:
 
     def step(self) -> bool:
         """Play all frames that have the next time; True while there is more."""
-        self._intake.finish_reading()
+        self._receiver.finish_reading()
         chunk = self._found()
         if chunk is not None:
             head, self._chunk = chunk.until(chunk.frames[0].at)
-            self._intake.take(head)
-            self._intake.finish_reading()
+            self._receiver.take(head)
+            self._receiver.finish_reading()
         return self._found() is not None or not self.is_loaded
 
     def restart(self) -> None:
@@ -223,8 +223,8 @@ class Playback:
 
     def _turn(self, until: float) -> bool:
         """Do a few milliseconds' work; False when there is nothing to do up to `until`."""
-        if self._intake.is_reading:
-            self._intake.read_on()
+        if self._receiver.is_reading:
+            self._receiver.read_on()
             return True
         chunk = self._peek()
         if chunk is None:
@@ -232,10 +232,10 @@ class Playback:
         if self._time_of(chunk) > until:
             return False
         if until == _FOR_EVER:
-            self._chunk = self._intake.take_many(chunk, self._slices)
+            self._chunk = self._receiver.take_many(chunk, self._slices)
         else:
             head, self._chunk = chunk.until(until)
-            self._intake.take(head)
+            self._receiver.take(head)
         return True
 
     def _peek(self) -> Chunk | None:

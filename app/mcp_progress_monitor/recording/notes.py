@@ -57,7 +57,7 @@ class Notes:
         self._stamp: _Stamp | None = None
         self._entries: dict[int, _StoredNote] = {}
         self._numbers: list[int] = []
-        self._read_anew()
+        self._reread()
 
     def is_marked(self, number: int) -> bool:
         return self._entries.get(number, _NOTHING).is_marked
@@ -78,13 +78,13 @@ class Notes:
         return self._numbers[at - 1] if at else None
 
     def set_marked(self, numbers: Iterable[int], *, is_marked: bool) -> None:
-        self._read_anew()
+        self._reread()
         for number in numbers:
             self._put(number, _StoredNote(is_marked, self.note(number)))
         self._save()
 
     def set_note(self, number: int, text: str) -> None:
-        self._read_anew()
+        self._reread()
         self._put(number, _StoredNote(self.is_marked(number), text))
         self._save()
 
@@ -99,7 +99,7 @@ class Notes:
         if not is_known:
             bisect.insort(self._numbers, number)
 
-    def _read_anew(self) -> None:
+    def _reread(self) -> None:
         if self._path is None:
             return
         try:

@@ -72,7 +72,7 @@ class ClientSession:
         self.inbound = ReceiveQueue(framer, clock)
         self.record = ExchangeRecorder(self.inbound)
         self.id: str | None = None  # the session id from the server
-        self.is_older = False  # whether it uses HTTP+SSE, with all replies on one stream
+        self.is_legacy_sse = False  # whether it uses HTTP+SSE, with all replies on one stream
         self.is_established = False
         """Whether a handshake succeeded, or a request of 2026-07-28 was made."""
         self.is_listening = False
@@ -83,7 +83,7 @@ class ClientSession:
 
     def may_take(self, asked: TappedRequest) -> bool:
         """Whether a request without a session id can belong to this session."""
-        if self.id is not None or self.is_older:
+        if self.id is not None or self.is_legacy_sse:
             return False
         if asked.is_listening:
             return not self.is_listening
@@ -130,7 +130,7 @@ class ClientSessions:
         self._by_id[id_] = session
 
     def post_to(self, session: ClientSession, target: str) -> None:
-        session.is_older = True
+        session.is_legacy_sse = True
         self._by_target[target] = session
 
     def end(self, session: ClientSession) -> None:

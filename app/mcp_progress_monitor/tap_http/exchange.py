@@ -398,7 +398,7 @@ class TappedExchange:
         session, request, answer = self._session, self._request, self._answer
         if request is None or session is None:
             return
-        if answer is not None and (session.is_older or answer.status == _ELSEWHERE):
+        if answer is not None and (session.is_legacy_sse or answer.status == _ELSEWHERE):
             return
         sink = self._sink
         if sink is not None and sink.has_reply:

@@ -361,11 +361,11 @@ class ProxyConnection:
         names = {name for name, _ in event.headers}
         is_stream = response.headers.get("content-type", "").lower().startswith(EVENTS)
         is_plain = response.headers.get("content-encoding", "identity") == "identity"
-        is_older = event.method == b"GET" and SESSION.encode() not in names
+        is_legacy_sse = event.method == b"GET" and SESSION.encode() not in names
         may_grow = "content-length" not in response.headers
         return (
             EndpointRewriter(self._addresses)
-            if is_stream and is_plain and is_older and may_grow
+            if is_stream and is_plain and is_legacy_sse and may_grow
             else None
         )
 

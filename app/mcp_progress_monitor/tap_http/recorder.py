@@ -259,10 +259,10 @@ class TapRecorder:
         return session
 
     def opening(self, asked: TappedRequest) -> dict[str, object]:
-        is_older = asked.is_listening and SESSION not in asked.headers
+        is_legacy_sse = asked.is_listening and SESSION not in asked.headers
         return {
             "url": self.addresses.shown,
-            "transport": "sse" if is_older else "http",
+            "transport": "sse" if is_legacy_sse else "http",
             "headers": sorted(name for name in asked.headers if _is_of_server(name)),
             "auth": "headers",
             "listen": self.addresses.own,

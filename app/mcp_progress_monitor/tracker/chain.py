@@ -221,7 +221,7 @@ class Chain:
             self.attempts.extend(every)
             self.begun_by = self.begun_by or every[0].client
 
-    def pictures(self, running: AttemptSnapshot | None) -> Sequence[AttemptSnapshot]:
+    def snapshots(self, running: AttemptSnapshot | None) -> Sequence[AttemptSnapshot]:
         """All known attempts, oldest first, including the one in flight."""
         newest: list[AttemptSnapshot] = []
         if self.settling is not None:

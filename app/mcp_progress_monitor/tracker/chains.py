@@ -171,7 +171,7 @@ class Chains:
         self._rows.wake(job, fact)
         job.begin_attempt(fact)
         for finding in fact.findings:
-            job.marks.add(finding, fact.number, violations.IRREGULAR_REQUEST)
+            job.marks.add(finding, fact.number, violations.INVALID_REQUEST)
         if is_changed:
             job.marks.note(rules.REQUEST_CHANGED, fact.number)
         delta.move(job)

@@ -162,7 +162,7 @@ class Job:
         self.cancel_reason: str | None = None
         self.is_cancel_sent = False
         for finding in request.findings:
-            self.marks.add(finding, request.number, violations.IRREGULAR_REQUEST)
+            self.marks.add(finding, request.number, violations.INVALID_REQUEST)
 
     @property
     def is_settling(self) -> bool:

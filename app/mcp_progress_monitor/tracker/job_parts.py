@@ -85,7 +85,7 @@ class JobStream:
         """The request has ended, or another was sent: nothing is expected on this stream."""
         self.broken = None
 
-    def picture(self, now: float) -> StreamSnapshot:
+    def snapshot(self, now: float) -> StreamSnapshot:
         newest = self.steps[-1]
         retry_at = None if newest.retry_s is None else newest.at + newest.retry_s
         is_broken = self.broken is not None
@@ -363,7 +363,7 @@ class JobTask:
         due_s = _POLLS_MISSED * as_float(self.poll_ms or 0) / 1000
         return now - self.heard_at > max(LEFT_AFTER_S, due_s)
 
-    def picture(self, now: float, *, is_ours: bool, is_watched: bool = False) -> TaskSnapshot:
+    def snapshot(self, now: float, *, is_ours: bool, is_watched: bool = False) -> TaskSnapshot:
         """The task at `now`; `is_ours` says that `tasks/cancel` would reach it."""
         expires_at = self.expires_at
         is_followed = not self.is_left(now) if is_watched else self.is_followed

@@ -68,7 +68,7 @@ class QuestionReducer:
             return False
         _mark_changes(job, fact)
         for finding in fact.findings:
-            job.marks.add(finding, fact.number, violations.IRREGULAR_REQUEST)
+            job.marks.add(finding, fact.number, violations.INVALID_REQUEST)
         del self._waiting[job.id]
         job.asked.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
         self._rows.go_on(job, fact, job.asked.answer(job.request.number))

@@ -50,7 +50,7 @@ class Replies:
         if job is None:
             return
         for finding in fact.findings:
-            job.marks.add(finding, fact.number, violations.IRREGULAR_REPLY)
+            job.marks.add(finding, fact.number, violations.INVALID_REPLY)
         delta.progressed.add(job.id)
         if job.state.is_over or job.is_settling or fact.request != job.request.number:
             self._take_late_answer(job, fact, delta)

@@ -36,10 +36,10 @@ class JobState(enum.Enum):
 
     @property
     def is_over(self) -> bool:
-        return self not in _GOING_ON
+        return self not in _ACTIVE
 
 
-_GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING})
+_ACTIVE = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING})
 
 
 class ViolationCount(NamedTuple):

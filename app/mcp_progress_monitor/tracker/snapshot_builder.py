@@ -88,14 +88,14 @@ def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:
         is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
-        task = fields["task"] = job.task.picture(
+        task = fields["task"] = job.task.snapshot(
             now, is_ours=is_cancellable, is_watched=not is_ours
         )
         is_left = not task.is_followed and task.ttl_left_s != 0 and job.state in _UNFOLLOWED
         if is_left and not is_ours and job.request.sender is Side.CLIENT:
             fields["can_resume_here"] = True
     if job.stream is not None:
-        fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
+        fields["stream"] = job.stream.snapshot(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
         state = cancel_grace.state_of(job)
         fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
@@ -176,7 +176,7 @@ def detail_of(
         chart=job.chart(),
         phases=() if course is None else course.phases.read(job.tick_count, job.ended_at),
         dropped_phases=0 if course is None else course.phases.dropped,
-        attempts=() if chain is None else chain.pictures(running),
+        attempts=() if chain is None else chain.snapshots(running),
         resume_token=None if chain is None else chain.token,
         marked=_marked(job),
         task_course=(() if job.task is None or job.task.is_saving else tuple(job.task.steps)),

@@ -29,8 +29,8 @@ FRAMES_KEPT: Final = 200
 """Fewest newest irregular frames of a job whose findings are kept: as many as its ticks."""
 
 WRONG_TYPE: Final = "wrong-type"  # a malformed tick; the finding says how
-IRREGULAR_REPLY: Final = "irregular-reply"
-IRREGULAR_REQUEST: Final = "irregular-request"
+INVALID_REPLY: Final = "irregular-reply"
+INVALID_REQUEST: Final = "irregular-request"
 TASK: Final = "irregular-task"  # a malformed message about the job's task; the finding says how
 
 

@@ -257,7 +257,7 @@ def test_a_reply_with_nothing_but_a_state_needs_no_user(wire: Dialogue) -> None:
 def test_a_reply_that_requires_nothing_is_marked(wire: Dialogue) -> None:
     made = wire.call()
     _require(wire, None, None)
-    assert wire.marks(made) == {violations.IRREGULAR_REPLY: 1}
+    assert wire.marks(made) == {violations.INVALID_REPLY: 1}
     wire.call(inputResponses={})
     assert len(wire.tracker.jobs()) == 1
 

@@ -180,7 +180,7 @@ def _times(job: JobSnapshot) -> Iterator[tuple[str, str]]:
 
 _ROWS: Final = 2_000
 _TITLES: Final = ("Job", "State", "Progress", "", "Duration", "Ticks", "Server", "Last message")
-_IRREGULAR: Final = ("Job", "Finding", "Count", "First message")
+_FINDINGS_HEAD: Final = ("Job", "Finding", "Count", "First message")
 
 
 class SessionOverview:
@@ -212,7 +212,7 @@ class SessionOverview:
         omitted = len(self._jobs) - _ROWS
         if omitted > 0:
             yield render("note", f"{formatting.count(omitted, 'more job')} omitted.")
-        yield from self._irregular()
+        yield from self._findings_table()
 
     def _row(self, job: JobSnapshot) -> Sequence[str]:
         text = self._text
@@ -228,7 +228,7 @@ class SessionOverview:
             text.line((message or "").partition("\n")[0], 120),
         )
 
-    def _irregular(self) -> Iterator[Html]:
+    def _findings_table(self) -> Iterator[Html]:
         marked = ((job, mark) for job in self._jobs for mark in job.marks)
         rows = [
             (
@@ -241,7 +241,7 @@ class SessionOverview:
         ]
         if rows:
             yield render("heading", "Findings", None)
-            yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
+            yield from table_parts(_FINDINGS_HEAD, rows, numbers=(2, 3))
 
     def _name(self, job: JobSnapshot) -> Html:
         name = self._text.line(job.name, 80)

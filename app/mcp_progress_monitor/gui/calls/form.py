@@ -172,7 +172,7 @@ class CallForm(QWidget):
         self._server.blockSignals(False)
         now = self._servers.get(self._server.currentText())
         is_other = before is None or now is None or before.name != now.name
-        if is_other or self._has_news(before, now):
+        if is_other or self._has_changed(before, now):
             self._show_offers()
         self._show_connection()
 
@@ -372,7 +372,7 @@ class CallForm(QWidget):
     def _current_kind(self) -> OfferKind:
         return _KINDS[max(0, self._kind.currentIndex())]
 
-    def _has_news(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
+    def _has_changed(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
         """Whether the offers changed; a server that is gone leaves its last ones."""
         if before is None or now is None or not _is_connected(now):
             return False

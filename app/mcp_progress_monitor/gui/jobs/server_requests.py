@@ -55,8 +55,8 @@ def _rows(
         found = detail_of(child)
         if found is not None:
             yield _of_child(found)
-    for picture in detail.asked:
-        yield _of_reply(picture, now, is_over=job.state.is_over)
+    for shown in detail.asked:
+        yield _of_reply(shown, now, is_over=job.state.is_over)
 
 
 def _of_child(detail: JobDetail) -> ServerRequestRow:
@@ -70,16 +70,14 @@ def _of_child(detail: JobDetail) -> ServerRequestRow:
     )
 
 
-def _of_reply(picture: ServerRequestSnapshot, now: float, *, is_over: bool) -> ServerRequestRow:
+def _of_reply(shown: ServerRequestSnapshot, now: float, *, is_over: bool) -> ServerRequestRow:
     """A question in a reply that required input, or of a task."""
-    if picture.answered_at is not None:
-        answer, after = result_text(picture.answer), picture.answered_at - picture.at
+    if shown.answered_at is not None:
+        answer, after = result_text(shown.answer), shown.answered_at - shown.at
     else:
-        answer, after = "not answered" if is_over else "open", now - picture.at
-    words = (moment(picture.when), request_text(picture.method, picture.params), answer)
-    return ServerRequestRow(
-        picture.number, picture.at, (*words, formatting.duration(max(after, 0.0)))
-    )
+        answer, after = "not answered" if is_over else "open", now - shown.at
+    words = (moment(shown.when), request_text(shown.method, shown.params), answer)
+    return ServerRequestRow(shown.number, shown.at, (*words, formatting.duration(max(after, 0.0))))
 
 
 _TIME: Final = 25  # digits: with a date

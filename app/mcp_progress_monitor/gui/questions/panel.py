@@ -276,7 +276,7 @@ class QuestionPanel(QWidget):
         self._set_up_list()
         self._lay_out()
         questions.rowsInserted.connect(self._choose_any)
-        questions.rowsAboutToBeRemoved.connect(self._on_rows_going)
+        questions.rowsAboutToBeRemoved.connect(self._on_rows_about_to_be_removed)
         questions.rowsRemoved.connect(self._choose_any)
         questions.dataChanged.connect(self._follow)
         questions.modelReset.connect(self._on_reset)
@@ -381,7 +381,7 @@ class QuestionPanel(QWidget):
         self._choose_any()
 
     @Slot(QModelIndex, int, int)
-    def _on_rows_going(self, _parent: QModelIndex, first: int, last: int) -> None:
+    def _on_rows_about_to_be_removed(self, _parent: QModelIndex, first: int, last: int) -> None:
         for question in self._questions.questions()[first : last + 1]:
             self._drop(question.id)
 

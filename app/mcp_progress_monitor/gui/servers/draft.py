@@ -221,7 +221,7 @@ class Draft:
     folder: str = ""
     variables: tuple[EnteredValue, ...] = ()
     url: str = ""
-    is_older: bool = False
+    is_legacy_sse: bool = False
     headers: tuple[EnteredValue, ...] = ()
     signs_in: bool = False
     client_id: str = ""
@@ -295,7 +295,7 @@ def draft_of(entry: CatalogueEntry) -> Draft:
         common,
         kind=ServerKind.URL,
         url=found.url,
-        is_older=found.transport == "sse",
+        is_legacy_sse=found.transport == "sse",
         headers=all_entered(found.headers),
         signs_in=found.auth == "oauth",
         client_id=found.oauth.client_id or "",
@@ -401,7 +401,7 @@ class _Reader:
         if not draft.url.strip():
             self._problems["url"] = "Enter the URL of the server's MCP endpoint."
         fields: dict[str, Any] = {
-            "transport": "sse" if draft.is_older else "http",
+            "transport": "sse" if draft.is_legacy_sse else "http",
             "url": draft.url.strip(),
             "headers": self._values("headers", name, draft.headers),
             "auth": "oauth" if draft.signs_in else "headers",

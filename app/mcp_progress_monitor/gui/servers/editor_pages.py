@@ -420,7 +420,7 @@ class ServerPage(EditorPage):
             folder=self.folder.text(),
             variables=self.variables.entered(),
             url=self.url.text(),
-            is_older=self.transport.currentIndex() == 1,
+            is_legacy_sse=self.transport.currentIndex() == 1,
             headers=self.headers.entered(),
             signs_in=self.signs_in.isChecked(),
             client_id=self.client_id.text(),
@@ -436,7 +436,7 @@ class ServerPage(EditorPage):
         self.folder.setText(draft.folder)
         self.variables.set_entered(draft.variables)
         self.url.setText(draft.url)
-        self.transport.setCurrentIndex(int(draft.is_older))
+        self.transport.setCurrentIndex(int(draft.is_legacy_sse))
         self.headers.set_entered(draft.headers)
         self.signs_in.setChecked(draft.signs_in)
         self.client_id.setText(draft.client_id)

@@ -143,8 +143,8 @@ class KindsButton(QToolButton):
                 FrameKind.BATCH: "Batches",
             }
         )
-        self._irregular = self._check("Only messages with findings")
-        self._irregular.setChecked(False)
+        self._with_findings = self._check("Only messages with findings")
+        self._with_findings.setChecked(False)
         self._all = self._menu.addAction("Show all")
         self._menu.triggered.connect(self._on_triggered)
         self.setMenu(self._menu)
@@ -163,7 +163,7 @@ class KindsButton(QToolButton):
                 channel for channel, action in self._channels.items() if action.isChecked()
             ),
             kinds=frozenset(kinds | _OF_CHANNELS),
-            irregular_only=self._irregular.isChecked(),
+            irregular_only=self._with_findings.isChecked(),
         )
 
     def show_filter(self, wanted: TrafficFilter) -> None:
@@ -172,13 +172,13 @@ class KindsButton(QToolButton):
             action.setChecked(channel in wanted.channels)
         for kind, action in self._kinds.items():
             action.setChecked(kind in wanted.kinds)
-        self._irregular.setChecked(wanted.irregular_only)
+        self._with_findings.setChecked(wanted.irregular_only)
         self._show_dot()
 
     def use_icons(self, appearance: Appearance) -> None:
         """Use icons for the current palette."""
         self.setIcon(appearance.icon("filter"))
-        self._irregular.setIcon(appearance.icon("warning", Tone.WARNING))
+        self._with_findings.setIcon(appearance.icon("warning", Tone.WARNING))
 
     def _checks(self, names: Mapping[_Key, str]) -> dict[_Key, QAction]:
         actions = {key: self._check(name) for key, name in names.items()}

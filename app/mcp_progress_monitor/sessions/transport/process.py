@@ -164,7 +164,7 @@ class ServerProcess:
         self._process = process
         self._output = output
         self._mark = mark
-        self._family = ProcessTree(process.pid, mark)
+        self._processes = ProcessTree(process.pid, mark)
         guard.add(process.pid, mark)
         self._has_ended = False
         self._are_all_gone = False
@@ -233,11 +233,11 @@ class ServerProcess:
         Both pipes must be read meanwhile, or a server that keeps writing cannot exit.
         """
         with anyio.CancelScope(shield=True):
-            await self._family.look_up()
+            await self._processes.look_up()
             if self._process.stdin is not None:
                 await self._process.stdin.aclose()
             if not await self._has_exited(_STDIN_GRACE_S):
-                await self._family.look_up()
+                await self._processes.look_up()
                 self.was_ended = True
                 process_guard.terminate(self.pid)
                 if not await self._has_exited(_TERMINATE_S):
@@ -254,7 +254,7 @@ class ServerProcess:
         """Track the children: after a crash they cannot be found."""
         while True:
             await anyio.sleep(_LOOK_EVERY_S - anyio.current_time() % _LOOK_EVERY_S)
-            await self._family.look_up()
+            await self._processes.look_up()
 
     async def _has_exited(self, within_s: float) -> bool:
         with anyio.move_on_after(within_s):
@@ -262,23 +262,23 @@ class ServerProcess:
         return self.exit_code is not None
 
     async def _end_children(self) -> None:
-        await self._family.look_up_orphans()
+        await self._processes.look_up_orphans()
         with anyio.move_on_after(_FAREWELL_S):
             while self._has_children():  # noqa: ASYNC110  # their end is not reported
                 await anyio.sleep(_POLL_S)
         if self._has_children():
             self.left_children = not self.was_ended
             process_guard.terminate(self.pid)
-            self._family.terminate()
+            self._processes.terminate()
             with anyio.move_on_after(_CHILDREN_S):
                 while self._has_children():  # noqa: ASYNC110  # their end is not reported
                     await anyio.sleep(_POLL_S)
             process_guard.kill(self.pid)
-            self._family.kill()
+            self._processes.kill()
         guard.remove(self._mark)
 
     def _has_children(self) -> bool:
-        return process_guard.is_alive(self.pid) or self._family.has_strays()
+        return process_guard.is_alive(self.pid) or self._processes.has_strays()
 
     async def _read(self, stream: ByteReceiveStream | None) -> bytes:
         """Read; after the server's end, stop reading a pipe that another process holds open."""

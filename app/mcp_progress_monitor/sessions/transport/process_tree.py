@@ -34,7 +34,7 @@ class _ProcessTable:
         self.marked = 0  # the number of the reading in `marks`
 
 
-_census: Final = RunVar[_ProcessTable]("census")
+_process_table: Final = RunVar[_ProcessTable]("census")
 
 
 async def running() -> Mapping[int, ProcessEntry]:
@@ -68,10 +68,10 @@ def entry_of(pid: int) -> ProcessEntry | None:
 
 
 def _current() -> _ProcessTable:
-    table = _census.get(None)
+    table = _process_table.get(None)
     if table is None:
         table = _ProcessTable()
-        _census.set(table)
+        _process_table.set(table)
     return table
 
 

@@ -48,7 +48,7 @@ def test_limits_are_read(entered: str, limit: float | None) -> None:
 
 
 def test_a_draft_of_a_url() -> None:
-    draft = dataclasses.replace(URL, is_older=True, signs_in=True, client_id=" me ", scope="")
+    draft = dataclasses.replace(URL, is_legacy_sse=True, signs_in=True, client_id=" me ", scope="")
     made = read_draft(draft).definition
     assert isinstance(made, HttpDefinition)
     assert (made.name, made.transport, made.auth) == ("example.com", "sse", "oauth")

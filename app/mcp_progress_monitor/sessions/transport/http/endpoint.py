@@ -71,23 +71,23 @@ def read_http_message(raw: bytes, frame: int) -> HttpMessage:
     return HttpMessage(raw, frame, method, method is not None and "id" in message, params)
 
 
-def mirrored(letter: HttpMessage, agreed: str | None, schema: JsonObject | None) -> dict[str, str]:
+def mirrored(message: HttpMessage, agreed: str | None, schema: JsonObject | None) -> dict[str, str]:
     """The headers that repeat parts of a message, if its revision has them.
 
     `schema` is that of the called tool, None if unknown.
     """
-    revision = letter.revision or agreed
-    if revision is None or letter.method == INITIALIZE:
+    revision = message.revision or agreed
+    if revision is None or message.method == INITIALIZE:
         return {}
     headers = {"MCP-Protocol-Version": revision}
-    if revision != PER_REQUEST or letter.method is None:
+    if revision != PER_REQUEST or message.method is None:
         return headers
-    headers["Mcp-Method"] = encoded(letter.method)
-    name = letter.params.get(_NAMES.get(letter.method, ""))
+    headers["Mcp-Method"] = encoded(message.method)
+    name = message.params.get(_NAMES.get(message.method, ""))
     if isinstance(name, str):
         headers["Mcp-Name"] = encoded(name)
     if schema is not None:
-        headers |= parameter_headers(schema, as_object(letter.params.get("arguments")))
+        headers |= parameter_headers(schema, as_object(message.params.get("arguments")))
     return headers
 
 
@@ -146,7 +146,7 @@ class HttpEndpoint:
         self.definition = definition
         self.address = definition.address
         self.url = definition.url
-        self.is_older = definition.transport == "sse"
+        self.is_legacy_sse = definition.transport == "sse"
         """Whether replies arrive on a separate stream, as in 2024-11-05."""
         self.line = line
         self.inbound = ReceiveQueue(framer, clock)
@@ -167,21 +167,21 @@ class HttpEndpoint:
         """Held by a probe of the server."""
         self._open: set[int] = set()
 
-    def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:
+    def headers(self, accept: str, message: HttpMessage | None = None) -> dict[str, str]:
         headers = {"Accept": accept}
-        if letter is not None:
+        if message is not None:
             headers["Content-Type"] = JSON
-            schema = self.line.tool_schema(letter.tool) if letter.tool else None
-            headers |= mirrored(letter, self.revision, schema)
+            schema = self.line.tool_schema(message.tool) if message.tool else None
+            headers |= mirrored(message, self.revision, schema)
         elif self.revision is not None:
             headers["MCP-Protocol-Version"] = self.revision
-        if self.session is not None and not (letter and letter.method == INITIALIZE):
+        if self.session is not None and not (message and message.method == INITIALIZE):
             headers["Mcp-Session-Id"] = self.session
         return headers
 
-    def is_per_request(self, letter: HttpMessage) -> bool:
+    def is_per_request(self, message: HttpMessage) -> bool:
         """Whether a message is one of 2026-07-28, which has no sessions."""
-        return (letter.revision or self.revision) == PER_REQUEST
+        return (message.revision or self.revision) == PER_REQUEST
 
     # Requests
 

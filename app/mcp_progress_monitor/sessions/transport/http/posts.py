@@ -43,7 +43,7 @@ async def end_unless_there(site: HttpEndpoint, request: int) -> None:
     Not while other responses may still arrive: each probes in turn, and the last one counts. A
     server that sends any response, or none for a short time, stays connected.
     """
-    if site.revision is None or site.is_older:
+    if site.revision is None or site.is_legacy_sse:
         return  # the opening reports its own failures
     async with site.probing:
         await site.inbound.passed()
@@ -74,7 +74,7 @@ async def _why_not_there(site: HttpEndpoint) -> ErrorDetails | None:
 _MOST_RETRIES: Final = 3
 _LONGEST_RETRY_S: Final = 60.0
 _BUSY: Final = frozenset({429, 503})
-_OF_OLDER: Final = frozenset({400, 404, 405})
+_OF_LEGACY_SSE: Final = frozenset({400, 404, 405})
 """How servers of HTTP+SSE may answer a POST ("Backwards Compatibility", 2025-03-26 and later)."""
 _NO_JSON: Final = frozenset({Kind.GARBAGE, Kind.BLANK, Kind.PARTIAL})
 _ACCEPTED: Final = f"{JSON}, {EVENTS}"
@@ -92,9 +92,9 @@ _NEVER_CAME: Final = "The server may have processed it."
 class Post:
     """One message being sent, until nothing more can arrive for it."""
 
-    def __init__(self, site: HttpEndpoint, letter: HttpMessage) -> None:
+    def __init__(self, site: HttpEndpoint, message: HttpMessage) -> None:
         self._site = site
-        self._letter = letter
+        self._message = message
         self._ending: StreamOutcome | None = None
         self._has_messages = False
         self._headers: dict[str, str] = {}
@@ -102,8 +102,8 @@ class Post:
 
     async def run(self) -> bool:
         """Send it, again if the server asks for that; whether the server accepted it."""
-        site, request = self._site, self._letter.frame
-        if self._letter.is_request:
+        site, request = self._site, self._message.frame
+        if self._message.is_request:
             site.begin(request)
         try:
             return await self._delivered()
@@ -132,29 +132,29 @@ class Post:
                     continue
                 return await self._settled(answer)
             attempt += 1
-            fields = {"request": self._letter.frame, "attempt": attempt}
-            if self._letter.is_request:
+            fields = {"request": self._message.frame, "attempt": attempt}
+            if self._message.is_request:
                 self._site.inbound.record_event(
                     "stream_broken", **fields, reason=answer.line, retry_s=wait_s
                 )
             await anyio.sleep(wait_s)
-            if self._letter.is_request:
-                if not self._site.line.is_due(self._letter.frame):
+            if self._message.is_request:
+                if not self._site.line.is_due(self._message.frame):
                     return False
                 self._site.inbound.record_event("stream_resumed", **fields)
 
     async def _switches_to_legacy(self, answer: errors.HttpAnswer) -> bool:
         """Whether the server is one of 2024-11-05, to which the message is posted again."""
-        is_refused = answer.status in _OF_OLDER and not self._has_messages
-        if not is_refused or self._letter.method != INITIALIZE or self._site.is_older:
+        is_refused = answer.status in _OF_LEGACY_SSE and not self._has_messages
+        if not is_refused or self._message.method != INITIALIZE or self._site.is_legacy_sse:
             return False
         return await self._site.switch_to_legacy(answer.line)
 
     async def _once(self, attempt: int) -> tuple[errors.HttpAnswer, float | None]:
         """Post it once and read the response; seconds until it is posted again, if it is."""
-        site, letter = self._site, self._letter
-        self._headers = headers = site.headers(_ACCEPTED, letter)
-        request = HttpRequest("POST", site.url, headers, "message", letter.raw, letter.frame)
+        site, message = self._site, self._message
+        self._headers = headers = site.headers(_ACCEPTED, message)
+        request = HttpRequest("POST", site.url, headers, "message", message.raw, message.frame)
         async with site.wire.exchange(request) as reply:
             self._note_session(reply.answer)
             wait_s = _wait_s(reply.answer, attempt)
@@ -166,7 +166,7 @@ class Post:
             return await self._read_body(reply), None
 
     def _note_session(self, answer: errors.HttpAnswer) -> None:
-        if self._letter.method == INITIALIZE and answer.status < 300:
+        if self._message.method == INITIALIZE and answer.status < 300:
             self._site.session = answer.headers.get(SESSION) or None
 
     async def _read_body(self, reply: HttpReply) -> errors.HttpAnswer:
@@ -195,19 +195,19 @@ class Post:
         Source: 2026-07-28 "Custom Headers from Tool Parameters", "Client Behavior": a client whose
         schema of the tool is missing or stale lists the tools, then makes the request again.
         """
-        site, letter = self._site, self._letter
-        may_be_stale = letter.tool is not None and site.is_per_request(letter)
+        site, message = self._site, self._message
+        may_be_stale = message.tool is not None and site.is_per_request(message)
         if not may_be_stale or self._was_corrected or not _is_mismatch(body, answer):
             return False
         await site.line.list_tools()
-        headers = site.headers(_ACCEPTED, letter)
-        if headers == self._headers or not site.line.is_due(letter.frame):
+        headers = site.headers(_ACCEPTED, message)
+        if headers == self._headers or not site.line.is_due(message.frame):
             return False  # it would be refused again
         self._was_corrected = True
         changed = sorted(name for name, _ in headers.items() ^ self._headers.items())
         site.inbound.record_event(
             "request_repeated",
-            request=letter.frame,
+            request=message.frame,
             reason=f"{answer.line}, header mismatch",
             headers=list(dict.fromkeys(changed)),
         )
@@ -215,20 +215,20 @@ class Post:
 
     async def _settled(self, answer: errors.HttpAnswer) -> bool:
         """Complete the exchange once everything was read."""
-        site, letter = self._site, self._letter
+        site, message = self._site, self._message
         if self._ending is not None:
             await self._after_stream(self._ending)
             return True
-        is_waiting = letter.is_request and site.line.is_due(letter.frame)
+        is_waiting = message.is_request and site.line.is_due(message.frame)
         is_forgotten = answer.status == 404 and site.session is not None
-        if is_forgotten and (is_waiting or not letter.is_request):
+        if is_forgotten and (is_waiting or not message.is_request):
             self._lose(_forgotten(site.address))
             site.forget()
             return False
         is_elsewhere = answer.status == 202 and site.is_listening
-        is_elsewhere = is_elsewhere or (site.is_older and answer.status < 300)
-        if is_waiting and is_elsewhere and not site.is_older:
-            site.expect_on_stream(letter.frame, self._loss(answer))
+        is_elsewhere = is_elsewhere or (site.is_legacy_sse and answer.status < 300)
+        if is_waiting and is_elsewhere and not site.is_legacy_sse:
+            site.expect_on_stream(message.frame, self._loss(answer))
         elif is_waiting and not is_elsewhere:
             self._lose(self._loss(answer))
         return answer.status < 300
@@ -238,7 +238,7 @@ class Post:
         where = self._site.address
         if answer.status >= 400:
             loss = errors.refused(answer, where)
-            is_place_unknown = self._site.is_older and answer.status in _OF_OLDER
+            is_place_unknown = self._site.is_legacy_sse and answer.status in _OF_LEGACY_SSE
             return errors.with_hint(loss, _POSTED_TO_ANNOUNCED) if is_place_unknown else loss
         if answer.status >= 300:
             return errors.redirected(answer, where, self._site.record.redactor)
@@ -247,21 +247,21 @@ class Post:
         return errors.no_message(answer, where)
 
     async def _after_stream(self, ending: StreamOutcome) -> None:
-        site, letter = self._site, self._letter
-        if not letter.is_request or not site.line.is_due(letter.frame):
+        site, message = self._site, self._message
+        if not message.is_request or not site.line.is_due(message.frame):
             return
-        if site.is_per_request(letter) and ending.too_large is None:
+        if site.is_per_request(message) and ending.too_large is None:
             self._lose(errors.broken(ending.reason, _NOT_TAKEN_UP, site.address))
-            await end_unless_there(site, letter.frame)
+            await end_unless_there(site, message.frame)
             return
-        resumption = Resumption(site, letter.frame, ending)
+        resumption = Resumption(site, message.frame, ending)
         await resumption.run()
         if resumption.is_given_up:
-            await end_unless_there(site, letter.frame)
+            await end_unless_there(site, message.frame)
 
     def _lose(self, loss: Loss) -> None:
-        if self._letter.is_request:
-            self._site.lose(self._letter.frame, loss)
+        if self._message.is_request:
+            self._site.lose(self._message.frame, loss)
 
 
 def _wait_s(answer: errors.HttpAnswer, attempt: int) -> float | None:

@@ -70,14 +70,14 @@ class HttpTransport:
         self, definition: HttpDefinition, framer: Framer, clock: Clock, means: TransportResources
     ) -> None:
         """References in the values of headers are resolved when it is opened."""
-        is_older = definition.fingerprint in means.older
-        self.has_handshake = definition.transport == "sse" or is_older
+        is_legacy_sse = definition.fingerprint in means.older
+        self.has_handshake = definition.transport == "sse" or is_legacy_sse
         self._definition = definition
         self._framer = framer
         self._clock = clock
         self._means = means
         self._site: HttpEndpoint | None = None
-        self._older: LegacySseStream | None = None
+        self._legacy_sse: LegacySseStream | None = None
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._ready = anyio.Event()
         self._is_closed = False
@@ -109,9 +109,9 @@ class HttpTransport:
         self._site = HttpEndpoint(
             definition, self._framer, self._clock, secret, line, self._switch_to_legacy
         )
-        self._site.is_older = self.has_handshake
-        if self._site.is_older:
-            self._older = LegacySseStream(self._site)
+        self._site.is_legacy_sse = self.has_handshake
+        if self._site.is_legacy_sse:
+            self._legacy_sse = LegacySseStream(self._site)
 
     def agreed(self, revision: str) -> None:
         self._server.revision = revision
@@ -151,14 +151,14 @@ class HttpTransport:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 self._ready.set()
-                if self._older is not None:
-                    tasks.start_soon(self._read_older, self._older)
+                if self._legacy_sse is not None:
+                    tasks.start_soon(self._read_legacy_sse, self._legacy_sse)
                 await self._tidy()
         finally:
             self._tasks = None
             self._idle.set()
 
-    async def _read_older(self, older: LegacySseStream) -> None:
+    async def _read_legacy_sse(self, older: LegacySseStream) -> None:
         await older.run()
         if not older.is_found:  # it may have been replaced by another server
             self._means.older.discard(self._definition.fingerprint)
@@ -174,7 +174,7 @@ class HttpTransport:
         if not older.is_found:
             older.stop()
             return False
-        self._older, site.is_older = older, True
+        self._legacy_sse, site.is_legacy_sse = older, True
         self._means.older.add(self._definition.fingerprint)
         words = f"The server answered {reason}; trying HTTP+SSE of 2024-11-05 instead"
         site.inbound.record_event("transport_changed", transport="sse", reason=words)
@@ -206,35 +206,35 @@ class HttpTransport:
         """Post one message. Requests are posted in parallel, everything else is awaited."""
         await self._ready.wait()
         site = self._server
-        letter = read_http_message(raw, frame)
-        if self._older is not None:
-            await self._older.reached()
+        message = read_http_message(raw, frame)
+        if self._legacy_sse is not None:
+            await self._legacy_sse.reached()
         if site.failure is not None or self._is_closed or self._tasks is None:
             raise anyio.ClosedResourceError
-        if letter.is_request:
+        if message.is_request:
             self._posts[frame] = _Open()
-            self._tasks.start_soon(self._request, letter, self._posts[frame])
+            self._tasks.start_soon(self._request, message, self._posts[frame])
             return
         over = anyio.Event()
-        self._tasks.start_soon(self._post, letter, over)
+        self._tasks.start_soon(self._post, message, over)
         with anyio.move_on_after(_IN_TURN_S):
             await over.wait()
 
-    async def _post(self, letter: HttpMessage, over: anyio.Event) -> None:
+    async def _post(self, message: HttpMessage, over: anyio.Event) -> None:
         """Post anything but a request; a server that does not respond delays others for a while."""
         site, is_taken = self._server, False
         with anyio.move_on_after(_NO_REQUEST_S):
-            is_taken = await Post(site, letter).run()
+            is_taken = await Post(site, message).run()
         over.set()
-        if is_taken and letter.method == INITIALIZED and not site.is_older:
+        if is_taken and message.method == INITIALIZED and not site.is_legacy_sse:
             await Listening(site).run()
 
-    async def _request(self, letter: HttpMessage, opened: _Open) -> None:
+    async def _request(self, message: HttpMessage, opened: _Open) -> None:
         try:
             with opened.scope:
-                await Post(self._server, letter).run()
+                await Post(self._server, message).run()
         finally:
-            self._posts.pop(letter.frame, None)
+            self._posts.pop(message.frame, None)
 
     async def abandon(self, frame: int) -> None:
         if frame in self._posts:

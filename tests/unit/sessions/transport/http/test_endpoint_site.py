@@ -144,5 +144,5 @@ async def test_a_connection_fails_once_after_all_that_came_before() -> None:
 
 
 def test_an_older_server_is_known_by_its_definition() -> None:
-    assert not site()[0].is_older
-    assert site(transport="sse")[0].is_older
+    assert not site()[0].is_legacy_sse
+    assert site(transport="sse")[0].is_legacy_sse
