@@ -512,8 +512,8 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     "tools",
     metavar="NAME",
     multiple=True,
-    help="On a tour of a server, call this tool as well. Without it, only tools that say that they"
-    " are read-only are called. Repeatable.",
+    help="Call this tool too, when a server is checked. By default, only tools marked as read-only"
+    " are called. Repeatable.",
 )
 @click.option(
     "--args",

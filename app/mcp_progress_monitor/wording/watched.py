@@ -36,15 +36,15 @@ _MOST_NAMES: Final = 8
 
 
 def resume_here(client: str) -> str:
-    return f"Resume the job of {_short(client)} on a connection of this program"
+    return f"Resume {_short(client)}'s job on a connection of this program"
 
 
 def reissue_here(client: str) -> str:
-    return f"Send the request of {_short(client)} from the start on a connection of this program"
+    return f"Send {_short(client)}'s request again, on a connection of this program"
 
 
 def edit_here(client: str) -> str:
-    return f"Edit the request of {_short(client)} and send it on a connection of this program"
+    return f"Edit {_short(client)}'s request, and send it on a connection of this program"
 
 
 def why_approve(client: str, *, has_url: bool) -> str:

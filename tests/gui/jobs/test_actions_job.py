@@ -119,7 +119,7 @@ def test_the_request_of_another_client_can_be_edited_after_its_end(
     edit = pane.action("edit")
     assert edit.isEnabled()
     assert edit.text() == "&Edit and re-issue here…"
-    assert edit.toolTip().startswith("Edit the request of Cursor and send it on a connection")
+    assert edit.toolTip().startswith("Edit Cursor's request, and send it on a connection")
     pane.select(2)
     assert edit.text() == own
 

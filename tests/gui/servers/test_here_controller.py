@@ -102,7 +102,7 @@ async def test_a_job_is_resumed_here_after_its_command_was_approved(
         await until(resume.isEnabled)
         assert resume.text() == "&Resume here"
         assert program.window.tool_bar.resume_button.text() == "Resume here"
-        assert "Resume the job of Agent on a connection of this program" in resume.toolTip()
+        assert "Resume Agent's job on a connection of this program" in resume.toolTip()
         assert jobs.action("reissue").text() == "Re-&issue here"
         assert not jobs.action("automatic").isEnabled()
         job = the_job(program)

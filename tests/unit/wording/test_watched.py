@@ -98,8 +98,8 @@ def test_what_is_not_known_of_a_server_is_named() -> None:
 
 
 def test_what_is_done_here_names_the_client() -> None:
-    assert watched.resume_here("Agent").startswith("Resume the job of Agent on a connection")
-    assert watched.reissue_here("Agent").startswith("Send the request of Agent from the start")
+    assert watched.resume_here("Agent").startswith("Resume Agent's job on a connection")
+    assert watched.reissue_here("Agent").startswith("Send Agent's request again")
 
 
 def test_what_an_approval_is_for() -> None:
