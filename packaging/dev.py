@@ -67,8 +67,7 @@ _REAL_PROCESSES = "tests/integration"
 _WINDOWS = "tests/gui"
 _SOURCE = "tests/architecture"
 """Its tests parse the whole source, once for all of them."""
-_SHARES = {_REAL_PROCESSES: 6, _WINDOWS: 4}
-"""How many parts tests are divided into, else four: nobody should wait for the longest alone."""
+_SHARES = 4
 _LINT = "lint"
 _OTHERS = "all other tests"
 _PROCESSORS = os.cpu_count() or 1
@@ -201,10 +200,9 @@ def _test_files(folder: str) -> list[str]:
 
 def _shares(name: str, files: Sequence[str]) -> dict[str, list[str]]:
     """Neighbours take about as long: each goes to another share."""
-    count = _SHARES.get(name, 4)
     return {
-        f"pytest {name} ({share + 1} of {count})": list(files[share::count])
-        for share in range(count)
+        f"pytest {name} ({share + 1} of {_SHARES})": list(files[share::_SHARES])
+        for share in range(_SHARES)
     }
 
 
