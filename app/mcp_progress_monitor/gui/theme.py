@@ -40,6 +40,14 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 
+def pixel_ratio(painter: QPainter) -> float:
+    """Device pixels for each logical one, where `painter` paints.
+
+    Without `painter.device()`, for which PySide makes fifty classes: 10 ms before the window shows.
+    """
+    return abs(painter.deviceTransform().m11()) or 1.0
+
+
 class Drawing(NamedTuple):
     """An icon's SVG (with `currentColor`) and its colours."""
 
@@ -73,8 +81,7 @@ class DrawnIcon(QIconEngine):
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         """Paint the drawing in the middle of `rect`, sharp on any screen."""
-        # Not `painter.device()`: PySide makes fifty classes for it, 10 ms before the window shows.
-        ratio = abs(painter.deviceTransform().m11()) or 1.0
+        ratio = pixel_ratio(painter)
         pixmap = QPixmap(self.pixmap(rect.size() * ratio, mode, state))
         if pixmap.isNull():
             return

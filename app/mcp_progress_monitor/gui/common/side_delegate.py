@@ -11,7 +11,15 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from mcp_progress_monitor.gui.common.labels import ICON, Badge
 from mcp_progress_monitor.gui.common.layout import viewport_of
 from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, SELECTED, UNDER_MOUSE, Appearance, Tone
+from mcp_progress_monitor.gui.theme import (
+    GAP,
+    GAP_S,
+    SELECTED,
+    UNDER_MOUSE,
+    Appearance,
+    Tone,
+    pixel_ratio,
+)
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -55,7 +63,7 @@ class SideDelegate(QStyledItemDelegate):
             painter.drawRoundedRect(area, 5, 5)
         side = round(self.faces(option.font).first.height * 1.1)
         place = QRect(area.left() + GAP_S + 2, area.center().y() - side // 2 + 1, side, side)
-        ratio = painter.device().devicePixelRatioF()
+        ratio = pixel_ratio(painter)
         painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
         return area.adjusted(side + 2 * GAP, 0, -GAP, 0)
 
@@ -68,7 +76,7 @@ class SideDelegate(QStyledItemDelegate):
         side = round(line.height() * 0.8)
         width = side + GAP_S + faces.second.width(badge.text)
         icon = QRect(line.right() + 1 - width, line.center().y() - side // 2, side, side)
-        ratio = painter.device().devicePixelRatioF()
+        ratio = pixel_ratio(painter)
         painter.drawPixmap(icon, self._appearance.pixmap(ICON, badge.tone, side, ratio))
         self.write(painter, faces.second, line, badge.text, badge.tone, RIGHT)
         return width + GAP

@@ -36,7 +36,15 @@ from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
 from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S
-from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.gui.theme import (
+    GAP,
+    GAP_S,
+    Appearance,
+    Tone,
+    pixel_ratio,
+    state_icon,
+    tone_of,
+)
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
@@ -202,7 +210,7 @@ class JobCells:
         first = top + (height - faces.height) // 2
         lines = (first, faces.first.height), (first + faces.first.height, faces.second.height)
         row = _Row(painter, job, badge, faces, top, height, *lines)
-        self._ratio = painter.device().devicePixelRatioF()
+        self._ratio = pixel_ratio(painter)
         for column, left, width in cells:
             painted = self._painted.get(column)
             if painted is not None:
@@ -348,7 +356,7 @@ class JobCells:
         if line != row.first:
             painter.drawText(left, top, width, height, flags, words)
             return
-        # What stands in the first line is the same in many rows.
+        # Many rows have the same texts in their first line.
         text = face.static(words)
         size = text.size()
         before = 0 if flags == _LEFT else width - size.width()

@@ -29,6 +29,7 @@ from mcp_progress_monitor.gui.theme import (
     UNDER_MOUSE,
     Appearance,
     Tone,
+    pixel_ratio,
     smaller,
     state_icon,
     tone_of,
@@ -387,7 +388,7 @@ class JobTimeline(QAbstractScrollArea):
             painter.fillRect(row, self._appearance.row_ground(UNDER_MOUSE))
         side = self.fontMetrics().height()
         icon = QRect(GAP_S, top + GAP // 2, side, side)
-        tone, ratio = tone_of(lane.snapshot), painter.device().devicePixelRatio()
+        tone, ratio = tone_of(lane.snapshot), pixel_ratio(painter)
         drawing = self._appearance.pixmap(state_icon(lane.snapshot.state), tone, side, ratio)
         painter.drawPixmap(icon, drawing)
         painter.setPen(self._appearance.colour(Tone.TEXT))

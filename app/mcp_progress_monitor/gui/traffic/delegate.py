@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.row_painting import CellCache
-from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.theme import Appearance, Tone, pixel_ratio
 from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficColumn
 from mcp_progress_monitor.protocol.frames import FrameKind
 
@@ -209,7 +209,7 @@ class TrafficDelegate(QStyledItemDelegate):
     def _mark(self, painter: QPainter, rect: QRect, icon: str, tone: Tone) -> QRect:
         """Paint an icon; returns the rest of the cell."""
         side = round(self._metrics.height() * 0.9)
-        ratio = painter.device().devicePixelRatioF()
+        ratio = pixel_ratio(painter)
         place = QRect(rect.left() + PADDING, rect.center().y() - side // 2, side, side)
         # On a separate background, on which colours are readable in a selected row as well.
         painter.fillRect(place, self._appearance.ground(tone, 0.15))
