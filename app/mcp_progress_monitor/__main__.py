@@ -41,7 +41,7 @@ def main() -> int:
     code = run()
     import signal
 
-    # What threads still compute nobody waits for: Ctrl+C ends it, without a traceback of theirs.
+    # Do not wait for threads that are still computing: Ctrl+C ends them, without a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     return code

@@ -172,8 +172,8 @@ class Catalogue:
     def reload(self) -> bool:
         """Read the file again if it changed; returns whether `entries()` did.
 
-        A missing file is no change: editors remove it briefly, and our next change writes it
-        again. An empty file is a change only if found twice: it may be being written.
+        A missing file does not count as a change: editors remove it briefly, and our next change
+        writes it again. An empty file is a change only if found twice: it may be being written.
         """
         if self._path is None:
             return False

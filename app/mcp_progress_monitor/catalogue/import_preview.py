@@ -89,8 +89,8 @@ def preview(
 def candidate_keyring_secrets(config: ConfigFile, catalogue: Catalogue, keyring: Keyring) -> Known:
     """The keyring secrets that literals in the file may correspond to, by name.
 
-    None stands for one that no longer exists. Empty if there is no usable keyring. Blocks until
-    the user has unlocked the keyring: call it in a thread.
+    The value is None for a secret that no longer exists. Empty if there is no usable keyring.
+    Blocks until the user has unlocked the keyring: call it in a thread.
     """
     saved, alike = _saved(catalogue)
     names = set[str]()

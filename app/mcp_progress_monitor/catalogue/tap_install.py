@@ -506,7 +506,7 @@ class JsonEntry:
         """Find the entry at `path`; `names` are the keys of its command and arguments.
 
         Raises:
-            UneditableError: there is no such entry, or it has no command.
+            UneditableError: The entry was not found, or has no command.
         """
         self.text = text
         self._plain = without_comments(text)  # with the same positions
@@ -604,7 +604,7 @@ class TomlEntry:
         """Find the entry at `path`; `names` are the keys of its command and arguments.
 
         Raises:
-            UneditableError: there is no such entry, or tomlkit cannot edit it.
+            UneditableError: The entry was not found, or tomlkit cannot edit it.
         """
         from mcp_progress_monitor.catalogue.toml_editing import value_place
 

@@ -113,7 +113,7 @@ class JudgedCall:
         self.message_number = number
         self.is_asked = False
 
-    def hear_tick(
+    def note_tick(
         self, number: int, at: float, progress: int | float | None, total: int | float | None
     ) -> None:
         self.note_message(number, at)
@@ -177,11 +177,11 @@ class JudgedConnection:
         self.is_initialized = False
         self.calls: dict[int, JudgedCall] = {}
         self.last_ticks: dict[int, PlainTick] = {}
-        """The newest ticks by their requests, until `hear_ticks`."""
+        """The newest ticks by their requests, until `apply_last_ticks`."""
         self.ticks_of_second: collections.Counter[int] = collections.Counter()
-        """The ticks of each request in the second that began with the first of them."""
+        """The number of ticks of each request since `begin_second` last started counting."""
         self.flooding: set[int] = set()
-        """The requests with too many."""
+        """The requests with too many ticks in this second."""
         self._second_at = -math.inf
         self._of_client: dict[int, JudgedCall] = {}
         self._alike: dict[bytes, dict[int, JudgedCall]] = {}
@@ -201,20 +201,20 @@ class JudgedConnection:
     def is_per_request(self) -> bool:
         return self.revision == PER_REQUEST
 
-    def hear_ticks(self) -> None:
-        """Let the calls know of their newest ticks, before anything else is made of them."""
+    def apply_last_ticks(self) -> None:
+        """Update the calls with their newest ticks, before anything else is checked."""
         for request in list(self.last_ticks):
-            self.heard(request)
+            self.apply_last_tick(request)
 
-    def heard(self, request: int) -> JudgedCall | None:
-        """An open request that knows of its newest tick."""
+    def apply_last_tick(self, request: int) -> JudgedCall | None:
+        """Update an open request with its newest tick, and return it."""
         tick, call = self.last_ticks.pop(request, None), self.calls.get(request)
         if tick is not None and call is not None:
-            call.hear_tick(tick[0], at_of(tick), tick[4], tick[5])
+            call.note_tick(tick[0], at_of(tick), tick[4], tick[5])
         return call
 
     def begin_second(self, at: float) -> None:
-        """Count ticks anew, if the last second that had some is over."""
+        """Start counting from zero if a second has passed since the count began."""
         if at - self._second_at >= 1.0:
             self._second_at = at
             self.ticks_of_second.clear()
@@ -268,6 +268,8 @@ class JudgedConnection:
     def close(self) -> None:
         self.calls.clear()
         self.last_ticks.clear()
+        self.ticks_of_second.clear()
+        self.flooding.clear()
         self._of_client.clear()
         self._alike.clear()
         self.logging.clear()

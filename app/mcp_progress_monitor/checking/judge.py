@@ -123,7 +123,7 @@ class SessionJudge:
         due: list[float] = []
         for connection in self._connections.values():
             if connection.calls:
-                connection.hear_ticks()
+                connection.apply_last_ticks()
                 self._state(connection, progress.take_time(connection, now))
                 due += progress.due(connection, now)
             if connection.early:
@@ -177,7 +177,7 @@ class SessionJudge:
             self._take_logs(connection, logs)
             logs = []
             self._of_ticks.clear()
-            connection.hear_ticks()
+            connection.apply_last_ticks()
             handler = self._handlers.get(type(fact))
             if handler is not None:
                 self._state(connection, handler(connection, fact))
@@ -207,7 +207,7 @@ class SessionJudge:
             if handler is not None:
                 connection = self.connection(fact.connection)
                 if connection.last_ticks:
-                    connection.hear_ticks()
+                    connection.apply_last_ticks()
                 self._state(connection, handler(connection, fact))
         for frame in others[place:]:
             self._frame(frame)

@@ -72,7 +72,7 @@ def _count(
     counts = connection.ticks_of_second
     if not counts.keys() >= several:
         for request in dict.fromkeys(requests):
-            if request not in counts and (call := connection.heard(request)) is not None:
+            if request not in counts and (call := connection.apply_last_tick(request)) is not None:
                 yield from _silence(connection, call, at)
     counts.update(requests)
     calm = several - connection.flooding
@@ -99,7 +99,7 @@ def take_tick(connection: JudgedConnection, fact: ProgressReceived) -> Iterator[
         return
     if fact.standing is RequestStanding.ACTIVE:
         yield from _count(connection, [call.number], {call.number}, fact.number, fact.at)
-        call.hear_tick(fact.number, fact.at, fact.progress, fact.total)
+        call.note_tick(fact.number, fact.at, fact.progress, fact.total)
     if fact.message is not None:
         yield from _text(connection, call, fact.number, fact.message, fact.sender)
     if fact.standing is RequestStanding.CANCELLED:

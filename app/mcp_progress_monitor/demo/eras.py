@@ -186,7 +186,7 @@ class Negotiation:
         """Answer `initialize` with the requested version if supported, else with our newest.
 
         Raises:
-            RpcError: There is no handshake, it was done before, or the request is incomplete.
+            RpcError: This era has no handshake, it is already done, or the request is incomplete.
         """
         wanted = params.get("protocolVersion")
         if not self._handshake:

@@ -166,10 +166,10 @@ def list_prompts(call: Call) -> JsonObject:
 
 
 def get_prompt(call: Call) -> JsonObject:
-    """Serve `prompts/get_prompt`.
+    """Serve `prompts/get`.
 
     Raises:
-        RpcError: There is no such prompt, or an argument is missing.
+        RpcError: The prompt is unknown, or an argument is missing.
     """
     wanted = call.params.get("name")
     for prompt in _offered_prompts(call):

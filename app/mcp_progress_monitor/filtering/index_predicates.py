@@ -623,7 +623,7 @@ DIRECTIONS: Final = _source_table(lambda entry: entry.channel.name.lower())
 
 
 class NamePredicate:
-    """Chooses rows by the value that their number in a column stands for."""
+    """Selects rows by the name that a column holds as a number."""
 
     cost = 1
 
@@ -674,7 +674,7 @@ class NamePredicate:
 
 
 def _message(timeline: Timeline, place: int) -> Work[Any]:
-    """The decoded message at a place; None if it is no longer kept."""
+    """The decoded message at a place; None if it has been dropped."""
     frame = timeline.frame(place)
     if frame is None:
         return None

@@ -120,7 +120,7 @@ def field_of(
     """The field of that name; `roots` are the fields that paths start with.
 
     Raises:
-        FilterError: there is no such field.
+        FilterError: The field is unknown.
     """
     field = fields.get(piece.text)
     if field is not None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST: Final = 5
 _LONGEST_NAME: Final = 60
 _RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
-"""Nobody misses a job that is being cancelled."""
+"""Not jobs that are being cancelled: the user has given them up."""
 
 
 class EndAction(enum.Enum):

@@ -30,7 +30,7 @@ With four times as many, each collection took 30 ms of one core while fifty serv
 (measured).
 """
 _QUIET: Final = 100
-"""Messages between two checks below which there is no flood: a pause of 8 ms is unnoticeable."""
+"""With fewer messages between two checks there is no flood, and a pause of 8 ms goes unnoticed."""
 _LOOK_MS: Final = 1_000
 _AT_LEAST_EVERY_S: Final = 600.0
 """A flood of hours may create cycles, too: one pause in ten minutes is acceptable."""

@@ -58,7 +58,7 @@ class Failures:
         threading.excepthook = functools.partial(self._on_thread_error, loop)
 
     def uninstall(self) -> None:
-        """Restore the hook for threads: nobody can be notified any more."""
+        """Restore the previous hook for threads; errors are no longer reported."""
         if self._hook_before is not None:
             threading.excepthook, self._hook_before = self._hook_before, None
 

@@ -479,7 +479,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Request the end of the program, which hides the window.
 
-        When the desktop's session ends, nobody can answer a question.
+        No question is asked if the desktop session is ending.
         """
         application = QApplication.instance()
         if isinstance(application, QApplication) and application.isSavingSession():

@@ -339,6 +339,12 @@ class FactRun(LazyRun["Fact"]):
             begin = place
         yield range(begin, len(self.ticks)), None
 
+    def part(self, places: range) -> FactRun:
+        """The ticks at `places`, without other facts."""
+        some = slice(places.start, places.stop)
+        columns = self.ticks[some], self.requests[some], self.values[some], self.totals[some]
+        return FactRun(self.at, *columns, has_no_message=self.has_no_message)
+
     def of_numbers(self, numbers: Collection[int]) -> list[Fact]:
         """The facts of the frames with these numbers, in order."""
         ticks = [fact_of(tick) for tick in self.ticks if tick[0] in numbers]

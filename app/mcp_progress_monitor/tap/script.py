@@ -27,7 +27,6 @@ _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)", re.ASCII)
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_SIDES = ("server", "client")
 _STREAMS = {"stdout": "server", "stderr": "server", "stdin": "client"}
 """The streams of a server, with the side that writes to them."""
 _KINDS = {

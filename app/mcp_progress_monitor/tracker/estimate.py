@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 HAIR: Final = 1e-9
 """How far above its total a float may be, relative to it, and still count as equal."""
 
-_expm1 = math.expm1
 _LARGEST: Final = sys.float_info.max
 
 

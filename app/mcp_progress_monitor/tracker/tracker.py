@@ -59,13 +59,6 @@ def _is_of_no_job(fact: Fact) -> bool:
     return type(fact) is NotificationReceived and not fact.findings
 
 
-def _part(run: FactRun, places: range) -> FactRun:
-    """Some ticks of a run."""
-    some = slice(places.start, places.stop)
-    columns = run.ticks[some], run.requests[some], run.values[some], run.totals[some]
-    return FactRun(run.at, *columns, has_no_message=run.has_no_message)
-
-
 def _nobody(_connection: str) -> None:
     """No connection is watched."""
 
@@ -197,7 +190,7 @@ class Tracker:
         jobs: list[Job | None] = []
         for places, other in run.pieces(others):
             if places:
-                part = _part(run, places)
+                part = run.part(places)
                 ticks += part.ticks
                 jobs += self._take_ticks(part, delta)
             if type(other) is ProgressReceived:

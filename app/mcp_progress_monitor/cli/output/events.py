@@ -87,7 +87,7 @@ def elapsed(seconds: float) -> str:
 def pace(job: JobSnapshot | None) -> str:
     """The members `rate`, `eta_s` and `eta_span_s` of a progress event.
 
-    Null stands for unknown and infinite values, and for a span when the time left is certain.
+    Unknown and infinite values are null, and so is the span if the time left is certain.
     """
     rate = None if job is None else job.rate
     eta_s = None if job is None else job.eta_s

@@ -125,16 +125,16 @@ class CallsController(QObject):
         detail = self._engine.jobs.detail(job)
         if detail is None:
             return
-        asked = detail.snapshot
-        if asked.server not in self._engine.servers.names():
-            self._report(ErrorDetails("The server of this job is no longer listed", asked.server))
+        known = detail.snapshot
+        if known.server not in self._engine.servers.names():
+            self._report(ErrorDetails("This job's server is no longer in the list", known.server))
             return
-        server = self._engine.servers.snapshot(asked.server)
+        server = self._engine.servers.snapshot(known.server)
         params = {name: value for name, value in detail.params.items() if name != META}
-        offers = offers_of(server, OfferKind(asked.method))
+        offers = offers_of(server, OfferKind(known.method))
         schema = next((each.schema for each in offers if each.name == params.get("name")), {})
         forms = {"command": CopyForm.COMMAND_LINE, "curl": CopyForm.CURL}
-        self._copy_call(forms[form], server, asked.method, params, schema)
+        self._copy_call(forms[form], server, known.method, params, schema)
 
     def _copy_call(
         self,

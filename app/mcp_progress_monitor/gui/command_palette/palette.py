@@ -54,7 +54,7 @@ class Match(NamedTuple):
 
 
 def match(query: str, text: str) -> Match | None:
-    """Match every word of `query` in `text`; None if one does not occur."""
+    """Match all words of `query` in `text`; None if any of them is missing."""
     score, places = 0, set[int]()
     folded = _folded(text)
     for word in query.split():

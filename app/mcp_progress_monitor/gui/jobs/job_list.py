@@ -254,7 +254,7 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
     reissue_requested = Signal(object)
     """`tuple[JobId, ...]` whose requests are to be sent again, from the start."""
-    edit_requested = Signal(object)  # `JobId` whose request is to be changed and sent
+    edit_requested = Signal(object)  # the `JobId` to edit and re-issue
     follow_requested = Signal(object)  # `JobId` whose messages are to be shown in Traffic
     compare_requested = Signal(object)  # `tuple[JobId, JobId]`, the earlier one first
     findings_requested = Signal(object)  # `JobId` whose findings are to be listed
@@ -264,7 +264,7 @@ class JobList(QWidget):
     call_copy_requested = Signal(object, str)
     """`JobId`, and what its call is to be copied as: command or curl."""
     snippet_requested = Signal(object)  # the frame number of the request to write as a program
-    report_requested = Signal(object)  # `JobId` whose report is to be saved
+    report_requested = Signal(object)  # the `JobId` to save a report of
     ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
     remove_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that are over, with nothing saved."""

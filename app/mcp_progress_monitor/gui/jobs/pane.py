@@ -53,7 +53,7 @@ class JobPane(QWidget):
     extension_requested = Signal(object, object)
     """`JobId`, and `Limits` with the seconds to add to its clocks."""
     limits_requested = Signal(object, object)  # `JobId`, and the `Limits` that are to hold for it
-    report_requested = Signal(object)  # `JobId` of which a report is to be saved
+    report_requested = Signal(object)  # the `JobId` to save a report of
     ticks_requested = Signal(object)  # `JobId` whose ticks are to be saved
     frame_followed = Signal(object)  # the number of a frame to show in Traffic
     search_requested = Signal(object)  # text to search Traffic for

@@ -198,7 +198,7 @@ LOOK_MS: Final = 10_000
 class TrayIcon(QObject):
     """A tray icon, shown while it is enabled and the desktop has a tray."""
 
-    shown = Signal()  # the window is to be raised
+    shown = Signal()  # the user asked for the window
     job_opened = Signal(object)  # the `JobId` chosen from the menu
     icon_changed = Signal()  # the icon was created or removed
 
@@ -216,7 +216,7 @@ class TrayIcon(QObject):
         self._actions = actions
         self._text = ""
         self._tone: Tone | None = None
-        self.icon: QSystemTrayIcon | None = None  # None while there is no tray
+        self.icon: QSystemTrayIcon | None = None  # None without a tray
         self._look = QTimer(self, interval=LOOK_MS)
         self._look.timeout.connect(self._show_icon)
         self._menu = QMenu(window)

@@ -176,7 +176,7 @@ class TrafficCommands(QObject):
     filter_wanted = Signal(object)  # the text of a new filter
     place_wanted = Signal(object)  # the place to select
     job_wanted = Signal(object)  # the `JobId` to be shown
-    edit_wanted = Signal(object)  # the `JobId` whose request is to be changed and sent
+    edit_wanted = Signal(object)  # the `JobId` to edit and re-issue
     number_wanted = Signal(object)  # the number of the message to select
     said = Signal(object)  # a text for the user; empty to remove it
     snippet_requested = Signal(object)

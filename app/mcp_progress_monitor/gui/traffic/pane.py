@@ -54,7 +54,7 @@ class TrafficPane(QWidget):
     export_requested = Signal(object)
     """The `TrafficFilter` of the messages to export."""
     edit_requested = Signal(object)
-    """`JobId` whose request is to be changed and sent."""
+    """The `JobId` to edit and re-issue."""
 
     def __init__(
         self,
