@@ -133,7 +133,7 @@ class Face:
 
     def elided(self, words: str, width: int, *, in_middle: bool = False) -> str:
         """`words`, with an ellipsis at the end or `in_middle` if they are wider than `width`."""
-        if len(words) * self.widest <= width and words.isascii():
+        if len(words) * self.widest <= width and words.isascii() and words.isprintable():
             return words
         key = (words, width, in_middle)
         known = self._elided.get(key)
