@@ -87,7 +87,7 @@ _BESIDE: Final = 190
 _SHARE_BESIDE: Final = 0.22
 """What the lists at the side have of the width at first: so many pixels, and no more than this."""
 _LEAST_BELOW: Final = 250
-_SHARE_BELOW: Final = 0.36
+_SHARE_BELOW: Final = 0.34
 """What the panes below have of the height at first, in pixels and as a share."""
 _JUMP: Final = 120
 """A window that grows or shrinks by so much at once was maximised, or moved to another screen."""
